@@ -22,7 +22,7 @@ const (
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
-func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Account, error) {
+func (s *PeopleStore) CreateAccount(ctx context.Context, name, parent string) (crm.Account, error) {
 	if parent == "" {
 		return s.addAccount(ctx, name, crm.Account{}, 0)
 	}
@@ -34,7 +34,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, parent string) (crm.Acc
 }
 
 // addAccount makes an account below another one, if there is one, and makes a user its owner; 0 is no user.
-func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, owner int64) (account crm.Account, err error) {
+func (s *PeopleStore) addAccount(ctx context.Context, name string, above crm.Account, owner int64) (account crm.Account, err error) {
 	top := int64(0)
 	if above.Number != 0 {
 		if top, err = s.topAbove(ctx, above); err != nil {
@@ -80,8 +80,8 @@ func (s *Store) addAccount(ctx context.Context, name string, above crm.Account, 
 }
 
 // topAbove is the organization at the top of a new chapter's tree.
-func (s *Store) topAbove(ctx context.Context, above crm.Account) (int64, error) {
-	higher, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) { return accountsAbove(c, above) })
+func (s *PeopleStore) topAbove(ctx context.Context, above crm.Account) (int64, error) {
+	higher, err := snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return accountsAbove(c, above) })
 	if err != nil {
 		return 0, err
 	}
@@ -127,20 +127,20 @@ func (t *tx) nextAccount() (int64, error) {
 }
 
 // Account finds an account by its public id.
-func (s *Store) Account(ctx context.Context, id string) (crm.Account, error) {
-	return find(ctx, s, noAccount(id), readAccount, sqlAccountByID, id)
+func (s *PeopleStore) Account(ctx context.Context, id string) (crm.Account, error) {
+	return find(ctx, s.Base, noAccount(id), readAccount, sqlAccountByID, id)
 }
 
 // AccountByNumber finds an account by the number that its data has.
-func (s *Store) AccountByNumber(ctx context.Context, number int64) (crm.Account, error) {
-	return find(ctx, s, crm.ErrNotFound, readAccount, sqlAccountsByNumber, []int64{number})
+func (s *PeopleStore) AccountByNumber(ctx context.Context, number int64) (crm.Account, error) {
+	return find(ctx, s.Base, crm.ErrNotFound, readAccount, sqlAccountsByNumber, []int64{number})
 }
 
 func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
 
 // Accounts lists all accounts, oldest first.
-func (s *Store) Accounts(ctx context.Context) ([]crm.Account, error) {
-	return list(ctx, s, readAccount, sqlAccountList)
+func (s *PeopleStore) Accounts(ctx context.Context) ([]crm.Account, error) {
+	return list(ctx, s.Base, readAccount, sqlAccountList)
 }
 
 func readAccount(r db.Row) crm.Account {
@@ -148,3 +148,12 @@ func readAccount(r db.Row) crm.Account {
 }
 
 func accountNumber(a crm.Account) int64 { return a.Number }
+
+// PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
+type PeopleStore struct {
+	*Base
+	keys      keyCache
+	passwords hasher
+}
+
+func newPeopleStore(b *Base) *PeopleStore { return &PeopleStore{Base: b, passwords: newHasher()} }

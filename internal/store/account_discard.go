@@ -18,7 +18,7 @@ const (
 
 // DiscardAccount removes what an import that has not ended has left, some rows in each unit of work. An account that was there before is empty
 // again. It is told by its public id, as UnfinishedAccounts lists it.
-func (s *Store) DiscardAccount(ctx context.Context, id string) (found UnfinishedAccount, err error) {
+func (s *MoveStore) DiscardAccount(ctx context.Context, id string) (found UnfinishedAccount, err error) {
 	all, err := s.UnfinishedAccounts(ctx)
 	if err != nil {
 		return found, err
@@ -32,7 +32,7 @@ func (s *Store) DiscardAccount(ctx context.Context, id string) (found Unfinished
 }
 
 // discardStep removes some rows. The first one stops an import that is under way: it finds that its job has moved on.
-func (s *Store) discardStep(ctx context.Context, u *UnfinishedAccount) (more bool, err error) {
+func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more bool, err error) {
 	account := u.Job.Account
 	err = s.update(u.Job.by(ctx), account, needs{}, func(t *tx) error {
 		a, err := t.lock(account)

@@ -116,7 +116,7 @@ type accountExport struct {
 
 // ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be written when all
 // else is in place.
-func (s *Store) ExportAccount(ctx context.Context, account crm.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
+func (s *MoveStore) ExportAccount(ctx context.Context, account crm.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
 	if err := s.recordExport(ctx, account.Number, Exported{What: "account", Format: "jsonl"}); err != nil {
 		return Manifest{}, err
 	}

@@ -89,7 +89,7 @@ const (
 
 // ImportAccount brings the files of an account back, or goes on where an import of the same files was stopped. Ids stay where the number of the
 // account is free, and so does its public id; otherwise their sequence numbers stay.
-func (s *Store) ImportAccount(ctx context.Context, files fs.FS, how AccountImport) (made AccountImported, err error) {
+func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountImport) (made AccountImported, err error) {
 	manifest, fingerprint, err := ReadManifest(files)
 	if err != nil {
 		return made, err
@@ -130,8 +130,8 @@ func (s *Store) ImportAccount(ctx context.Context, files fs.FS, how AccountImpor
 var shownFiles = map[string]string{campaignFile: "campaigns", contactFile: "contacts", planFile: "plans", giftFile: "gifts", historyFile: "history"}
 
 // UnfinishedAccounts are the accounts whose imports have not ended.
-func (s *Store) UnfinishedAccounts(ctx context.Context) (all []UnfinishedAccount, err error) {
-	jobs, err := list(ctx, s, scanJob, sqlAccountJobs)
+func (s *MoveStore) UnfinishedAccounts(ctx context.Context) (all []UnfinishedAccount, err error) {
+	jobs, err := list(ctx, s.Base, scanJob, sqlAccountJobs)
 	for _, j := range jobs {
 		spec, progress, broken := readAccountJob(&j)
 		if broken != nil {
@@ -147,7 +147,7 @@ func readAccountJob(j *Job) (spec accountSpec, progress accountProgress, err err
 }
 
 // beginAccount finds the job that imports the same files, or begins one: from then on the account takes no other change.
-func (s *Store) beginAccount(ctx context.Context, line *accountLine, was int64, into, fingerprint string) (j Job, err error) {
+func (s *MoveStore) beginAccount(ctx context.Context, line *accountLine, was int64, into, fingerprint string) (j Job, err error) {
 	spec := accountSpec{Manifest: fingerprint, Into: into != ""}
 	if spec.Into {
 		if spec.Account, err = s.Account(ctx, into); err != nil {
@@ -251,7 +251,7 @@ func (t *tx) beginImport(a *accountUnit, spec accountSpec) Job {
 
 // accountRun is an import of an account that this process works on.
 type accountRun struct {
-	store     *Store
+	store     *MoveStore
 	job       Job
 	spec      accountSpec
 	progress  accountProgress

@@ -25,8 +25,8 @@ func accountSettings(c db.Conn, account int64) (settings crm.AccountSettings, er
 }
 
 // AccountSettings are the settings of an account.
-func (s *Store) AccountSettings(ctx context.Context, account int64) (crm.AccountSettings, error) {
-	return snapshot(ctx, s, func(c db.Conn) (crm.AccountSettings, error) { return accountSettings(c, account) })
+func (s *PeopleStore) AccountSettings(ctx context.Context, account int64) (crm.AccountSettings, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (crm.AccountSettings, error) { return accountSettings(c, account) })
 }
 
 func (t *tx) saveSettings(account int64, s crm.AccountSettings) {
@@ -38,13 +38,13 @@ func (t *tx) saveSettings(account int64, s crm.AccountSettings) {
 }
 
 // Timezone is the time zone of the organization.
-func (s *Store) Timezone(ctx context.Context, account int64) (*time.Location, error) {
-	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+func (s *PeopleStore) Timezone(ctx context.Context, account int64) (*time.Location, error) {
+	row, err := find(ctx, s.Base, crm.ErrNotFound, scanTally, sqlTally, account)
 	return row.location(), err
 }
 
 // Currency is the account's currency.
-func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
-	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+func (s *PeopleStore) Currency(ctx context.Context, account int64) (string, error) {
+	row, err := find(ctx, s.Base, crm.ErrNotFound, scanTally, sqlTally, account)
 	return row.currency, err
 }

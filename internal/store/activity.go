@@ -27,7 +27,7 @@ const (
 
 // Activities appends the wire forms of one page of the history of an active contact to dst, separated by commas. A large page goes through
 // flush piece by piece.
-func (s *Store) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *ContactStore) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	var found timelinePage
 	if foreign(account, contact) {
 		return dst, found.ListResult, crm.ErrNotFound
@@ -61,17 +61,17 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 	})
 	if err == nil && p.full() {
 		p.found = found.ListResult
-		err = p.rest(ctx, s, found.revisions, read)
+		err = p.rest(ctx, s.Base, found.revisions, read)
 	}
 	return p.dst, found.ListResult, err
 }
 
 // Timeline is one page of the history of a contact in any state, newest first.
-func (s *Store) Timeline(ctx context.Context, account, contact int64, page crm.PageRequest) (changes []Change, result ListResult, err error) {
+func (s *ContactStore) Timeline(ctx context.Context, account, contact int64, page crm.PageRequest) (changes []Change, result ListResult, err error) {
 	if foreign(account, contact) {
 		return nil, result, crm.ErrNotFound
 	}
-	changes, err = weighed(ctx, s, account, func(c db.Conn, w weigh) ([]Change, error) {
+	changes, err = weighed(ctx, s.Base, account, func(c db.Conn, w weigh) ([]Change, error) {
 		if _, err := findIn(c, crm.ErrNotFound, number, sqlIsArchived, account, contact); err != nil {
 			return nil, err
 		}
@@ -124,9 +124,9 @@ type HistoryPart struct {
 type HistoryPlace struct{ Before, After int64 }
 
 // History is the part of the history of an account at a place, so many changes long. What would be told twice is left out.
-func (s *Store) History(ctx context.Context, account int64, place HistoryPlace, most int) (part HistoryPart, err error) {
+func (s *ContactStore) History(ctx context.Context, account int64, place HistoryPlace, most int) (part HistoryPart, err error) {
 	if place.After > 0 {
-		part.Changes, err = list(ctx, s, scanChange, sqlNewer, account, place.After, int64(most+1))
+		part.Changes, err = list(ctx, s.Base, scanChange, sqlNewer, account, place.After, int64(most+1))
 		if part.Newer, part.Older = len(part.Changes) > most, true; err != nil || part.Newer {
 			part.Changes = part.Changes[:min(most, len(part.Changes))]
 			slices.Reverse(part.Changes)
@@ -138,7 +138,7 @@ func (s *Store) History(ctx context.Context, account int64, place HistoryPlace, 
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	part.Changes, err = list(ctx, s, scanChange, sqlOlder, account, before, int64(most+1))
+	part.Changes, err = list(ctx, s.Base, scanChange, sqlOlder, account, before, int64(most+1))
 	part.Older, part.Newer = len(part.Changes) > most, place.Before > 0
 	part.Changes = part.Changes[:min(most, len(part.Changes))]
 	return part, err
@@ -151,16 +151,16 @@ const (
 )
 
 // GiftCodes are the public ids of the gifts with these ids.
-func (s *Store) GiftCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+func (s *ContactStore) GiftCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
 	return s.codes(ctx, sqlGiftCodes, account, ids)
 }
 
 // PlanCodes are the public ids of the plans with these ids.
-func (s *Store) PlanCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+func (s *ContactStore) PlanCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
 	return s.codes(ctx, sqlPlanCodes, account, ids)
 }
 
-func (s *Store) codes(ctx context.Context, sql string, account int64, ids []int64) (map[int64]string, error) {
+func (s *ContactStore) codes(ctx context.Context, sql string, account int64, ids []int64) (map[int64]string, error) {
 	codes := make(map[int64]string)
 	if len(ids) == 0 {
 		return codes, nil
@@ -175,7 +175,7 @@ func (s *Store) codes(ctx context.Context, sql string, account int64, ids []int6
 }
 
 // ContactNames are the contacts with these ids, with nothing but their names. One that is damaged has none.
-func (s *Store) ContactNames(ctx context.Context, account int64, ids []int64) (map[int64]crm.Contact, error) {
+func (s *ContactStore) ContactNames(ctx context.Context, account int64, ids []int64) (map[int64]crm.Contact, error) {
 	names := make(map[int64]crm.Contact)
 	err := s.read(ctx, func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
@@ -204,11 +204,11 @@ func (n NoteDocument) Append(dst []byte) []byte { return n.Change.Append(dst) }
 func (NoteDocument) Fate() (created, merged bool) { return true, false }
 
 // AddNote adds a valid note to the history of an active contact. Its document stays as it is.
-func (s *Store) AddNote(ctx context.Context, account, contact int64, in crm.NoteInput) (NoteDocument, error) {
+func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in crm.NoteInput) (NoteDocument, error) {
 	if foreign(account, contact) {
 		return NoteDocument{}, crm.ErrNotFound
 	}
-	return answered(ctx, s, account, needs{contact: contact}, func(t *tx) (made NoteDocument, err error) {
+	return answered(ctx, s.Base, account, needs{contact: contact}, func(t *tx) (made NoteDocument, err error) {
 		row, err := t.load(account, contact)
 		if err == nil && row.contact.Archived() {
 			err = crm.ErrArchived
@@ -232,7 +232,7 @@ func (t *tx) mention(a *accountUnit, row *stored, kind crm.ChangeKind, data stri
 
 // UndoChange takes a change of a contact back. It tells which fields it has left alone, because they were changed since. Phone numbers
 // without a country are of a region.
-func (s *Store) UndoChange(ctx context.Context, account, contact, revision int64, region string) (made Document, left []string, err error) {
+func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revision int64, region string) (made Document, left []string, err error) {
 	if foreign(account, contact) {
 		return made, nil, crm.ErrNotFound
 	}

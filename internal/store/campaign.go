@@ -32,7 +32,7 @@ type ImportResult struct {
 
 // ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
 // is refused, none.
-func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
+func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
 	plans, err := s.changeCampaigns(ctx, owner, inputs, func(c *campaignChange) ([]campaignPlan, error) {
 		return c.planImport(inputs)
 	})
@@ -51,7 +51,7 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner crm.Account, inputs [
 
 // CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
 // number until it is.
-func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
+func (s *CampaignStore) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		slug, _, err := c.findSlug(in, false)
 		return c.plan(nil, in, slug, err)
@@ -59,7 +59,7 @@ func (s *Store) CreateCampaign(ctx context.Context, owner crm.Account, in crm.Ca
 }
 
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
-func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
+func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		old, err := c.own(id, in.Seen)
 		if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) UpdateCampaign(ctx context.Context, owner crm.Account, id int64,
 	})
 }
 
-func (s *Store) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
+func (s *CampaignStore) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
 	plans, err := s.changeCampaigns(ctx, owner, []crm.CampaignInput{in}, func(c *campaignChange) ([]campaignPlan, error) {
 		p, err := decide(c)
 		if err == nil && !p.isNew { // a new one has no gifts, and no id yet
@@ -135,9 +135,9 @@ type campaignPlan struct {
 // changeCampaigns decides about campaigns and writes them. It locks every account whose list may change before anything else, in
 // ascending order, so that two changes do not wait for each other: the owner, the accounts above it and the beneficiaries. Where a list
 // of any other account changes, as that of a former beneficiary, it begins again with that one.
-func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
+func (s *CampaignStore) changeCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
 	var above []int64
-	named, err := snapshot(ctx, s, func(c db.Conn) (named []crm.Account, err error) {
+	named, err := snapshot(ctx, s.Base, func(c db.Conn) (named []crm.Account, err error) {
 		if above, err = accountsAbove(c, owner); err == nil {
 			named, err = db.List(c, readAccount, sqlAccountsByID, beneficiariesOf(inputs))
 		}
@@ -153,7 +153,7 @@ func (s *Store) changeCampaigns(ctx context.Context, owner crm.Account, inputs [
 	}
 	err = repeat(func() error {
 		now := s.now()
-		_, err := answered(ctx, s, owner.Number, needs{also: locked}, func(t *tx) (made MadeCampaign, err error) {
+		_, err := answered(ctx, s.Base, owner.Number, needs{also: locked}, func(t *tx) (made MadeCampaign, err error) {
 			c := &campaignChange{tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
 				slugs: map[string]bool{}, tried: map[string]int{}}
 			if _, err := t.lock(owner.Number); err != nil {

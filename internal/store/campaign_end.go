@@ -16,7 +16,7 @@ const (
 )
 
 // CheckDeletable refuses a campaign of the account that has gifts or plans, whatever became of them.
-func (s *Store) CheckDeletable(ctx context.Context, owner, id int64) error {
+func (s *CampaignStore) CheckDeletable(ctx context.Context, owner, id int64) error {
 	return s.view(ctx, func(c db.Conn) error { return checkDeletable(c, owner, id) })
 }
 
@@ -37,7 +37,7 @@ func checkDeletable(c db.Conn, owner, id int64) error {
 
 // DeleteCampaign removes a campaign that the account owns, where nothing hangs on it and it is still what the user saw of it. The account
 // is locked, as it is by one that records a gift, so that no gift can come in between.
-func (s *Store) DeleteCampaign(ctx context.Context, owner crm.Account, id int64, seen string) error {
+func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner crm.Account, id int64, seen string) error {
 	_, err := s.changeCampaigns(ctx, owner, nil, func(c *campaignChange) ([]campaignPlan, error) {
 		old, err := c.own(id, seen)
 		if err == nil {

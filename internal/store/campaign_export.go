@@ -11,7 +11,7 @@ import (
 const campaignsAtOnce = 50 // each may have a long description
 
 // ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has few.
-func (s *Store) ExportCampaigns(ctx context.Context, account int64, scope crm.CampaignScope, baseURL string, how ExportOptions) (*Export, error) {
+func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope crm.CampaignScope, baseURL string, how ExportOptions) (*Export, error) {
 	totals, err := s.CampaignTotals(ctx, account)
 	if err != nil {
 		return nil, err

@@ -64,11 +64,11 @@ func parseFound(row campaignRow, err error) (crm.Campaign, error) {
 
 // CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
 // it has, or by one that it had and no other campaign has now.
-func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
+func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
 	err = crm.ErrNotFound
 	for _, sql := range []string{sqlCampaignBySlug, sqlCampaignByOldSlug} {
 		if errors.Is(err, crm.ErrNotFound) {
-			campaign, err = parseFound(find(ctx, s, crm.ErrNotFound, func(r db.Row) campaignRow {
+			campaign, err = parseFound(find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) campaignRow {
 				owner = r.Text(9)
 				return scanCampaign(r)
 			}, sql, slug))
@@ -91,8 +91,8 @@ type CampaignRecord struct {
 func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficiaries) }
 
 // Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
-func (s *Store) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
-	return snapshot(ctx, s, func(c db.Conn) (record CampaignRecord, err error) {
+func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (record CampaignRecord, err error) {
 		row, err := readCampaign(c, account, id)
 		if record.Campaign, err = parseFound(row, err); err != nil {
 			return record, err
@@ -121,8 +121,8 @@ func readCampaign(c db.Conn, account, id int64) (row campaignRow, err error) {
 }
 
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason.
-func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
-	campaign, err := parseFound(snapshot(ctx, s, func(c db.Conn) (campaignRow, error) { return readCampaign(c, account, id) }))
+func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
+	campaign, err := parseFound(snapshot(ctx, s.Base, func(c db.Conn) (campaignRow, error) { return readCampaign(c, account, id) }))
 	if err != nil {
 		return dst, err
 	}
@@ -166,8 +166,8 @@ func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
 }
 
 // CampaignPage is one page of campaigns, newest first.
-func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
-	rows, err := snapshot(ctx, s, func(c db.Conn) (rows []campaignRow, err error) {
+func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result ListResult, err error) {
+	rows, err := snapshot(ctx, s.Base, func(c db.Conn) (rows []campaignRow, err error) {
 		var ids []int64
 		if result, ids, err = s.campaigns.page(c, account, scope, page, newestFirst); err != nil || len(ids) == 0 {
 			return nil, err
@@ -185,8 +185,8 @@ func (s *Store) CampaignPage(ctx context.Context, account int64, scope crm.Campa
 }
 
 // CampaignTotals is how many campaigns the account has in each scope.
-func (s *Store) CampaignTotals(ctx context.Context, account int64) (map[crm.CampaignScope]int64, error) {
-	list, err := snapshot(ctx, s, func(c db.Conn) (*campaignList, error) { return s.campaigns.of(c, account) })
+func (s *CampaignStore) CampaignTotals(ctx context.Context, account int64) (map[crm.CampaignScope]int64, error) {
+	list, err := snapshot(ctx, s.Base, func(c db.Conn) (*campaignList, error) { return s.campaigns.of(c, account) })
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func readableCampaigns(c db.Conn, account int64) (found []readableCampaign, err 
 
 // Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
-func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	var result ListResult
 	var ids []int64
 	p := newPieces(dst, flush)
@@ -295,7 +295,7 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope crm.Campaign
 	})
 	if err == nil && p.full() {
 		p.found = result
-		err = p.rest(ctx, s, ids, read)
+		err = p.rest(ctx, s.Base, ids, read)
 		result.Count = int64(p.before + p.n)
 	}
 	return p.dst, result, err

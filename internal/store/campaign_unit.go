@@ -51,3 +51,12 @@ func scanOwnCampaign(r db.Row) (int64, *ownCampaign) {
 }
 
 const sqlOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
+
+// CampaignStore has the campaigns of a database.
+type CampaignStore struct {
+	*Base
+	*PeopleStore
+	campaigns campaignCache
+}
+
+func newCampaignStore(p *PeopleStore) *CampaignStore { return &CampaignStore{Base: p.Base, PeopleStore: p} }

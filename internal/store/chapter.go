@@ -17,8 +17,8 @@ const (
 )
 
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
-func (s *Store) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
-	all, err := snapshot(ctx, s, func(c db.Conn) ([]crm.Account, error) { return accountsBelow(c, root.Number) })
+func (s *PeopleStore) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
+	all, err := snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Account, error) { return accountsBelow(c, root.Number) })
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func topOf(account crm.Account, above []int64) int64 {
 }
 
 // CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
-func (s *Store) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
+func (s *PeopleStore) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
 	above, err := s.accountWithin(ctx, root, parent)
 	if err != nil {
 		return crm.Account{}, err
@@ -88,7 +88,7 @@ func (t *tx) checkChapters(top int64) error {
 }
 
 // RenameAccount changes the name of root or of one of its chapters.
-func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
+func (s *PeopleStore) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
 	account, err := s.accountWithin(ctx, root, id)
 	if err != nil {
 		return err
@@ -108,11 +108,11 @@ func (s *Store) RenameAccount(ctx context.Context, root crm.Account, id, name st
 
 // accountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any
 // other.
-func (s *Store) accountWithin(ctx context.Context, root crm.Account, id string) (crm.Account, error) {
+func (s *PeopleStore) accountWithin(ctx context.Context, root crm.Account, id string) (crm.Account, error) {
 	if !crm.IsAccountID(id) {
 		return crm.Account{}, noAccount(id)
 	}
-	return snapshot(ctx, s, func(c db.Conn) (crm.Account, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (crm.Account, error) {
 		account, err := findIn(c, noAccount(id), readAccount, sqlAccountByID, id)
 		if err != nil || account.Number == root.Number {
 			return account, err

@@ -57,7 +57,7 @@ type CheckReport struct {
 const restoreIt = "restore it from a backup"
 
 // Check compares everything in the database that is kept twice.
-func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) {
+func (s *CheckStore) Check(ctx context.Context, o CheckOptions) (CheckReport, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
@@ -78,7 +78,7 @@ func (s *Store) Check(ctx context.Context, o CheckOptions) (CheckReport, error) 
 // checker is a check under way. Of all accounts together it remembers 8 bytes for each contact, and what is wrong.
 type checker struct {
 	ctx     context.Context
-	store   *Store
+	store   *CheckStore
 	conn    db.Conn // reads one snapshot
 	options CheckOptions
 	report  CheckReport
@@ -267,3 +267,11 @@ func (k *checker) references() error {
 	}
 	return nil
 }
+
+// CheckStore compares what is stored with what it is derived from, and repairs it.
+type CheckStore struct {
+	*Base
+	*MoveStore
+}
+
+func newCheckStore(m *MoveStore) *CheckStore { return &CheckStore{m.Base, m} }

@@ -13,13 +13,13 @@ import (
 const usualBody = 2048
 
 // UpdateContact changes what a valid input names.
-func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+func (s *ContactStore) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
 	return s.patchContact(ctx, account, editNeeds(id, in), &in, func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
 }
 
 // EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
 // is *crm.Matched until the person has seen that contact.
-func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+func (s *ContactStore) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
 	n := editNeeds(id, in)
 	n.keys = in.MatchKeys()
 	return s.patchContact(ctx, account, n, &in, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
@@ -60,28 +60,28 @@ func syncNeeds(id int64, tags []string) needs {
 func moveNeeds(id int64) needs { return needs{contact: id, sets: []string{archiveSet}} }
 
 // AddTags adds tags to a contact.
-func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+func (s *ContactStore) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
 	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
 }
 
 // SyncTags replaces the tags of a contact.
-func (s *Store) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+func (s *ContactStore) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
 	return s.changeActive(ctx, account, syncNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
 }
 
 // RemoveTags takes tags from a contact.
-func (s *Store) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+func (s *ContactStore) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
 	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
 }
 
 // ArchiveContact archives an active contact.
-func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
+func (s *ContactStore) ArchiveContact(ctx context.Context, account, id int64) error {
 	_, err := s.changeActive(ctx, account, moveNeeds(id), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
 	return err
 }
 
 // RestoreContact makes an archived contact active again; an active one stays as it is.
-func (s *Store) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
+func (s *ContactStore) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
 	return s.changeContact(ctx, account, moveNeeds(id), func(_ *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		switch {
 		case !c.Archived():
@@ -97,7 +97,7 @@ func (s *Store) RestoreContact(ctx context.Context, account, id int64) (Document
 type decision func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error)
 
 // changeActive is changeContact for what archived contacts refuse.
-func (s *Store) changeActive(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
+func (s *ContactStore) changeActive(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
 	return s.changeContact(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 		if c.Archived() {
 			return c, crm.ErrArchived
@@ -107,13 +107,13 @@ func (s *Store) changeActive(ctx context.Context, account int64, n needs, decide
 }
 
 // changeContact is the one way in which a contact changes: load, let crm decide, save.
-func (s *Store) changeContact(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
+func (s *ContactStore) changeContact(ctx context.Context, account int64, n needs, decide decision) (Document, error) {
 	if foreign(account, n.contact) {
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.now()
 	matches := conditionOf(ctx)
-	return answered(ctx, s, account, n, func(t *tx) (Document, error) {
+	return answered(ctx, s.Base, account, n, func(t *tx) (Document, error) {
 		found, err := t.load(account, n.contact)
 		if err != nil {
 			return Document{}, err

@@ -53,13 +53,13 @@ type BulkResult struct {
 func (r BulkResult) Unfinished() bool { return r.unfinished }
 
 // SelectionSize is how many contacts a selection has.
-func (s *Store) SelectionSize(ctx context.Context, account int64, of Selection) (int64, error) {
+func (s *JobStore) SelectionSize(ctx context.Context, account int64, of Selection) (int64, error) {
 	set, err := s.selected(ctx, account, of)
 	return set.Count(), err
 }
 
 // selected are the contacts of a selection. An id that is not one of the account's is none.
-func (s *Store) selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
+func (s *JobStore) selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
 	if of.All {
 		err = s.filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *filtering) error {
 			set = w.set
@@ -82,7 +82,7 @@ func (s *Store) selected(ctx context.Context, account int64, of Selection) (set 
 
 // BulkChange does something to every contact of a selection: to a few at once, to many in the background. It is *crm.SelectionChanged where a
 // search finds another number of contacts than the person has seen.
-func (s *Store) BulkChange(ctx context.Context, account int64, of Selection, action crm.BulkAction) (made BulkResult, err error) {
+func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, action crm.BulkAction) (made BulkResult, err error) {
 	set, err := s.selected(ctx, account, of)
 	if err != nil {
 		return made, err
@@ -270,7 +270,7 @@ func (t *tx) nextPicked(a *accountUnit, j *Job, _ crm.BulkAction, at *BulkProgre
 
 // UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
 // end.
-func (s *Store) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
+func (s *JobStore) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
 	undo, err := s.UndoJob(ctx, account, id, region)
 	for w, n := newJobWorker(s), 0; n < undoAtOnce && err == nil && !undo.Ended(); n++ {
 		if _, err = w.step(ctx, &undo); err == nil || errors.Is(err, errJobMoved) { // the server's own worker may be at it

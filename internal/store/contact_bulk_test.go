@@ -176,7 +176,7 @@ func TestManyContactsAreChangedInTheBackground(t *testing.T) {
 		}
 		late := create(t, a, account, `{"first_name":"Late","tags":["old"]}`).ID
 		for range 5 {
-			if busy, err := newJobWorker(a).round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
+			if busy, err := newJobWorker(a.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
 				t.Fatal(busy, err)
 			}
 		}

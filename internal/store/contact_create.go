@@ -9,17 +9,17 @@ import (
 
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
-func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+func (s *ContactStore) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	return s.knowingFields(ctx, account, &in, func() (Document, error) { return s.createContact(ctx, account, in, mode) })
 }
 
-func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
+func (s *ContactStore) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (Document, error) {
 	now := s.now()
 	n, err := prepareContact(account, in, mode, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
 		return Document{}, err
 	}
-	return answered(ctx, s, account, n.needs(), func(t *tx) (Document, error) { return t.createContact(account, n, mode, now) })
+	return answered(ctx, s.Base, account, n.needs(), func(t *tx) (Document, error) { return t.createContact(account, n, mode, now) })
 }
 
 // newContact is a contact that is about to be created, or merged into the one that it matches.

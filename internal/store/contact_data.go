@@ -19,7 +19,7 @@ const (
 
 // ContactData is all that is kept about one person.
 type ContactData struct {
-	store        *Store
+	store        *MoveStore
 	account      int64
 	contact      crm.Contact
 	wire         []byte
@@ -28,7 +28,7 @@ type ContactData struct {
 }
 
 // ContactData prepares one file with everything about a person, and notes who asked for it.
-func (s *Store) ContactData(ctx context.Context, account, id int64) (*ContactData, error) {
+func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*ContactData, error) {
 	if foreign(account, id) {
 		return nil, crm.ErrNotFound
 	}

@@ -54,18 +54,18 @@ func (t *tx) document(c *crm.Contact, body []byte) (d Document, err error) {
 }
 
 // Contact appends the wire form of an active contact to dst.
-func (s *Store) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+func (s *ContactStore) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
 	dst, _, err := s.TaggedContact(ctx, account, id, dst)
 	return dst, err
 }
 
 // TaggedContact is Contact with the tag of the state that it is in.
-func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, crm.ETag, error) {
+func (s *ContactStore) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, crm.ETag, error) {
 	return s.customContact(ctx, account, id, dst, nil)
 }
 
 // customContact is TaggedContact for a caller that knows definitions of custom fields, or nil.
-func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte, fields *crm.CustomFields) (_ []byte, tag crm.ETag, err error) {
+func (s *ContactStore) customContact(ctx context.Context, account, id int64, dst []byte, fields *crm.CustomFields) (_ []byte, tag crm.ETag, err error) {
 	if foreign(account, id) {
 		return dst, tag, crm.ErrNotFound
 	}
@@ -101,7 +101,7 @@ func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte
 }
 
 // CheckContact tells whether the id is one of the account's active contacts.
-func (s *Store) CheckContact(ctx context.Context, account, id int64) error {
+func (s *ContactStore) CheckContact(ctx context.Context, account, id int64) error {
 	_, err := s.Contact(ctx, account, id, nil)
 	return err
 }

@@ -29,7 +29,7 @@ const sqlOpenErasures = `SELECT ` + jobColumns + ` FROM job WHERE account_id = $
 
 // EraseContact removes a person. What was given stays in every sum. The contact is gone when this returns; the person is when the job has ended. Who was
 // erased before has no job any more, or the one that is under way.
-func (s *Store) EraseContact(ctx context.Context, account, id int64) (job int64, err error) {
+func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job int64, err error) {
 	if foreign(account, id) {
 		return 0, crm.ErrNotFound
 	}
@@ -97,8 +97,8 @@ func (t *tx) noteErasure(a *accountUnit, jobs []Job, person crm.Identity) (job i
 
 // FinishErasure works on an erasure until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
 // on with it.
-func (s *Store) FinishErasure(ctx context.Context, account, job int64) (ended bool, err error) {
-	w := newJobWorker(s)
+func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ended bool, err error) {
+	w := newJobWorker(s.JobStore)
 	for idle := time.Now(); time.Since(idle) < erasurePatience && ctx.Err() == nil; {
 		j, err := s.Job(ctx, account, job)
 		if err != nil || j.Ended() {

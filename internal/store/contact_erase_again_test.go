@@ -55,7 +55,7 @@ func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changes, err := list(t.Context(), s, scanChange, sqlJobChanges, account, j.Last, j.First, int64(undoUnit))
+		changes, err := list(t.Context(), s.Base, scanChange, sqlJobChanges, account, j.Last, j.First, int64(undoUnit))
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)
 		}

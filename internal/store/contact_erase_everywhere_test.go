@@ -205,7 +205,7 @@ func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 				}
 				break
 			}
-			fresh := newJobWorker(s) // knows nothing of the steps before, as another process would
+			fresh := newJobWorker(s.JobStore) // knows nothing of the steps before, as another process would
 			if _, err := fresh.step(t.Context(), &j); err != nil {
 				t.Fatal(err)
 			}

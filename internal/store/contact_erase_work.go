@@ -57,7 +57,7 @@ func init() { jobSteps[EraseJob] = eraseStep }
 
 // eraser is one turn of an erasure.
 type eraser struct {
-	*Store
+	*JobStore
 	job  *Job
 	spec Erasure
 	at   erasureProgress
@@ -65,7 +65,7 @@ type eraser struct {
 
 // eraseStep does one unit of work of an erasure.
 func eraseStep(ctx context.Context, w *jobWorker, j *Job) error {
-	e := eraser{Store: w.Store, job: j}
+	e := eraser{JobStore: w.JobStore, job: j}
 	if err := errors.Join(json.Unmarshal(j.Spec, &e.spec), json.Unmarshal(j.Progress, &e.at)); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (e *eraser) history(ctx context.Context) error {
 	var found []int64
 	for start := time.Now(); len(found) == 0 && e.at.At < e.at.End && time.Since(start) < eraseSearch; {
 		to := min(e.at.At+eraseRange, e.at.End)
-		changes, err := list(ctx, e.Store, func(r db.Row) Change {
+		changes, err := list(ctx, e.JobStore.Base, func(r db.Row) Change {
 			return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
 		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(crm.SegmentNoun), int64(crm.GiftNoun), int64(crm.OtherDoor))
 		if err != nil {
@@ -275,7 +275,7 @@ func (e *eraser) imports(ctx context.Context) error {
 	var found []JobRow
 	var job int64
 	for start := time.Now(); len(found) == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
-		j, err := find(ctx, e.Store, crm.ErrNotFound, scanJob, sqlNextJob, e.job.Account, e.at.ID)
+		j, err := find(ctx, e.JobStore.Base, crm.ErrNotFound, scanJob, sqlNextJob, e.job.Account, e.at.ID)
 		switch {
 		case errors.Is(err, crm.ErrNotFound):
 			e.next()

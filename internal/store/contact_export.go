@@ -11,7 +11,7 @@ import (
 const sqlContactsByID = sqlLoadContacts + ` ORDER BY id`
 
 // ExportContacts prepares a file of the contacts of a selection, oldest first.
-func (s *Store) ExportContacts(ctx context.Context, account int64, of Selection, how ExportOptions) (*Export, error) {
+func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of Selection, how ExportOptions) (*Export, error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (c *stored) wire(fields *crm.CustomFields) ([]byte, error) {
 }
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.
-func (s *Store) eachContact(ctx context.Context, account int64, ids []int64, read func(*stored) error, done func(n int) error) error {
+func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, read func(*stored) error, done func(n int) error) error {
 	var piece []*stored
 	return s.inPieces(ctx, account, ids, sqlContactsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
 		c := scanContact(r)

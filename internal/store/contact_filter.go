@@ -56,7 +56,7 @@ type filterCosts struct {
 var usualCosts = filterCosts{few: 200, document: 16, sorted: 2000, key: 4}
 
 // filtered runs fn on a snapshot, with the contacts that pass a filter.
-func (s *Store) filtered(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *filtering) error) error {
+func (s *ContactStore) filtered(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *filtering) error) error {
 	return s.inTurn(ctx, account, func(weigh weigh) error {
 		return s.view(ctx, func(c db.Conn) error {
 			row, err := readTally(c, account)

@@ -111,7 +111,7 @@ const unitBytes = 4 << 20
 
 // importRun is an import that this process works on.
 type importRun struct {
-	store   *Store
+	store   *JobStore
 	account int64
 	spec    FileImport
 	rows    *table.Reader
@@ -147,7 +147,7 @@ type importRow struct {
 	RejectedRow
 }
 
-func (s *Store) newRun(account int64, spec FileImport, done int64) *importRun {
+func (s *JobStore) newRun(account int64, spec FileImport, done int64) *importRun {
 	return &importRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, started: time.Now(), ahead: make(chan *importUnit, 1)}
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // Import is one import of an account.
-func (s *Store) Import(ctx context.Context, account, id int64) (im Import, err error) {
+func (s *JobStore) Import(ctx context.Context, account, id int64) (im Import, err error) {
 	j, err := s.Job(ctx, account, id)
 	switch {
 	case err != nil:
@@ -33,8 +33,8 @@ func (s *Store) Import(ctx context.Context, account, id int64) (im Import, err e
 }
 
 // Imports are some imports of an account with a smaller number than another, newest first. more tells whether there are others.
-func (s *Store) Imports(ctx context.Context, account, before int64, n int) (imports []Import, more bool, err error) {
-	jobs, err := list(ctx, s, scanJob, sqlImportsBefore, account, before, int64(n+1))
+func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (imports []Import, more bool, err error) {
+	jobs, err := list(ctx, s.Base, scanJob, sqlImportsBefore, account, before, int64(n+1))
 	if err != nil {
 		return nil, false, err
 	}
@@ -49,7 +49,7 @@ func (s *Store) Imports(ctx context.Context, account, before int64, n int) (impo
 }
 
 // BeginImport begins an import of a file that was uploaded, or a dry run of it. A mode is for contacts alone.
-func (s *Store) BeginImport(ctx context.Context, account, id int64, mapping sheet.Mapping, mode ImportMode, trial bool) (im Import, err error) {
+func (s *JobStore) BeginImport(ctx context.Context, account, id int64, mapping sheet.Mapping, mode ImportMode, trial bool) (im Import, err error) {
 	j, err := s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
@@ -253,7 +253,7 @@ func (j *Job) forgetTrial() error {
 }
 
 // failImport ends an import whose file cannot be read.
-func (s *Store) failImport(ctx context.Context, j *Job, message string) error {
+func (s *JobStore) failImport(ctx context.Context, j *Job, message string) error {
 	return s.advance(ctx, j, needs{}, func(t *tx, _ *accountUnit, next *Job) error {
 		im, err := ImportOf(*next)
 		if err != nil {
@@ -267,7 +267,7 @@ func (s *Store) failImport(ctx context.Context, j *Job, message string) error {
 
 // ImportFile imports a file that this process reads. An import of the same file with the same options goes on where it was; one that has
 // ended is known, and nothing is done, unless it was undone or is to be done again.
-func (s *Store) ImportFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
+func (s *JobStore) ImportFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
 	spec.Local, spec.Header, spec.JSON = true, rows.Header(), rows.Format == jsonLines
 	err = s.updateAccount(ctx, account, func(t *tx) error {
 		im, known = Import{}, false
@@ -311,7 +311,7 @@ func (s *Store) ImportFile(ctx context.Context, account int64, rows *table.Reade
 // ErrImportMoved: another process works on the import, or a person has ended it.
 var ErrImportMoved = errors.New("another process imports this file, or the import was canceled")
 
-func (s *Store) importFailure(ctx context.Context, j *Job, err error) error {
+func (s *JobStore) importFailure(ctx context.Context, j *Job, err error) error {
 	var broken *table.FileError
 	switch {
 	case errors.Is(err, errJobMoved):

@@ -338,7 +338,7 @@ func TestAnUndoReadsTheHistoryOfAContactOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changes, err := list(t.Context(), s, scanChange, sqlJobChanges, account, im.Last, im.First, int64(undoUnit))
+		changes, err := list(t.Context(), s.Base, scanChange, sqlJobChanges, account, im.Last, im.First, int64(undoUnit))
 		if err != nil || len(changes) != 2 {
 			t.Fatal(changes, err)
 		}

@@ -22,7 +22,7 @@ const (
 
 // contactList is one page of a list of contacts.
 type contactList struct {
-	store   *Store
+	store   *ContactStore
 	account int64
 	scope   crm.ContactScope
 	page    crm.PageRequest
@@ -33,7 +33,7 @@ type contactList struct {
 	row    tally   // of the account, as it was read with the page
 }
 
-func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
+func (s *ContactStore) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
 	l := &contactList{store: s, account: account, scope: scope, page: page, pieces: newPieces(dst, flush)}
 	l.fields = fieldReader{cache: &s.fields, account: account}
 	l.reading = l.fields.reading
@@ -42,7 +42,7 @@ func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.P
 
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
-func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *ContactStore) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
@@ -52,7 +52,7 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 }
 
 // FilteredContacts is Contacts for those that pass a filter, in the order that it asks for.
-func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
@@ -147,7 +147,7 @@ func (l *contactList) readContacts(c db.Conn, ids []int64) error {
 // finish reads what the first piece has left.
 func (l *contactList) finish(ctx context.Context, err error) ([]byte, ListResult, error) {
 	if err == nil && l.more {
-		err = l.rest(ctx, l.store, l.ids, l.readContacts)
+		err = l.rest(ctx, l.store.Base, l.ids, l.readContacts)
 	}
 	return l.dst, l.found, err
 }
@@ -163,7 +163,7 @@ func (l *contactList) appendContact(dst []byte, r db.Row) ([]byte, error) {
 }
 
 // MatchingContacts is one page of the contacts that pass a filter, in the order that it asks for.
-func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+func (s *ContactStore) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
 	err = s.filtered(ctx, account, scope, f, func(c db.Conn, w *filtering) error {
 		seqs, err := w.page(page)
 		if err != nil {

@@ -75,7 +75,7 @@ func (f *RejectedFile) Add(row RejectedRow) error {
 }
 
 // RejectedRows calls each for the rows of an import that were rejected, in the order of the file.
-func (s *Store) RejectedRows(ctx context.Context, im *Import, each func(line int64, row RejectedRow) error) error {
+func (s *JobStore) RejectedRows(ctx context.Context, im *Import, each func(line int64, row RejectedRow) error) error {
 	for after := int64(0); ; {
 		rows, err := s.JobRows(ctx, im.Account, im.ID, after, 200)
 		if err != nil || len(rows) == 0 {
@@ -98,7 +98,7 @@ func (s *Store) RejectedRows(ctx context.Context, im *Import, each func(line int
 }
 
 // WriteRejected writes the rows of an import that were rejected, in the format that RejectedFormat("") tells.
-func (s *Store) WriteRejected(ctx context.Context, im *Import, w io.Writer) error {
+func (s *JobStore) WriteRejected(ctx context.Context, im *Import, w io.Writer) error {
 	file, err := NewRejectedFile(w, "", &im.Spec)
 	if err != nil {
 		return err

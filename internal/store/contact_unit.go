@@ -102,3 +102,13 @@ func (a *accountUnit) having(keys []string) (ids []int64) {
 	}
 	return ids
 }
+
+// ContactStore has the contacts of a database, with their tags, lists and custom fields.
+type ContactStore struct {
+	*Base
+	fields fieldCache
+	sets   setCache
+	costs  filterCosts
+}
+
+func newContactStore(b *Base) *ContactStore { return &ContactStore{Base: b, costs: usualCosts} }

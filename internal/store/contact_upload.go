@@ -41,7 +41,7 @@ const (
 // UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
 // go on. Only a part of the file is in memory at a time. A file that is slow to arrive is in no one's way, and one that takes long to be read is read
 // by the worker, after the answer.
-func (s *Store) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
+func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
 	if of != ImportContacts && of != ImportGifts {
 		return im, fault("of", doc.OneOf, ImportGifts)
 	}
@@ -76,7 +76,7 @@ func (s *Store) UploadImport(ctx context.Context, account int64, of, name, regio
 }
 
 // readSoon reads the first rows of a file that has arrived while the person waits, or leaves that to the worker.
-func (s *Store) readSoon(ctx context.Context, im Import) (Import, error) {
+func (s *JobStore) readSoon(ctx context.Context, im Import) (Import, error) {
 	soon, stop := context.WithTimeout(ctx, s.files.patience)
 	defer stop()
 	read, err := s.readUpload(soon, im, true)
@@ -98,7 +98,7 @@ func (s *Store) readSoon(ctx context.Context, im Import) (Import, error) {
 }
 
 // keepParts keeps a file part by part.
-func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
+func (s *JobStore) keepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
 	digest, part := sha256.New(), make([]byte, partSize)
 	for number := int64(0); ; number++ {
 		n, err := io.ReadFull(file, part)
@@ -122,7 +122,7 @@ func (s *Store) keepParts(ctx context.Context, j *Job, file io.Reader, limit int
 }
 
 // keepPart keeps a part of a file, unless the import was canceled meanwhile: no one would remove it any more.
-func (s *Store) keepPart(ctx context.Context, j *Job, number int64, part []byte) error {
+func (s *JobStore) keepPart(ctx context.Context, j *Job, number int64, part []byte) error {
 	leave, err := within(ctx, s.files.keeping)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Store) keepPart(ctx context.Context, j *Job, number int64, part []byte)
 }
 
 // readUpload reads the header of a file that was uploaded, and its first rows.
-func (s *Store) readUpload(ctx context.Context, im Import, hurry bool) (Import, error) {
+func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Import, error) {
 	leave, err := within(ctx, s.files.headers)
 	if err != nil {
 		return im, err
@@ -186,7 +186,7 @@ func fileFault(err error) error {
 }
 
 // openUpload opens the file of an import, whose turn it is.
-func (s *Store) openUpload(im *Import, file *reading) (*table.Reader, error) {
+func (s *JobStore) openUpload(im *Import, file *reading) (*table.Reader, error) {
 	return table.OpenHolding(&partReader{store: s, of: im.of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, file.hold)
 }
 
@@ -219,8 +219,8 @@ func preview(file *table.Reader) (rows [][]string, err error) {
 }
 
 // Preview are the first rows of the file of an import that has not ended.
-func (s *Store) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
-	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, previewPart)
+func (s *JobStore) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
+	text, err := find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, previewPart)
 	if errors.Is(err, crm.ErrNotFound) {
 		return im.Spec.Preview, nil
 	}
@@ -233,7 +233,7 @@ func (s *Store) Preview(ctx context.Context, im *Import) (rows [][]string, err e
 // partReader reads a file that is kept in parts. It holds some of them: a workbook is read at several places in turn.
 type partReader struct {
 	*reading
-	store *Store
+	store *JobStore
 	of    jobOf
 	size  int64
 	held  [4]heldPart
@@ -269,7 +269,7 @@ func (r *partReader) part(number int64) ([]byte, error) {
 			return held.data, nil
 		}
 	}
-	data, err := find(r.ctx, r.store, errJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.account, r.of.id, number)
+	data, err := find(r.ctx, r.store.Base, errJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.account, r.of.id, number)
 	if err == nil && int64(len(data)) != min(partSize, r.size-number*partSize) {
 		err = errors.New("a part of an uploaded file is damaged")
 	}
@@ -298,12 +298,12 @@ func SheetOf(of string) *sheet.Sheet {
 }
 
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
-func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m sheet.Mapping, err error) {
+func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m sheet.Mapping, err error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	text, err := find(ctx, s, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
+	text, err := find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
 	if errors.Is(err, crm.ErrNotFound) {
 		return SheetOf(of).Recognize(header, fields), nil
 	}
@@ -320,7 +320,7 @@ func (s *Store) ColumnMapping(ctx context.Context, account int64, of string, hea
 
 // MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
 // there.
-func (s *Store) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (sheet.Mapping, error) {
+func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (sheet.Mapping, error) {
 	mapping = slices.Clone(mapping)
 	for i := range mapping {
 		kind, isNew := strings.CutPrefix(mapping[i].Target, sheet.NewFieldPrefix)

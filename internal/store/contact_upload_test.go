@@ -77,7 +77,7 @@ func TestImportsOfAnAccountTakeTurns(t *testing.T) {
 				imports = append(imports, im)
 			}
 		}
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestAnImportThatWaitsFollowsAtOnce(t *testing.T) {
 		for _, im := range []Import{long, first, second} {
 			begin(t, s, im, false)
 		}
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return stateOf(t, s, first) == JobDone && stateOf(t, s, second) == JobDone })
 		if state := stateOf(t, s, long); state == JobDone {
@@ -118,7 +118,7 @@ func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
 		account := newAccount(t, s).Number
 		im := upload(t, s, account, "first_name,last_name\nAna,Rossi\n")
 		begin(t, s, im, true)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return stateOf(t, s, im) == JobMapping })
 		if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
@@ -215,7 +215,7 @@ func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
 		slow := uploading(t, s, account)
 		look := func() {
 			t.Helper()
-			if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			if _, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -247,7 +247,7 @@ func TestACanceledDryRunHasDoneNothing(t *testing.T) {
 		account := newAccount(t, s).Number
 		im := upload(t, s, account, peopleFile)
 		begin(t, s, im, true)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, im) > 0 })
 		if _, err := s.CancelJob(t.Context(), account, im.ID); err != nil {

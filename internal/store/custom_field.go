@@ -43,7 +43,7 @@ func readCustomFields(c db.Conn, account int64) (*crm.CustomFields, error) {
 }
 
 // CustomFields are the definitions of an account's custom fields.
-func (s *Store) CustomFields(ctx context.Context, account int64) (*crm.CustomFields, error) {
+func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*crm.CustomFields, error) {
 	return lend(ctx, s.read, func(c db.Conn) (*crm.CustomFields, error) { return s.fields.read(c, account) })
 }
 
@@ -148,7 +148,7 @@ func (t *tx) customFields(a *accountUnit) (*crm.CustomFields, error) {
 
 // knowingFields makes a change of an input whose custom fields were checked by the definitions as they are when it is made. Where they have
 // changed since, it is checked again.
-func (s *Store) knowingFields(ctx context.Context, account int64, in *crm.ContactInput, change func() (Document, error)) (made Document, err error) {
+func (s *ContactStore) knowingFields(ctx context.Context, account int64, in *crm.ContactInput, change func() (Document, error)) (made Document, err error) {
 	if len(in.Custom) == 0 {
 		return change()
 	}
@@ -179,7 +179,7 @@ func (a *accountUnit) checkFields(in *crm.ContactInput) error {
 }
 
 // patchContact changes an active contact by what an input says.
-func (s *Store) patchContact(ctx context.Context, account int64, n needs, in *crm.ContactInput, decide decision) (Document, error) {
+func (s *ContactStore) patchContact(ctx context.Context, account int64, n needs, in *crm.ContactInput, decide decision) (Document, error) {
 	return s.knowingFields(ctx, account, in, func() (Document, error) {
 		return s.changeActive(ctx, account, n, func(t *tx, c crm.Contact, now time.Time) (crm.Contact, error) {
 			if err := t.account(account).checkFields(in); err != nil {
@@ -191,7 +191,7 @@ func (s *Store) patchContact(ctx context.Context, account int64, n needs, in *cr
 }
 
 // DefineField adds a custom field.
-func (s *Store) DefineField(ctx context.Context, account int64, in crm.CustomFieldInput) (made crm.CustomField, err error) {
+func (s *ContactStore) DefineField(ctx context.Context, account int64, in crm.CustomFieldInput) (made crm.CustomField, err error) {
 	err = s.updateAccount(ctx, account, func(t *tx) error {
 		a := t.account(account)
 		fields, err := t.customFields(a)
@@ -207,14 +207,14 @@ func (s *Store) DefineField(ctx context.Context, account int64, in crm.CustomFie
 }
 
 // ReviseField changes the title, the description and the options of a custom field. Values that contacts have stay as they are.
-func (s *Store) ReviseField(ctx context.Context, account, id int64, in crm.CustomFieldInput) error {
+func (s *ContactStore) ReviseField(ctx context.Context, account, id int64, in crm.CustomFieldInput) error {
 	return s.changeField(ctx, account, id, crm.DidUpdate, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
 		return f.Revise(in, all)
 	})
 }
 
 // EndField takes a custom field out of use. Contacts keep their values, which no one is shown.
-func (s *Store) EndField(ctx context.Context, account, id int64) error {
+func (s *ContactStore) EndField(ctx context.Context, account, id int64) error {
 	now := s.now()
 	return s.changeField(ctx, account, id, crm.DidArchive, func(f crm.CustomField, _ *crm.CustomFields) (crm.CustomField, error) {
 		if f.Ended() {
@@ -225,7 +225,7 @@ func (s *Store) EndField(ctx context.Context, account, id int64) error {
 }
 
 // ResumeField brings a custom field back, with the values that contacts have in it.
-func (s *Store) ResumeField(ctx context.Context, account, id int64) error {
+func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error {
 	return s.changeField(ctx, account, id, crm.DidRestore, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
 		if !f.Ended() {
 			return f, nil
@@ -234,7 +234,7 @@ func (s *Store) ResumeField(ctx context.Context, account, id int64) error {
 	})
 }
 
-func (s *Store) changeField(ctx context.Context, account, id int64, kind crm.ChangeKind, decide func(crm.CustomField, *crm.CustomFields) (crm.CustomField, error)) error {
+func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind crm.ChangeKind, decide func(crm.CustomField, *crm.CustomFields) (crm.CustomField, error)) error {
 	return s.updateAccount(ctx, account, func(t *tx) error {
 		a := t.account(account)
 		fields, err := t.customFields(a)
@@ -254,7 +254,7 @@ func (s *Store) changeField(ctx context.Context, account, id int64, kind crm.Cha
 }
 
 // MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
-func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error {
+func (s *ContactStore) MoveField(ctx context.Context, account, id int64, by int) error {
 	return s.updateAccount(ctx, account, func(t *tx) error {
 		a := t.account(account)
 		fields, err := t.customFields(a)

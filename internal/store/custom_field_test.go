@@ -232,7 +232,7 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 			Noun, Kind, ID int64
 			Actor, Data    string
 		}
-		rows, err := list(t.Context(), s, func(r db.Row) row { return row{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Text(4)} },
+		rows, err := list(t.Context(), s.Base, func(r db.Row) row { return row{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Text(4)} },
 			`SELECT noun, kind, id, actor, data FROM change WHERE account_id = $1 ORDER BY revision`, account)
 		if err != nil || len(rows) != 4 {
 			t.Fatalf("%v: %+v", err, rows)

@@ -8,8 +8,8 @@ import (
 )
 
 // RememberDevice adds a token for the user to those of a browser.
-func (s *Store) RememberDevice(ctx context.Context, user int64, tokens string) (string, error) {
-	found, err := find(ctx, s, errNoUser, scanUser, sqlUserByID, user)
+func (s *PeopleStore) RememberDevice(ctx context.Context, user int64, tokens string) (string, error) {
+	found, err := find(ctx, s.Base, errNoUser, scanUser, sqlUserByID, user)
 	if err != nil {
 		return "", err
 	}
@@ -18,7 +18,7 @@ func (s *Store) RememberDevice(ctx context.Context, user int64, tokens string) (
 
 // KnownDevice tells whether the user with this email has signed in before with the browser that holds the tokens, since the
 // password was set. The id is the browser's; it is "" for one that is not known.
-func (s *Store) KnownDevice(ctx context.Context, email, tokens string) (id string, err error) {
+func (s *PeopleStore) KnownDevice(ctx context.Context, email, tokens string) (id string, err error) {
 	found, err := s.userByEmail(ctx, email)
 	if errors.Is(err, crm.ErrNotFound) {
 		return "", nil

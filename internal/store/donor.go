@@ -52,8 +52,8 @@ type DonorPage struct {
 }
 
 // Donors finds contacts who gave, in the account's currency.
-func (s *Store) Donors(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, limit int) (DonorPage, error) {
-	return weighed(ctx, s, account, func(c db.Conn, w weigh) (page DonorPage, err error) {
+func (s *GiftStore) Donors(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, limit int) (DonorPage, error) {
+	return weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (page DonorPage, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return page, err

@@ -106,7 +106,7 @@ type Exported struct {
 }
 
 // recordExport notes who takes data out, before it leaves.
-func (s *Store) recordExport(ctx context.Context, account int64, e Exported) error {
+func (s *MoveStore) recordExport(ctx context.Context, account int64, e Exported) error {
 	data, err := plainJSON(e)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Store) recordExport(ctx context.Context, account int64, e Exported) err
 const SheetTooLong doc.Rule = "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV."
 
 // prepared notes an export.
-func (s *Store) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {
+func (s *MoveStore) prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {
 	if e.how.Format == "xlsx" && e.Rows >= table.MaxLines {
 		return nil, fault("format", SheetTooLong)
 	}
@@ -150,7 +150,7 @@ func inParts(account int64, set *db.Set, part func(ids []int64) error) error {
 // inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is held, and is about as
 // long as PieceSize. sql has the account and a list of ids, and answers with the id first; read tells how long a row is. It may read a piece
 // again, after begin. Where there are several pieces, each waits for its turn, in which end works on it as well. done may take its time.
-func (s *Store) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end, done func() error) error {
+func (s *MoveStore) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end, done func() error) error {
 	turn := s.heavy.again
 	if len(ids) <= pieceRows {
 		turn = func(_ context.Context, _ int64, work func() error) error { return work() }
@@ -191,3 +191,11 @@ func (s *Store) inPieces(ctx context.Context, account int64, ids []int64, sql st
 	}
 	return nil
 }
+
+// MoveStore takes data out of a database and brings whole accounts in: exports, account files, erasure.
+type MoveStore struct {
+	*Base
+	*JobStore
+}
+
+func newMoveStore(j *JobStore) *MoveStore { return &MoveStore{j.Base, j} }

@@ -157,7 +157,7 @@ type weigh func(rows int64) error
 
 // inTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one does
 // not wait.
-func (s *Store) inTurn(ctx context.Context, account int64, read func(weigh) error) error {
+func (s *Base) inTurn(ctx context.Context, account int64, read func(weigh) error) error {
 	err := read(func(rows int64) error {
 		if rows > s.light {
 			return errHeavy

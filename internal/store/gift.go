@@ -65,9 +65,9 @@ func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
 // external id that is known already answers with its gift, where that is what was sent.
-func (s *Store) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
+func (s *GiftStore) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
 	now := s.now()
-	return answered(ctx, s, account, newGiftNeeds(account, &in), func(t *tx) (GiftDocument, error) {
+	return answered(ctx, s.Base, account, newGiftNeeds(account, &in), func(t *tx) (GiftDocument, error) {
 		a, err := t.lock(account)
 		if err != nil {
 			return GiftDocument{}, err
@@ -335,7 +335,7 @@ func (t *tx) afterGift(a *accountUnit, before, after *crm.Gift, now time.Time) e
 }
 
 // UpdateGift changes what may be changed of a gift.
-func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
+func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *tx, a *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
 		_, campaignErr := t.ownCampaign(a, in.Campaign)
 		_, planErr := t.planOf(a, in.Plan)
@@ -379,16 +379,16 @@ func (t *tx) freeReference(a *accountUnit, in *crm.GiftInput, g *crm.Gift) error
 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
-func (s *Store) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
 	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.Refund)
 }
 
 // UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
-func (s *Store) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+func (s *GiftStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
 	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.UndoRefund)
 }
 
-func (s *Store) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(crm.Gift, *int64, time.Time) (crm.Gift, error)) (GiftDocument, error) {
+func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(crm.Gift, *int64, time.Time) (crm.Gift, error)) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, needs{}, func(_ *tx, _ *accountUnit, g crm.Gift, now time.Time) (crm.Gift, error) {
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
@@ -398,14 +398,14 @@ func (s *Store) moveMoney(ctx context.Context, account int64, code string, amoun
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *Store) changeGift(ctx context.Context, account int64, code string, n needs, decide func(*tx, *accountUnit, crm.Gift, time.Time) (crm.Gift, error)) (GiftDocument, error) {
+func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n needs, decide func(*tx, *accountUnit, crm.Gift, time.Time) (crm.Gift, error)) (GiftDocument, error) {
 	id := codeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
 	}
 	now := s.now()
 	n.gifts = append(n.gifts, id)
-	return answered(ctx, s, account, n, func(t *tx) (made GiftDocument, err error) {
+	return answered(ctx, s.Base, account, n, func(t *tx) (made GiftDocument, err error) {
 		a, err := t.lock(account)
 		if err != nil {
 			return made, err

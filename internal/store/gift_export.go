@@ -9,8 +9,8 @@ import (
 )
 
 // ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
-func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
-	set, err := weighed(ctx, s, account, func(c db.Conn, w weigh) (set db.Set, err error) {
+func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
+	set, err := weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (set db.Set, err error) {
 		part := giftPart{account, filter}
 		weight, err := part.weight(c)
 		if err = firstError(err, w(weight)); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) ExportGifts(ctx context.Context, account int64, filter crm.GiftF
 }
 
 // eachGift reads gifts by their ids. done is told how many of them each piece had.
-func (s *Store) eachGift(ctx context.Context, account int64, ids []int64, read func(*GiftRecord) error, done func(n int) error) error {
+func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, read func(*GiftRecord) error, done func(n int) error) error {
 	var piece []GiftRecord
 	return s.inPieces(ctx, account, ids, sqlGiftsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
 		g, err := scanGiftRecord(r)

@@ -20,7 +20,7 @@ type GiftOutcome struct {
 
 // CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused
 // leaves the others alone.
-func (s *Store) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput) (outcomes []GiftOutcome, err error) {
+func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput) (outcomes []GiftOutcome, err error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
@@ -74,8 +74,8 @@ type giftRows struct {
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
-func (s *Store) newGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
-	g := &giftRows{most: maxSeen, campaigns: campaignNames{store: s, account: account}}
+func (s *JobStore) newGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
+	g := &giftRows{most: maxSeen, campaigns: campaignNames{store: s.GiftStore, account: account}}
 	return g, g.begin(spec, rows)
 }
 

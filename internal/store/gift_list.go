@@ -36,7 +36,7 @@ func appendGift(dst []byte, r db.Row) ([]byte, error) {
 }
 
 // Gift appends the wire form of a gift to dst.
-func (s *Store) Gift(ctx context.Context, account int64, code string, dst []byte) ([]byte, error) {
+func (s *GiftStore) Gift(ctx context.Context, account int64, code string, dst []byte) ([]byte, error) {
 	start, err := len(dst), error(nil)
 	err = s.read(ctx, func(c db.Conn) error {
 		dst = dst[:start]
@@ -66,9 +66,9 @@ func scanGiftRecord(r db.Row) (record GiftRecord, err error) {
 }
 
 // GiftRecord finds a gift with its history.
-func (s *Store) GiftRecord(ctx context.Context, account int64, code string) (GiftRecord, error) {
+func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) (GiftRecord, error) {
 	id := codeID(account, code)
-	return snapshot(ctx, s, func(c db.Conn) (record GiftRecord, err error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (record GiftRecord, err error) {
 		records, err := giftRecords(c, sqlGift, account, id)
 		if err != nil {
 			return record, err
@@ -172,7 +172,7 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 
 // Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first. A large page goes through flush piece by
 // piece.
-func (s *Store) Gifts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *GiftStore) Gifts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
 	p := newPieces(dst, flush)
 	var result ListResult
 	parts, err := s.giftParts(ctx, account, scope, filter)
@@ -194,7 +194,7 @@ func (s *Store) Gifts(ctx context.Context, account int64, scope crm.CampaignScop
 		ask := func(c db.Conn, ids []int64) error { return p.read(c, appendGift, sqlGiftsByID, f.account, ids) }
 		p.before, p.n, p.start = p.before+p.n, 0, len(p.dst)
 		if err = s.read(ctx, func(c db.Conn) error { return ask(c, f.ids) }); err == nil && p.n < len(f.ids) {
-			err = p.rest(ctx, s, f.ids, ask)
+			err = p.rest(ctx, s.Base, f.ids, ask)
 		}
 	}
 	return p.dst, result, err
@@ -213,7 +213,7 @@ type giftPage struct {
 
 // giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below it, one after the
 // other.
-func (s *Store) giftParts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter) (parts []giftPart, err error) {
+func (s *GiftStore) giftParts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter) (parts []giftPart, err error) {
 	if scope == crm.OwnCampaigns || scope == crm.AllCampaigns {
 		parts = append(parts, giftPart{account, filter})
 	}
@@ -327,8 +327,8 @@ type ContactGiving struct {
 }
 
 // ContactGiving sums up what a contact has given.
-func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
-	return weighed(ctx, s, account, func(c db.Conn, w weigh) (g ContactGiving, err error) {
+func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
+	return weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (g ContactGiving, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return g, err
@@ -349,8 +349,8 @@ func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (givi
 }
 
 // LargestGifts are the largest gifts of the last months, this one included, the largest first.
-func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
-	return snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
+func (s *GiftStore) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (records []GiftRecord, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return nil, err

@@ -294,7 +294,7 @@ func checkGiving(t testing.TB, s *Store, account crm.Account, contacts []int64) 
 	gifts := ledgerOf(t, s, account.Number)
 	want := sumsOf(gifts)
 	checkDonors(t, s, account.Number, gifts, time.Now())
-	rows, err := list(t.Context(), s, scanCell, sqlGivingBetween, account.Number, "", "~")
+	rows, err := list(t.Context(), s.Base, scanCell, sqlGivingBetween, account.Number, "", "~")
 	if err != nil {
 		t.Fatal(err)
 	}

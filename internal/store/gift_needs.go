@@ -125,3 +125,14 @@ func firstError(errs ...error) error {
 	}
 	return nil
 }
+
+// GiftStore has the gifts and plans of a database, and what they come to.
+type GiftStore struct {
+	*Base
+	*ContactStore
+	*CampaignStore
+}
+
+func newGiftStore(contacts *ContactStore, campaigns *CampaignStore) *GiftStore {
+	return &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
+}

@@ -21,8 +21,8 @@ type GiftTotals struct {
 }
 
 // GiftPage is one page of gifts for people: the latest first.
-func (s *Store) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = weighed(ctx, s, account, func(c db.Conn, w weigh) (records []GiftRecord, err error) {
+func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
+	records, err = weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (records []GiftRecord, err error) {
 		weight, err := giftPart{account, filter}.weight(c)
 		if filter.OnlyMonths() { // the totals are kept
 			weight = min(weight, page.Skip())
@@ -122,10 +122,10 @@ func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, e
 }
 
 // LatestGifts are the latest gifts that a filter finds. The others are not counted, so that an index answers it.
-func (s *Store) LatestGifts(ctx context.Context, account int64, filter crm.GiftFilter, limit int64) ([]GiftRecord, error) {
+func (s *GiftStore) LatestGifts(ctx context.Context, account int64, filter crm.GiftFilter, limit int64) ([]GiftRecord, error) {
 	condition, args := giftCondition(account, filter)
 	sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d`, shownGift, condition, len(args)+1)
-	return snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) { return giftRecords(c, sql, append(args, limit)...) })
+	return snapshot(ctx, s.Base, func(c db.Conn) ([]GiftRecord, error) { return giftRecords(c, sql, append(args, limit)...) })
 }
 
 // CampaignName is what a list of gifts shows of a campaign.
@@ -136,12 +136,12 @@ type CampaignName struct {
 }
 
 // CampaignNames are the account's own campaigns with these ids. One that is damaged has no title.
-func (s *Store) CampaignNames(ctx context.Context, account int64, ids []int64) (map[int64]CampaignName, error) {
+func (s *GiftStore) CampaignNames(ctx context.Context, account int64, ids []int64) (map[int64]CampaignName, error) {
 	names := map[int64]CampaignName{}
 	if len(ids) == 0 {
 		return names, nil
 	}
-	all, err := list(ctx, s, scanCampaignName, sqlOwnCampaigns, account, ids)
+	all, err := list(ctx, s.Base, scanCampaignName, sqlOwnCampaigns, account, ids)
 	for _, name := range all {
 		names[name.ID] = name
 	}
@@ -159,8 +159,8 @@ func scanCampaignName(r db.Row) CampaignName {
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.
-func (s *Store) NewestCampaigns(ctx context.Context, account, limit int64) ([]CampaignName, error) {
-	return snapshot(ctx, s, func(c db.Conn) ([]CampaignName, error) {
+func (s *GiftStore) NewestCampaigns(ctx context.Context, account, limit int64) ([]CampaignName, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) ([]CampaignName, error) {
 		_, ids, err := s.campaigns.page(c, account, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit}, newestFirst)
 		if err != nil || len(ids) == 0 {
 			return nil, err

@@ -15,7 +15,7 @@ import (
 // countedOf is everything that is worked out from the gifts of an account, but for gifts that count nowhere.
 func countedOf(t testing.TB, s *Store, account int64) (all []string) {
 	t.Helper()
-	cells, err := list(t.Context(), s, scanCell, sqlGivingBetween, account, "", "~")
+	cells, err := list(t.Context(), s.Base, scanCell, sqlGivingBetween, account, "", "~")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func finishUndo(t testing.TB, s *Store, account, id int64) (at UndoProgress, kep
 		t.Fatal(err)
 	}
 	for busy := true; busy; {
-		if busy, err = newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+		if busy, err = newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 	}

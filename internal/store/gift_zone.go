@@ -105,12 +105,12 @@ func (t *tx) moveClock(a *accountUnit, g *storedGift) error {
 func zoneMoving(c db.Conn, account int64) (bool, error) { return c.Exists(sqlOpenZoneJobs, account) }
 
 // ZoneMoving tells whether gifts still move to the days of another time zone.
-func (s *Store) ZoneMoving(ctx context.Context, account int64) (bool, error) {
+func (s *JobStore) ZoneMoving(ctx context.Context, account int64) (bool, error) {
 	return lend(ctx, s.read, func(c db.Conn) (bool, error) { return zoneMoving(c, account) })
 }
 
 // SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
-func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
+func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
 	if err := in.Validate(); err != nil {
 		return err
 	}
@@ -144,6 +144,6 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in crm.Ac
 }
 
 // SetCurrency changes the account's currency, as long as it has no gifts.
-func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
+func (s *JobStore) SetCurrency(ctx context.Context, account int64, currency string) error {
 	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
 }

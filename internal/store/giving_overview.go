@@ -26,8 +26,8 @@ const OverviewMonths = 24
 const sqlGivenBetween = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
 
 // GivingOverview sums up what was given until now.
-func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
-	return weighed(ctx, s, account, func(c db.Conn, w weigh) (o GivingOverview, err error) {
+func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
+	return weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (o GivingOverview, err error) {
 		row, err := readTally(c, account)
 		if err == nil {
 			err = w(row.giftSeq)
@@ -78,8 +78,8 @@ const sqlTopCampaigns = `SELECT campaign_id, COUNT(*), CAST(SUM(net) AS BIGINT) 
 	GROUP BY campaign_id ORDER BY 3 DESC, 1 LIMIT $5`
 
 // TopCampaigns are the account's own campaigns that were given most in a year, in the account's currency.
-func (s *Store) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
-	return weighed(ctx, s, account, func(c db.Conn, w weigh) (top []CampaignGiving, err error) {
+func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
+	return weighed(ctx, s.Base, account, func(c db.Conn, w weigh) (top []CampaignGiving, err error) {
 		row, err := readTally(c, account)
 		if err == nil {
 			err = w(row.giftSeq)

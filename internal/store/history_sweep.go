@@ -25,7 +25,7 @@ const (
 )
 
 // sweepHistory forgets old changes of every account that does not keep them for good.
-func (s *Store) sweepHistory(ctx context.Context) error {
+func (s *Base) sweepHistory(ctx context.Context) error {
 	type sweep struct{ account, days int64 }
 	sweeps, err := list(ctx, s, func(r db.Row) sweep { return sweep{r.Int(0), r.Int(1)} }, sqlSweeps)
 	for _, w := range sweeps {
@@ -50,7 +50,7 @@ func stepwise(ctx context.Context, step func() (more bool, err error)) error {
 }
 
 // sweepStep forgets a few changes. It reports whether there may be more.
-func (s *Store) sweepStep(ctx context.Context, account, days int64) (more bool, err error) {
+func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, err error) {
 	cutoff := seconds(s.now()) - days*secondsADay
 	err = s.update(ctx, account, needs{}, func(t *tx) error {
 		a, err := t.lock(account)

@@ -28,7 +28,7 @@ func told(t testing.TB, s *Store, account int64) (lines []string) {
 // everyChange is the whole record of an account, oldest first.
 func everyChange(t testing.TB, s *Store, account int64) []Change {
 	t.Helper()
-	all, err := list(t.Context(), s, scanChange, changeColumns+` ORDER BY revision`, account)
+	all, err := list(t.Context(), s.Base, scanChange, changeColumns+` ORDER BY revision`, account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 		if changed, err := s.RenameTag(By(t.Context(), crm.APIDoor, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatalf("%+v, %v", changed, err)
 		}
-		if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+		if _, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		part, err := s.History(t.Context(), account, HistoryPlace{}, 1)

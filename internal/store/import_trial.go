@@ -277,7 +277,7 @@ func (r *importRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 }
 
 // TryFile says what would become of the rows of a file, and changes nothing.
-func (s *Store) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportCounts, error) {
+func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportCounts, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
 	r := s.newRun(account, spec, 0)
 	r.trial = newTrial(account)

@@ -28,7 +28,7 @@ const (
 var errNoInvitation = fmt.Errorf("the invitation: %w", crm.ErrNotFound)
 
 // Invite makes a link by which one person joins an account. The token is returned this once and kept nowhere.
-func (s *Store) Invite(ctx context.Context, account crm.Account, by crm.User, role crm.Role, email string) (invitation crm.Invitation, token string, err error) {
+func (s *PeopleStore) Invite(ctx context.Context, account crm.Account, by crm.User, role crm.Role, email string) (invitation crm.Invitation, token string, err error) {
 	now := s.now()
 	invitation, token, err = crm.NewInvitation(account, by, role, email, now)
 	if err != nil {
@@ -65,9 +65,9 @@ func (t *tx) addInvitation(i crm.Invitation, by int64) {
 }
 
 // Invitations are those of an account that were not used yet, newest first.
-func (s *Store) Invitations(ctx context.Context, account int64) ([]crm.Invitation, error) {
+func (s *PeopleStore) Invitations(ctx context.Context, account int64) ([]crm.Invitation, error) {
 	now := s.now()
-	invitations, err := list(ctx, s, readInvitation, sqlInvitations, account)
+	invitations, err := list(ctx, s.Base, readInvitation, sqlInvitations, account)
 	invitations = slices.DeleteFunc(invitations, func(i crm.Invitation) bool { return !i.Valid(now) })
 	sortRows(invitations, func(a, b *crm.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
@@ -76,7 +76,7 @@ func (s *Store) Invitations(ctx context.Context, account int64) ([]crm.Invitatio
 }
 
 // RevokeInvitation cancels an invitation.
-func (s *Store) RevokeInvitation(ctx context.Context, account int64, id string) error {
+func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id string) error {
 	if !crm.IsHash(id) {
 		return errNoInvitation
 	}
@@ -94,12 +94,12 @@ func (s *Store) RevokeInvitation(ctx context.Context, account int64, id string) 
 }
 
 // Invitation is what a link leads to.
-func (s *Store) Invitation(ctx context.Context, token string) (crm.Invitation, error) {
+func (s *PeopleStore) Invitation(ctx context.Context, token string) (crm.Invitation, error) {
 	return lend(ctx, s.read, func(c db.Conn) (crm.Invitation, error) { return s.findInvitation(c, crm.HashToken(token)) })
 }
 
 // findInvitation finds an invitation that may still be used.
-func (s *Store) findInvitation(c db.Conn, id string) (crm.Invitation, error) {
+func (s *PeopleStore) findInvitation(c db.Conn, id string) (crm.Invitation, error) {
 	i, err := findIn(c, errNoInvitation, readInvitation, sqlInvitation, id)
 	if err == nil && !i.Valid(s.now()) {
 		err = errNoInvitation
@@ -115,7 +115,7 @@ func readInvitation(r db.Row) crm.Invitation {
 }
 
 // AcceptInvitation makes a user a member of an account. A member keeps the higher role.
-func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) (crm.Account, error) {
+func (s *PeopleStore) AcceptInvitation(ctx context.Context, token string, user int64) (crm.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err != nil {
 		return crm.Account{}, err
@@ -134,7 +134,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, token string, user int64) 
 }
 
 // JoinByInvitation makes a user, and a member of an account.
-func (s *Store) JoinByInvitation(ctx context.Context, token string, in crm.UserInput) (crm.User, crm.Account, error) {
+func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string, in crm.UserInput) (crm.User, crm.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err == nil {
 		err = in.Validate()

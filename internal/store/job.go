@@ -120,12 +120,12 @@ func jsonOf(value any) json.RawMessage {
 }
 
 // Job is one job of an account.
-func (s *Store) Job(ctx context.Context, account, id int64) (Job, error) {
-	return find(ctx, s, crm.ErrNotFound, scanJob, sqlJob, account, id)
+func (s *JobStore) Job(ctx context.Context, account, id int64) (Job, error) {
+	return find(ctx, s.Base, crm.ErrNotFound, scanJob, sqlJob, account, id)
 }
 
 // Jobs is one page of the jobs of an account, newest first.
-func (s *Store) Jobs(ctx context.Context, account int64, page crm.PageRequest) (jobs []Job, result ListResult, err error) {
+func (s *JobStore) Jobs(ctx context.Context, account int64, page crm.PageRequest) (jobs []Job, result ListResult, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		row, err := readTally(c, account)
 		if err != nil {
@@ -152,7 +152,7 @@ type JobRow struct {
 }
 
 // JobRows are the next rows of a job after a number. They are fewer where rows are long, but at least one where any is left.
-func (s *Store) JobRows(ctx context.Context, account, job, after int64, limit int) ([]JobRow, error) {
+func (s *JobStore) JobRows(ctx context.Context, account, job, after int64, limit int) ([]JobRow, error) {
 	return lend(ctx, s.read, func(c db.Conn) (rows []JobRow, err error) {
 		length := 0
 		err = c.UpTo(PieceSize).Each(func(r db.Row) error {
@@ -176,7 +176,7 @@ func (t *tx) noteRow(j *Job, row JobRow) {
 }
 
 // CancelJob ends a job. What it has done so far stays.
-func (s *Store) CancelJob(ctx context.Context, account, id int64) (Job, error) {
+func (s *JobStore) CancelJob(ctx context.Context, account, id int64) (Job, error) {
 	return s.changeJob(ctx, account, id, func(t *tx, _ *accountUnit, j *Job) error {
 		if j.Ended() || j.Working() && !j.Stoppable() {
 			return crm.ErrChanged
@@ -205,10 +205,10 @@ const partsAtOnce = 16
 
 // dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes a second, in which no one
 // else could write. What a server that was killed has left is removed by sweepJobs.
-func (s *Store) dropParts(ctx context.Context, of jobOf) error {
+func (s *JobStore) dropParts(ctx context.Context, of jobOf) error {
 	ctx = context.WithoutCancel(ctx)
 	for {
-		parts, err := list(ctx, s, number, sqlParts, of.account, of.id, int64(partsAtOnce))
+		parts, err := list(ctx, s.Base, number, sqlParts, of.account, of.id, int64(partsAtOnce))
 		if err != nil || len(parts) == 0 {
 			return err
 		}
@@ -220,7 +220,7 @@ func (s *Store) dropParts(ctx context.Context, of jobOf) error {
 }
 
 // changeJob is the one way in which a job changes: load, decide, save.
-func (s *Store) changeJob(ctx context.Context, account, id int64, decide func(t *tx, a *accountUnit, j *Job) error) (changed Job, err error) {
+func (s *JobStore) changeJob(ctx context.Context, account, id int64, decide func(t *tx, a *accountUnit, j *Job) error) (changed Job, err error) {
 	now := s.now()
 	err = s.update(ctx, account, needs{}, func(t *tx) error {
 		a, err := t.lock(account)
@@ -250,7 +250,7 @@ var errJobMoved = errors.New("the job has moved on")
 
 // advance does one unit of work of a job, and notes how far it has come. Nothing is done where the job is no longer where the caller has
 // seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
-func (s *Store) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a *accountUnit, next *Job) error) error {
+func (s *JobStore) advance(ctx context.Context, j *Job, n needs, step func(t *tx, a *accountUnit, next *Job) error) error {
 	now, made := s.now(), *j
 	err := s.update(j.by(ctx), j.Account, n, func(t *tx) error {
 		a, err := t.lock(j.Account)
@@ -302,3 +302,15 @@ func (j *Job) by(ctx context.Context) context.Context {
 
 // EraseJob removes what still names people who were erased.
 const EraseJob JobKind = "erase"
+
+// JobStore has the work in the background: imports, changes of many contacts, and what takes them back.
+type JobStore struct {
+	*Base
+	*GiftStore
+	jobsBegun chan struct{} // there is a new job
+	files     *openedFiles  // of imports
+}
+
+func newJobStore(g *GiftStore) *JobStore {
+	return &JobStore{Base: g.Base, GiftStore: g, jobsBegun: make(chan struct{}, 1), files: newOpenedFiles()}
+}

@@ -64,7 +64,7 @@ func TestASmallImportDoesNotWaitForALargeFile(t *testing.T) {
 		small := upload(t, s, other, "first_name,last_name\nEva,Meyer\n")
 		begin(t, s, large, false)
 		begin(t, s, small, true)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		workUntil(t, w, func() bool { return stateOf(t, s, small) == JobMapping })
 		begin(t, s, small, false)
 		workUntil(t, w, func() bool { return stateOf(t, s, small) == JobDone })
@@ -91,7 +91,7 @@ func TestAnImportThatAPersonThoughtAboutGoesOnAtOnce(t *testing.T) {
 		long := upload(t, s, account, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*unitRows))
 		small := upload(t, s, other, "first_name,last_name\nEva,Meyer\n")
 		begin(t, s, long, false)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return stateOf(t, s, long) == JobRunning })
 		begin(t, s, small, false)
@@ -111,13 +111,13 @@ func TestANodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 		}
 		im := upload(t, a, account, file)
 		begin(t, a, im, false)
-		late := newJobWorker(b)
+		late := newJobWorker(b.JobStore)
 		defer late.forget(nil)
 		if _, err := late.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		<-late.ready
-		first := newJobWorker(a)
+		first := newJobWorker(a.JobStore)
 		workUntil(t, first, func() bool { return rowsOf(t, a, im) > 0 })
 		first.forget(nil) // it was killed
 		workUntil(t, late, func() bool { late.lookAgain(); return stateOf(t, b, im) == JobDone })

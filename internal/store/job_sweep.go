@@ -24,8 +24,8 @@ const (
 )
 
 // sweepJobs forgets the rows of old jobs, and the files of those that have ended when a server was killed.
-func (s *Store) sweepJobs(ctx context.Context) error {
-	ended, err := list(ctx, s, scanJobOf, sqlLeftParts, seconds(s.now().Add(-jobLook)))
+func (s *JobStore) sweepJobs(ctx context.Context) error {
+	ended, err := list(ctx, s.Base, scanJobOf, sqlLeftParts, seconds(s.now().Add(-jobLook)))
 	for _, of := range ended {
 		if err == nil {
 			err = s.dropParts(ctx, of)
@@ -35,7 +35,7 @@ func (s *Store) sweepJobs(ctx context.Context) error {
 		return err
 	}
 	cutoff := seconds(s.now().Add(-JobRowsKept))
-	jobs, err := list(ctx, s, scanJobOf, sqlOldJobs, cutoff)
+	jobs, err := list(ctx, s.Base, scanJobOf, sqlOldJobs, cutoff)
 	for _, of := range jobs {
 		if err == nil {
 			err = stepwise(ctx, func() (more bool, err error) { return s.sweepRows(ctx, of, cutoff) })
@@ -47,7 +47,7 @@ func (s *Store) sweepJobs(ctx context.Context) error {
 func scanJobOf(r db.Row) jobOf { return jobOf{r.Int(0), r.Int(1)} }
 
 // sweepRows forgets a few rows of a job, unless it has gone on meanwhile. It reports whether there may be more.
-func (s *Store) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more bool, err error) {
+func (s *JobStore) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more bool, err error) {
 	err = s.update(ctx, of.account, needs{}, func(t *tx) error {
 		if _, err := t.lock(of.account); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *Store) sweepRows(ctx context.Context, of jobOf, cutoff int64) (more boo
 }
 
 // Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
-func (s *Store) Sweep(ctx context.Context, report func(error)) {
+func (s *JobStore) Sweep(ctx context.Context, report func(error)) {
 	for ctx.Err() == nil {
 		for _, sweep := range []func(context.Context) error{s.sweepHistory, s.sweepJobs} {
 			if err := sweep(ctx); err != nil && ctx.Err() == nil {

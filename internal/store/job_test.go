@@ -81,7 +81,7 @@ func finishJobs(t testing.TB, stores ...*Store) {
 		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		open, err := list(t.Context(), stores[0], scanOpenJob, sqlOpenJobs)
+		open, err := list(t.Context(), stores[0].Base, scanOpenJob, sqlOpenJobs)
 		open = slices.DeleteFunc(open, func(j Job) bool { return !j.Working() })
 		if err != nil || len(open) == 0 || time.Now().After(deadline) {
 			if err != nil || len(open) > 0 {
@@ -133,7 +133,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, j := startJob(t, s, 3*tagJobUnit+1)
 		for units := 0; ; units++ {
-			w := newJobWorker(s) // which knows nothing of what was done before
+			w := newJobWorker(s.JobStore) // which knows nothing of what was done before
 			busy, err := w.round(t.Context(), func(err error) { t.Error(err) })
 			if err != nil || units > 5 {
 				t.Fatal(units, err)
@@ -196,7 +196,7 @@ func TestTwoNodesWorkOnAJob(t *testing.T) {
 func TestAJobIsCanceledAndUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, j := startJob(t, s, 3*tagJobUnit)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		for range 2 {
 			if _, err := w.round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 				t.Fatal(err)
@@ -284,7 +284,7 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 			want  [2]JobState
 		}{{0, [2]JobState{JobUploading, JobMapping}}, {2 * jobUpload, [2]JobState{JobCanceled, JobMapping}}, {jobLimbo, [2]JobState{JobCanceled, JobCanceled}}} {
 			clock.move(step.after)
-			if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			if _, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 				t.Fatal(err)
 			}
 			wantJob(t, s, account, 1, step.want[0], 0)
@@ -304,7 +304,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newJobWorker(s).step(t.Context(), &undo); err != nil {
+		if _, err := newJobWorker(s.JobStore).step(t.Context(), &undo); err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")

@@ -55,7 +55,7 @@ func (row *JobRow) Kept() (k Kept) {
 
 // UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
 // on where it was, for the person who asks for that.
-func (s *Store) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
+func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
 	_, err = s.changeJob(ctx, account, id, func(t *tx, a *accountUnit, j *Job) error {
 		first := j.First
 		if j.StoppedUndo() {
@@ -118,7 +118,7 @@ func undoStep(ctx context.Context, w *jobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
-	changes, err := list(ctx, w.Store, scanChange, sqlJobChanges, j.Account, at.At, of.First, int64(undoUnit))
+	changes, err := list(ctx, w.JobStore.Base, scanChange, sqlJobChanges, j.Account, at.At, of.First, int64(undoUnit))
 	if err != nil {
 		return err
 	}

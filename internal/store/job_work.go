@@ -34,7 +34,7 @@ var jobSteps = map[JobKind]func(ctx context.Context, w *jobWorker, j *Job) error
 
 // jobWorker is what a node knows of the jobs that it works on.
 type jobWorker struct {
-	*Store
+	*JobStore
 	left   map[jobOf]bool   // what has failed or is done by another node, until the next look
 	looked time.Time        // when that was
 	runs   map[jobOf]jobRun // what is kept between two units of work
@@ -49,12 +49,12 @@ type jobOf struct{ account, id int64 }
 
 func (j *Job) of() jobOf { return jobOf{j.Account, j.ID} }
 
-func newJobWorker(s *Store) *jobWorker {
-	return &jobWorker{Store: s, left: make(map[jobOf]bool), runs: make(map[jobOf]jobRun), ready: make(chan struct{}, 1)}
+func newJobWorker(s *JobStore) *jobWorker {
+	return &jobWorker{JobStore: s, left: make(map[jobOf]bool), runs: make(map[jobOf]jobRun), ready: make(chan struct{}, 1)}
 }
 
 // wakeJobs lets the worker know of new work.
-func (s *Store) wakeJobs() {
+func (s *JobStore) wakeJobs() {
 	select {
 	case s.jobsBegun <- struct{}{}:
 	default: // it is awake
@@ -63,7 +63,7 @@ func (s *Store) wakeJobs() {
 
 // WorkOnJobs goes on with jobs until the context ends. While others wait for the database, it rests between two rounds for as long as the
 // last one took, so that they have at least half of the time. report hears what went wrong; that is tried again at the next look.
-func (s *Store) WorkOnJobs(ctx context.Context, report func(error)) {
+func (s *JobStore) WorkOnJobs(ctx context.Context, report func(error)) {
 	w := newJobWorker(s)
 	defer w.forget(nil)
 	for ctx.Err() == nil {
@@ -101,7 +101,7 @@ func (w *jobWorker) round(ctx context.Context, report func(error)) (busy bool, e
 	if time.Since(w.looked) >= jobLook {
 		w.lookAgain()
 	}
-	jobs, err := list(ctx, w.Store, scanOpenJob, sqlOpenJobs)
+	jobs, err := list(ctx, w.JobStore.Base, scanOpenJob, sqlOpenJobs)
 	if err != nil {
 		return false, err
 	}

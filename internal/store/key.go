@@ -31,7 +31,7 @@ const (
 )
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
-func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
+func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
 	err = s.updateAccount(ctx, account, func(t *tx) error {
 		row, now := t.account(account), s.now()
 		var err error
@@ -60,8 +60,8 @@ func (s *Store) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (
 }
 
 // Keys lists the keys of an account, oldest first.
-func (s *Store) Keys(ctx context.Context, account int64) ([]crm.Key, error) {
-	return list(ctx, s, readKey, sqlKeys, account)
+func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]crm.Key, error) {
+	return list(ctx, s.Base, readKey, sqlKeys, account)
 }
 
 func readKey(r db.Row) crm.Key {
@@ -73,7 +73,7 @@ func readKey(r db.Row) crm.Key {
 
 // RevokeKey ends a key, here at once and on every other node within the time that a key is cached. A key that was
 // revoked before stays so.
-func (s *Store) RevokeKey(ctx context.Context, id int64) error {
+func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 	account := crm.IDAccount(id)
 	err := s.updateAccount(ctx, account, func(t *tx) error {
 		key, err := findIn(t.Conn, crm.ErrNotFound, readKey, sqlKey, account, id)
@@ -91,7 +91,7 @@ func (s *Store) RevokeKey(ctx context.Context, id int64) error {
 }
 
 // Authenticate finds the account and the permissions of a secret.
-func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal, error) {
+func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (crm.Principal, error) {
 	now, hash := s.now(), crm.HashSecret(secret)
 	who, generation, ok := s.keys.find(hash, now)
 	if ok {
@@ -102,7 +102,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (crm.Principal,
 		return crm.Principal{}, crm.ErrUnauthenticated
 	}
 	same := false
-	key, err := find(ctx, s, crm.ErrUnauthenticated, func(r db.Row) crm.Key {
+	key, err := find(ctx, s.Base, crm.ErrUnauthenticated, func(r db.Row) crm.Key {
 		same = crm.SameHash(r.Bytes(8), hash[:])
 		return readKey(r)
 	}, sqlKey, crm.IDAccount(id), id)

@@ -23,8 +23,8 @@ const (
 )
 
 // Memberships are the organizations that a user belongs to, by name.
-func (s *Store) Memberships(ctx context.Context, user int64) ([]crm.Membership, error) {
-	return snapshot(ctx, s, func(c db.Conn) ([]crm.Membership, error) {
+func (s *PeopleStore) Memberships(ctx context.Context, user int64) ([]crm.Membership, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Membership, error) {
 		memberships, err := db.List(c, func(r db.Row) crm.Membership {
 			return crm.Membership{Account: crm.Account{Number: r.Int(0)}, Role: crm.Role(r.Int(1))}
 		}, sqlMemberships, user)
@@ -47,18 +47,18 @@ func fillAccounts(memberships []crm.Membership, accounts map[int64]crm.Account) 
 }
 
 // Membership finds the organization with a public id, for a user who belongs to it.
-func (s *Store) Membership(ctx context.Context, user int64, account string) (crm.Membership, error) {
+func (s *PeopleStore) Membership(ctx context.Context, user int64, account string) (crm.Membership, error) {
 	if !crm.IsAccountID(account) {
 		return crm.Membership{}, errNoMember
 	}
-	return find(ctx, s, errNoMember, func(r db.Row) crm.Membership {
+	return find(ctx, s.Base, errNoMember, func(r db.Row) crm.Membership {
 		return crm.Membership{Account: readAccount(r), Role: crm.Role(r.Int(6)), Timezone: r.Text(7)}
 	}, sqlMembership, user, account)
 }
 
 // Members are the users of an account, by name.
-func (s *Store) Members(ctx context.Context, account int64) ([]crm.Member, error) {
-	return snapshot(ctx, s, func(c db.Conn) ([]crm.Member, error) {
+func (s *PeopleStore) Members(ctx context.Context, account int64) ([]crm.Member, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Member, error) {
 		members, err := db.List(c, func(r db.Row) crm.Member {
 			return crm.Member{User: crm.User{ID: r.Int(0)}, Role: crm.Role(r.Int(1)), Since: moment(r.Int(2)), SeenAt: moment(r.Int(3))}
 		}, sqlMembers, account)
@@ -79,7 +79,7 @@ func (s *Store) Members(ctx context.Context, account int64) ([]crm.Member, error
 }
 
 // SetRole changes what a member may do. The last owner stays one.
-func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role) error {
+func (s *PeopleStore) SetRole(ctx context.Context, account, user int64, role crm.Role) error {
 	if err := role.Check(); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Store) SetRole(ctx context.Context, account, user int64, role crm.Role)
 }
 
 // RemoveMember takes a user out of an organization, and cancels the invitations that they made. The last owner stays.
-func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
+func (s *PeopleStore) RemoveMember(ctx context.Context, account, user int64) error {
 	return s.changeMember(ctx, account, user, func(t *tx, user crm.User, was crm.Role) error {
 		if err := t.checkOwners(account, was, 0); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (s *Store) RemoveMember(ctx context.Context, account, user int64) error {
 }
 
 // changeMember changes what a user may do in an account; was is 0 for one who does not belong to it.
-func (s *Store) changeMember(ctx context.Context, account, user int64, change func(t *tx, user crm.User, was crm.Role) error) error {
+func (s *PeopleStore) changeMember(ctx context.Context, account, user int64, change func(t *tx, user crm.User, was crm.Role) error) error {
 	return s.updateAccount(ctx, account, func(t *tx) error {
 		was, err := t.role(account, user)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
 // field contact.
-func (s *Store) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
+func (s *GiftStore) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		if err := s.CheckContact(ctx, account, id); err == nil || !errors.Is(err, crm.ErrNotFound) {
 			return id, archivedFault(err)
@@ -24,7 +24,7 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	if !ok {
 		return 0, fault("contact", noContact)
 	}
-	ids, err := snapshot(ctx, s, func(c db.Conn) ([]int64, error) {
+	ids, err := snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) {
 		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, sqlMatch, account, []string{key})
 		if err != nil || len(found) == 0 {
 			return nil, err
@@ -54,13 +54,13 @@ func archivedFault(err error) error {
 
 // CampaignNamed is the campaign of an account with an id, a slug, which may be one that it had before, or a title that no other one has. Where
 // there is none, it is a fault of the field campaign.
-func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
+func (s *GiftStore) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
 	return (&campaignNames{store: s, account: account}).find(ctx, name)
 }
 
 // campaignNames finds campaigns by what people call them, and remembers what it has found.
 type campaignNames struct {
-	store   *Store
+	store   *GiftStore
 	account int64
 	titles  map[string][]int64 // in small letters; nil while they are not known
 	known   map[string]campaignAnswer
@@ -105,7 +105,7 @@ func (n *campaignNames) lookUp(ctx context.Context, name string) (int64, error) 
 		sql string
 		arg any
 	}{{sqlCampaignRow, number}, {sqlSlug, name}, {sqlCampaignByOldSlug, name}} {
-		row, err := find(ctx, n.store, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		row, err := find(ctx, n.store.Base, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
 		switch {
 		case err == nil && row[1] == n.account:
 			return row[0], nil
@@ -134,7 +134,7 @@ func titleKey(title string) string { return strings.ToLower(strings.TrimSpace(ti
 // readTitles reads the titles of the account's own campaigns.
 func (n *campaignNames) readTitles(ctx context.Context) error {
 	titles := make(map[string][]int64)
-	all, err := list(ctx, n.store, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sqlReaderCampaigns, n.account)
+	all, err := list(ctx, n.store.Base, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, sqlReaderCampaigns, n.account)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (n *campaignNames) readTitles(ctx context.Context) error {
 		if len(own) == 0 {
 			continue
 		}
-		names, err := list(ctx, n.store, scanCampaignName, sqlOwnCampaigns, n.account, own)
+		names, err := list(ctx, n.store.Base, scanCampaignName, sqlOwnCampaigns, n.account, own)
 		if err != nil {
 			return err
 		}

@@ -142,7 +142,7 @@ func (p *pieces) collect(c db.Conn, element element, sql string, args ...any) (f
 
 // rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
 // many as will fit: a database elsewhere would send all the others in vain.
-func (p *pieces) rest(ctx context.Context, s *Store, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
+func (p *pieces) rest(ctx context.Context, s *Base, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[slices.Index(ids, p.last)+1:]; len(ids) > 0; {
 		some := ids[:min(len(ids), max(1, 2*p.n))]
 		if err := p.next(); err != nil {

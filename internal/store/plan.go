@@ -118,12 +118,12 @@ func planValues(account, revision int64, p *crm.Plan, body []byte) []any {
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
-func (s *Store) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (PlanDocument, error) {
+func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (PlanDocument, error) {
 	now, n := s.now(), planNeeds(account, &in)
 	if in.Contact == nil {
 		n.keys = in.Giver.MatchKeys()
 	}
-	return answered(ctx, s, account, n, func(t *tx) (PlanDocument, error) {
+	return answered(ctx, s.Base, account, n, func(t *tx) (PlanDocument, error) {
 		a, err := t.lock(account)
 		if err != nil {
 			return PlanDocument{}, err
@@ -197,12 +197,12 @@ func (t *tx) freePlanReference(a *accountUnit, in *crm.PlanInput, own string) er
 }
 
 // UpdatePlan changes what a valid input names.
-func (s *Store) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (PlanDocument, error) {
+func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (PlanDocument, error) {
 	now, n := s.now(), planNeeds(account, &in)
 	if n.plan = codeID(account, code); n.plan == 0 {
 		return PlanDocument{}, crm.ErrNotFound
 	}
-	return answered(ctx, s, account, n, func(t *tx) (made PlanDocument, err error) {
+	return answered(ctx, s.Base, account, n, func(t *tx) (made PlanDocument, err error) {
 		a, err := t.lock(account)
 		if err != nil {
 			return made, err
@@ -245,8 +245,8 @@ func plansOf(rows []*storedPlan, err error) ([]crm.Plan, error) {
 }
 
 // Plan finds a plan by its public id.
-func (s *Store) Plan(ctx context.Context, account int64, code string) (crm.Plan, error) {
-	plans, err := plansOf(list(ctx, s, readPlan, sqlLoadPlans, account, []int64{codeID(account, code)}))
+func (s *GiftStore) Plan(ctx context.Context, account int64, code string) (crm.Plan, error) {
+	plans, err := plansOf(list(ctx, s.Base, readPlan, sqlLoadPlans, account, []int64{codeID(account, code)}))
 	if err == nil && (len(plans) == 0 || plans[0].Code != code) {
 		return crm.Plan{}, crm.ErrNotFound
 	}
@@ -257,12 +257,12 @@ func (s *Store) Plan(ctx context.Context, account int64, code string) (crm.Plan,
 }
 
 // PlanPage is one page of plans, oldest first, or newest first for people.
-func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []crm.Plan, result ListResult, err error) {
+func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []crm.Plan, result ListResult, err error) {
 	order := oldestFirst
 	if newest {
 		order = newestFirst
 	}
-	plans, err = snapshot(ctx, s, func(c db.Conn) ([]crm.Plan, error) {
+	plans, err = snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Plan, error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return nil, err
@@ -282,8 +282,8 @@ func (s *Store) PlanPage(ctx context.Context, account int64, page crm.PageReques
 }
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
-func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
-	plans, err = snapshot(ctx, s, func(c db.Conn) (plans []crm.Plan, err error) {
+func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
+	plans, err = snapshot(ctx, s.Base, func(c db.Conn) (plans []crm.Plan, err error) {
 		row, err := readTally(c, account)
 		if err != nil {
 			return nil, err
@@ -309,8 +309,8 @@ func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (p
 }
 
 // ContactPlans are the newest plans of a contact.
-func (s *Store) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
-	return plansOf(list(ctx, s, readPlan, sqlPlansOf, account, contact, limit))
+func (s *GiftStore) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
+	return plansOf(list(ctx, s.Base, readPlan, sqlPlansOf, account, contact, limit))
 }
 
 // seqIDs are the ids of an account from one sequence number to another, which were given out without a gap.

@@ -8,22 +8,22 @@ import (
 )
 
 // find reads the row of one statement; missing is the error where there is none.
-func find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string, args ...any) (T, error) {
+func find[T any](ctx context.Context, s *Base, missing error, scan func(db.Row) T, sql string, args ...any) (T, error) {
 	return lend(ctx, s.read, func(c db.Conn) (T, error) { return findIn(c, missing, scan, sql, args...) })
 }
 
 // list reads all rows of one statement.
-func list[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, s *Base, scan func(db.Row) T, sql string, args ...any) ([]T, error) {
 	return lend(ctx, s.read, func(c db.Conn) ([]T, error) { return db.List(c, scan, sql, args...) })
 }
 
 // snapshot reads what several statements find at the same moment. fn may run again.
-func snapshot[T any](ctx context.Context, s *Store, fn func(db.Conn) (T, error)) (T, error) {
+func snapshot[T any](ctx context.Context, s *Base, fn func(db.Conn) (T, error)) (T, error) {
 	return lend(ctx, s.view, fn)
 }
 
 // weighed is snapshot for a read that may have to wait for its turn.
-func weighed[T any](ctx context.Context, s *Store, account int64, fn func(db.Conn, weigh) (T, error)) (found T, err error) {
+func weighed[T any](ctx context.Context, s *Base, account int64, fn func(db.Conn, weigh) (T, error)) (found T, err error) {
 	err = s.inTurn(ctx, account, func(w weigh) error {
 		found, err = snapshot(ctx, s, func(c db.Conn) (T, error) { return fn(c, w) })
 		return err

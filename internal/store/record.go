@@ -18,7 +18,7 @@ type Counts struct {
 }
 
 // ContactRecord is one contact of the account, whatever its state.
-func (s *Store) ContactRecord(ctx context.Context, account, id int64) (contact crm.Contact, err error) {
+func (s *ContactStore) ContactRecord(ctx context.Context, account, id int64) (contact crm.Contact, err error) {
 	if foreign(account, id) {
 		return contact, crm.ErrNotFound
 	}
@@ -36,7 +36,7 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (contact c
 }
 
 // ContactPage is one page of contacts, newest first.
-func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+func (s *ContactStore) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
 	return s.MatchingContacts(ctx, account, scope, crm.ContactFilter{Sort: crm.ContactSort{Descending: true}}, page)
 }
 
@@ -52,13 +52,13 @@ func loadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 }
 
 // Counts is how many contacts the account has.
-func (s *Store) Counts(ctx context.Context, account int64) (Counts, error) {
-	row, err := find(ctx, s, crm.ErrNotFound, scanTally, sqlTally, account)
+func (s *ContactStore) Counts(ctx context.Context, account int64) (Counts, error) {
+	row, err := find(ctx, s.Base, crm.ErrNotFound, scanTally, sqlTally, account)
 	return Counts{Active: row.total(crm.Active), Archived: row.total(crm.Archived)}, err
 }
 
 // Growth is how many contacts had been made before each of the moments, which ascend.
-func (s *Store) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
+func (s *ContactStore) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		row, err := readTally(c, account)
 		if err == nil {

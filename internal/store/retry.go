@@ -68,7 +68,7 @@ func baseURLOf(ctx context.Context) string {
 
 // answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
 // an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it.
-func answered[T Made](ctx context.Context, s *Store, account int64, n needs, change func(*tx) (T, error)) (made T, err error) {
+func answered[T Made](ctx context.Context, s *Base, account int64, n needs, change func(*tx) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
 		err = s.update(ctx, account, n, func(t *tx) (err error) {
@@ -91,13 +91,13 @@ func answered[T Made](ctx context.Context, s *Store, account int64, n needs, cha
 }
 
 // KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
-func (s *Store) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
+func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
 	return s.once(ctx, account, needs{}, attemptOf(ctx), func(*tx) (Answer, error) { return answer, nil })
 }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
-func (s *Store) once(ctx context.Context, account int64, n needs, attempt *Attempt, change func(*tx) (Answer, error)) error {
+func (s *Base) once(ctx context.Context, account int64, n needs, attempt *Attempt, change func(*tx) (Answer, error)) error {
 	now := s.now()
 	n.retry = retryNeeds{attempt.Key, seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer

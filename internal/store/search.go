@@ -23,7 +23,7 @@ type SearchResult struct {
 }
 
 // SearchContacts finds the contacts of a scope that meet a search.
-func (s *Store) SearchContacts(ctx context.Context, account int64, scope crm.ContactScope, search crm.Search, at db.Place, limit int) (result SearchResult, err error) {
+func (s *ContactStore) SearchContacts(ctx context.Context, account int64, scope crm.ContactScope, search crm.Search, at db.Place, limit int) (result SearchResult, err error) {
 	if len(search.Terms) == 0 {
 		return result, nil
 	}

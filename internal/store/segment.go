@@ -16,12 +16,12 @@ func scanSegment(r db.Row) crm.Segment {
 }
 
 // Segments are the saved filters of an account, oldest first.
-func (s *Store) Segments(ctx context.Context, account int64) ([]crm.Segment, error) {
-	return list(ctx, s, scanSegment, sqlSegments, account)
+func (s *ContactStore) Segments(ctx context.Context, account int64) ([]crm.Segment, error) {
+	return list(ctx, s.Base, scanSegment, sqlSegments, account)
 }
 
 // CreateSegment saves a filter that was checked.
-func (s *Store) CreateSegment(ctx context.Context, account int64, made crm.Segment) (crm.Segment, error) {
+func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made crm.Segment) (crm.Segment, error) {
 	made.CreatedAt = s.now()
 	return made, s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
 		if err := crm.SegmentLimit.Check(int64(len(all)), 1); err != nil {
@@ -40,7 +40,7 @@ func (s *Store) CreateSegment(ctx context.Context, account int64, made crm.Segme
 }
 
 // RenameSegment gives a segment another name, which must be a valid one.
-func (s *Store) RenameSegment(ctx context.Context, account, id int64, name string) error {
+func (s *ContactStore) RenameSegment(ctx context.Context, account, id int64, name string) error {
 	return s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
 		old, err := segmentOf(all, id)
 		if err != nil || old.Name == name {
@@ -58,7 +58,7 @@ func (s *Store) RenameSegment(ctx context.Context, account, id int64, name strin
 }
 
 // DeleteSegment removes a segment, and says which one it was. Contacts stay as they are.
-func (s *Store) DeleteSegment(ctx context.Context, account, id int64) (old crm.Segment, err error) {
+func (s *ContactStore) DeleteSegment(ctx context.Context, account, id int64) (old crm.Segment, err error) {
 	return old, s.changeSegments(ctx, account, func(t *tx, a *accountUnit, all []crm.Segment) error {
 		if old, err = segmentOf(all, id); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *Store) DeleteSegment(ctx context.Context, account, id int64) (old crm.S
 }
 
 // changeSegments decides about one segment with a look at all of them: there are few.
-func (s *Store) changeSegments(ctx context.Context, account int64, change func(*tx, *accountUnit, []crm.Segment) error) error {
+func (s *ContactStore) changeSegments(ctx context.Context, account int64, change func(*tx, *accountUnit, []crm.Segment) error) error {
 	return s.updateAccount(ctx, account, func(t *tx) error {
 		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
 		if err != nil {

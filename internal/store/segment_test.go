@@ -82,7 +82,7 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 // changesOf are the changes of a noun, as the history of an account tells them.
 func changesOf(t testing.TB, s *Store, account int64, noun crm.Noun) []string {
 	t.Helper()
-	found, err := list(t.Context(), s, func(r db.Row) string { return fmt.Sprintf("%s %s %s", crm.ChangeKind(r.Int(0)), r.Text(1), r.Text(2)) },
+	found, err := list(t.Context(), s.Base, func(r db.Row) string { return fmt.Sprintf("%s %s %s", crm.ChangeKind(r.Int(0)), r.Text(1), r.Text(2)) },
 		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, account, int64(noun))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var errNoSession = fmt.Errorf("the session: %w", crm.ErrNotFound)
 
 // SignIn starts a session for a user who knows the password. The caller does not learn what was wrong, neither from the error nor from
 // the time it takes.
-func (s *Store) SignIn(ctx context.Context, email, password string, device crm.Device) (token string, user crm.User, err error) {
+func (s *PeopleStore) SignIn(ctx context.Context, email, password string, device crm.Device) (token string, user crm.User, err error) {
 	found, err := s.userByEmail(ctx, email)
 	known := err == nil
 	switch {
@@ -53,13 +53,13 @@ func (s *Store) SignIn(ctx context.Context, email, password string, device crm.D
 }
 
 // StartSession starts a session for a user who has just joined.
-func (s *Store) StartSession(ctx context.Context, user int64, device crm.Device) (token string, err error) {
+func (s *PeopleStore) StartSession(ctx context.Context, user int64, device crm.Device) (token string, err error) {
 	return s.startSession(ctx, user, "", device)
 }
 
 // startSession opens the account that was open last. Where the password is no longer the one that was compared, by its hash, the session
 // does not begin: a change of the password ends all sessions.
-func (s *Store) startSession(ctx context.Context, user int64, hash string, device crm.Device) (string, error) {
+func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string, device crm.Device) (string, error) {
 	now := s.now()
 	session, token := crm.NewSession(device, now)
 	err := s.updateUser(ctx, user, func(t *tx, locked userRow) error {
@@ -106,9 +106,9 @@ func (t *tx) makeRoom(user int64, now time.Time) error {
 }
 
 // Session finds the user who holds a cookie. It asks the database every time: a session that was ended on any node is ended here.
-func (s *Store) Session(ctx context.Context, token string) (crm.Session, error) {
+func (s *PeopleStore) Session(ctx context.Context, token string) (crm.Session, error) {
 	now := s.now()
-	session, err := find(ctx, s, crm.ErrUnauthenticated, readSession, sqlSession, crm.HashToken(token))
+	session, err := find(ctx, s.Base, crm.ErrUnauthenticated, readSession, sqlSession, crm.HashToken(token))
 	if err == nil && !session.Valid(now) {
 		err = crm.ErrUnauthenticated
 	}
@@ -127,8 +127,8 @@ func (s *Store) Session(ctx context.Context, token string) (crm.Session, error) 
 }
 
 // Sessions are where a user is signed in, the last used first.
-func (s *Store) Sessions(ctx context.Context, user int64) ([]crm.Session, error) {
-	sessions, err := list(ctx, s, readSession, sqlSessions, user)
+func (s *PeopleStore) Sessions(ctx context.Context, user int64) ([]crm.Session, error) {
+	sessions, err := list(ctx, s.Base, readSession, sqlSessions, user)
 	return validSessions(sessions, s.now()), err
 }
 
@@ -149,7 +149,7 @@ func readSession(r db.Row) crm.Session {
 }
 
 // EndSession ends one session of a user, on every node at once.
-func (s *Store) EndSession(ctx context.Context, user int64, id string) error {
+func (s *PeopleStore) EndSession(ctx context.Context, user int64, id string) error {
 	if !crm.IsHash(id) {
 		return errNoSession
 	}
@@ -166,12 +166,12 @@ func (s *Store) EndSession(ctx context.Context, user int64, id string) error {
 }
 
 // EndSessions ends all sessions of a user but one, "" for all of them.
-func (s *Store) EndSessions(ctx context.Context, user int64, except string) error {
+func (s *PeopleStore) EndSessions(ctx context.Context, user int64, except string) error {
 	return s.updateShared(ctx, user, func(t *tx) error { return t.exec(sqlEndSessions, user, except) })
 }
 
 // OpenAccount notes which organization a session works with.
-func (s *Store) OpenAccount(ctx context.Context, session crm.Session, account int64) error {
+func (s *PeopleStore) OpenAccount(ctx context.Context, session crm.Session, account int64) error {
 	now := s.now()
 	return s.updateShared(ctx, session.User.ID, func(t *tx) error {
 		if _, err := findIn(t.Conn, errNoMember, number, sqlRole, account, session.User.ID); err != nil {

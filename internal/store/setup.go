@@ -20,7 +20,7 @@ var errNoSetup = fmt.Errorf("the setup link: %w", crm.ErrNotFound)
 
 // SetupToken makes the token of the link by which the first user joins; it is "" if there is a user. The link replaces the one before,
 // of any node: a link that was printed and forgotten must not stay valid.
-func (s *Store) SetupToken(ctx context.Context) (string, error) {
+func (s *PeopleStore) SetupToken(ctx context.Context) (string, error) {
 	used, err := lend(ctx, s.read, hasUsers)
 	if err != nil || used {
 		return "", err
@@ -56,8 +56,8 @@ const setupOffers = 50
 
 // SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
 // never given away by a link: its first owner is made by the operator.
-func (s *Store) SetupOffer(ctx context.Context, token string) (SetupOffer, error) {
-	return snapshot(ctx, s, func(c db.Conn) (offer SetupOffer, err error) {
+func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (offer SetupOffer, err error) {
 		if err := s.checkSetup(c, token); err != nil {
 			return offer, err
 		}
@@ -89,7 +89,7 @@ func hasContacts(c db.Conn, root int64) (bool, error) {
 }
 
 // Setup makes the first user, and the organization that they own. Of several attempts at the same moment, one succeeds.
-func (s *Store) Setup(ctx context.Context, token string, in crm.SetupInput) (crm.User, crm.Account, error) {
+func (s *PeopleStore) Setup(ctx context.Context, token string, in crm.SetupInput) (crm.User, crm.Account, error) {
 	offer, err := s.SetupOffer(ctx, token)
 	if err == nil {
 		err = in.Validate(offer.Accounts)
@@ -135,7 +135,7 @@ func (t *tx) checkEmpty(account int64) error {
 	return err
 }
 
-func (s *Store) checkSetup(c db.Conn, token string) error {
+func (s *PeopleStore) checkSetup(c db.Conn, token string) error {
 	expires, err := findIn(c, errNoSetup, number, sqlSetup, crm.HashToken(token))
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ type StatementPage struct {
 
 // Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
 // donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
-func (s *Store) Statements(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFilter, at SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
 	err = s.heavy.through(ctx, account, func() error {
-		contacts, err := snapshot(ctx, s, func(c db.Conn) (contacts []crm.Contact, err error) {
+		contacts, err := snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = statementContacts(c, account, f, at, statementsAtOnce)
 			return contacts, err
 		})
@@ -52,7 +52,7 @@ func (s *Store) Statements(ctx context.Context, account int64, f crm.DonorFilter
 }
 
 // Statement reads what one contact gave in a year. It takes turns as Statements does.
-func (s *Store) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
+func (s *GiftStore) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
 	return s.heavy.through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
 }
 
@@ -95,8 +95,8 @@ func statementContacts(c db.Conn, account int64, f crm.DonorFilter, at SearchPla
 }
 
 // GaveIn tells whether anyone gave in a year.
-func (s *Store) GaveIn(ctx context.Context, account, year int64) (bool, error) {
-	sums, err := snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
+func (s *GiftStore) GaveIn(ctx context.Context, account, year int64) (bool, error) {
+	sums, err := snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
 		return otherCurrencies(c, account, year, "")
 	})
 	return len(sums) > 0, err
@@ -104,13 +104,13 @@ func (s *Store) GaveIn(ctx context.Context, account, year int64) (bool, error) {
 
 // CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds
 // no connection while the caller works.
-func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
+func (s *GiftStore) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
 	begin := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC)
 	end := begin.AddDate(1, 0, 0).Unix()
 	return func(yield func(GiftRecord, error) bool) {
 		at, id, n := begin.Unix()-1, int64(math.MaxInt64), giftsAtOnce
 		for n == giftsAtOnce {
-			records, err := snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
+			records, err := snapshot(ctx, s.Base, func(c db.Conn) ([]GiftRecord, error) {
 				return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(giftsAtOnce))
 			})
 			if err != nil {

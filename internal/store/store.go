@@ -23,29 +23,18 @@ type Options struct {
 	Progress db.Progress      // of an upgrade; may be nil
 }
 
-// Store is an open database.
-type Store struct {
-	db        *db.DB
-	keys      keyCache
-	campaigns campaignCache
-	fields    fieldCache
-	sets      setCache
-	heavy     *gate // reads that may take a while
-	light     int64 // how many rows others walk through at most
-	costs     filterCosts
-	passwords hasher
-	now       func() time.Time
-	touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
-	jobsBegun chan struct{}  // there is a new job
-	files     *openedFiles   // of imports
+// Base is an open database: what all kinds of nouns share.
+type Base struct {
+	db       *db.DB
+	heavy    *gate // reads that may take a while
+	light    int64 // how many rows others walk through at most
+	now      func() time.Time
+	touching sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one.
-func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{
-		now: o.Now, passwords: newHasher(), jobsBegun: make(chan struct{}, 1), files: newOpenedFiles(),
-		light: lightRows, costs: usualCosts,
-	}
+// openBase opens the database, creates it if it does not exist, and upgrades an older one.
+func openBase(ctx context.Context, o Options) (*Base, error) {
+	s := &Base{now: o.Now, light: lightRows}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -64,31 +53,31 @@ func (o Options) database(now func() time.Time) db.Options {
 }
 
 // DB is the database, for callers that observe or measure it.
-func (s *Store) DB() *db.DB { return s.db }
+func (s *Base) DB() *db.DB { return s.db }
 
 // Close waits for what is being written and closes the database.
-func (s *Store) Close() error {
+func (s *Base) Close() error {
 	s.touching.Wait()
 	return s.db.Close()
 }
 
 // Ready tells whether the database can work: it must take a write, and answer.
-func (s *Store) Ready(ctx context.Context) error { return translate(s.db.Ready(ctx)) }
+func (s *Base) Ready(ctx context.Context) error { return translate(s.db.Ready(ctx)) }
 
 // Pool is a number of connections to the database.
 type Pool = db.Pool
 
 // Pools tells how many connections are in use.
-func (s *Store) Pools() []Pool { return s.db.Pools() }
+func (s *Base) Pools() []Pool { return s.db.Pools() }
 
 // Size is the size of the database in bytes.
-func (s *Store) Size(ctx context.Context) (int64, error) { return s.db.Size(ctx) }
+func (s *Base) Size(ctx context.Context) (int64, error) { return s.db.Size(ctx) }
 
 // LogSize is the size of the write-ahead log; ok is false where a database server keeps it.
-func (s *Store) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
+func (s *Base) LogSize() (bytes int64, ok bool) { return s.db.LogSize() }
 
 // Waiting is how many changes are queued or being committed.
-func (s *Store) Waiting() int64 { return s.db.Waiting() }
+func (s *Base) Waiting() int64 { return s.db.Waiting() }
 
 // ErrUnavailable is crm.ErrUnavailable as the database reports it, with its cause.
 var ErrUnavailable = db.ErrUnavailable
@@ -127,25 +116,25 @@ func (k *known) Error() string   { return k.err.Error() }
 func (k *known) Unwrap() []error { return []error{k.as, k.err} }
 
 // read lends a connection for a single statement. fn may run again.
-func (s *Store) read(ctx context.Context, fn func(db.Conn) error) error {
+func (s *Base) read(ctx context.Context, fn func(db.Conn) error) error {
 	return translate(s.db.Read(ctx, fn))
 }
 
 // view runs several statements on one snapshot. fn may run again.
-func (s *Store) view(ctx context.Context, fn func(db.Conn) error) error {
+func (s *Base) view(ctx context.Context, fn func(db.Conn) error) error {
 	return translate(s.db.View(ctx, fn))
 }
 
 // update runs a change of an account, whose row it locks before anything else. It is queued, commits together with the others that
 // wait, and returns when it is on disk. fn may run again; it must decide before it writes, so that a refused change has written
 // nothing.
-func (s *Store) update(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
+func (s *Base) update(ctx context.Context, account int64, n needs, fn func(*tx) error) error {
 	n.account = account
 	return s.queue(ctx, account, &n, fn)
 }
 
 // consider is update for a change that only decides: it reads a snapshot, is not queued, and must write nothing.
-func (s *Store) consider(ctx context.Context, account int64, n needs, fn func(*tx, *accountUnit) error) error {
+func (s *Base) consider(ctx context.Context, account int64, n needs, fn func(*tx, *accountUnit) error) error {
 	return translate(s.db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*tx)
 		a, err := t.see(account)
@@ -160,7 +149,7 @@ func (s *Store) consider(ctx context.Context, account int64, n needs, fn func(*t
 }
 
 // updateAccount is update for an account that must exist.
-func (s *Store) updateAccount(ctx context.Context, account int64, fn func(*tx) error) error {
+func (s *Base) updateAccount(ctx context.Context, account int64, fn func(*tx) error) error {
 	return s.update(ctx, account, needs{}, func(t *tx) error {
 		if _, err := t.lock(account); err != nil {
 			return err
@@ -170,11 +159,11 @@ func (s *Store) updateAccount(ctx context.Context, account int64, fn func(*tx) e
 }
 
 // updateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each other.
-func (s *Store) updateShared(ctx context.Context, number int64, fn func(*tx) error) error {
+func (s *Base) updateShared(ctx context.Context, number int64, fn func(*tx) error) error {
 	return s.queue(ctx, number, nil, fn)
 }
 
-func (s *Store) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
+func (s *Base) queue(ctx context.Context, number int64, n *needs, fn func(*tx) error) error {
 	fn = authored(ctx, s.now(), guarded(ctx, fn))
 	return translate(s.db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*tx)) }))
 }
@@ -184,7 +173,7 @@ const touchInterval = time.Minute
 
 // noteUse writes the time of last use, beside the request and not as part of it. A note that cannot be written is tried again with the
 // next request; no client waits for it.
-func (s *Store) noteUse(last, now time.Time, write func(context.Context) error) {
+func (s *Base) noteUse(last, now time.Time, write func(context.Context) error) {
 	if now.Sub(last) >= touchInterval {
 		s.touching.Go(func() { _ = write(context.Background()) })
 	}

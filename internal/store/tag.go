@@ -33,7 +33,7 @@ func (t TagCount) Append(dst []byte) []byte { return crm.AppendTag(dst, t.Name, 
 
 // Tags is one page of the tags that begin with what was typed, without regard to case and marks, in the order of the alphabet. Where
 // nothing was typed they are all tags of active contacts.
-func (s *Store) Tags(ctx context.Context, account int64, prefix string, page crm.PageRequest) (tags []TagCount, result ListResult, err error) {
+func (s *ContactStore) Tags(ctx context.Context, account int64, prefix string, page crm.PageRequest) (tags []TagCount, result ListResult, err error) {
 	names := crm.TagRange(prefix)
 	err = s.view(ctx, func(c db.Conn) error {
 		if result.Total, err = c.Int(sqlTagTotal, account, names.From, names.To); err != nil || page.Skip() >= result.Total {
@@ -49,25 +49,25 @@ func (s *Store) Tags(ctx context.Context, account int64, prefix string, page crm
 
 // SuggestTags are tags that begin with what was typed, without regard to case and marks, in the order of the alphabet. Where
 // nothing was typed they are the largest ones.
-func (s *Store) SuggestTags(ctx context.Context, account int64, prefix string, limit int) ([]TagCount, error) {
+func (s *ContactStore) SuggestTags(ctx context.Context, account int64, prefix string, limit int) ([]TagCount, error) {
 	names := crm.TagRange(prefix)
 	if names.From == "" {
 		return s.LargestTags(ctx, account, limit)
 	}
-	return list(ctx, s, scanTag, sqlSuggestTags, account, names.From, names.To, int64(limit))
+	return list(ctx, s.Base, scanTag, sqlSuggestTags, account, names.From, names.To, int64(limit))
 }
 
 // LargestTags are the tags that the most contacts have, the largest first.
-func (s *Store) LargestTags(ctx context.Context, account int64, limit int) ([]TagCount, error) {
-	counts, err := list(ctx, s, scanTag, sqlLargestTags, account, int64(max(limit, rankedTags)))
+func (s *ContactStore) LargestTags(ctx context.Context, account int64, limit int) ([]TagCount, error) {
+	counts, err := list(ctx, s.Base, scanTag, sqlLargestTags, account, int64(max(limit, rankedTags)))
 	slices.SortStableFunc(counts, func(a, b TagCount) int { return cmp.Compare(b.Contacts, a.Contacts) })
 	return counts[:min(limit, len(counts))], err
 }
 
 // AlikeTags are groups of tags that differ in letter case alone, the largest tag of each first. The limit is that of groups that are looked
 // at: of those that differ in marks, too, some may fall apart.
-func (s *Store) AlikeTags(ctx context.Context, account int64, limit int) (groups [][]TagCount, err error) {
-	alike, err := list(ctx, s, scanTag, sqlFoldedAlike, account, int64(limit))
+func (s *ContactStore) AlikeTags(ctx context.Context, account int64, limit int) (groups [][]TagCount, err error) {
+	alike, err := list(ctx, s.Base, scanTag, sqlFoldedAlike, account, int64(limit))
 	at := map[string]int{}
 	for _, tag := range alike {
 		name := crm.TagCase(tag.Name)

@@ -51,22 +51,22 @@ func (TagChange) Fate() (created, merged bool) { return false, false }
 
 // RenameTag gives a tag another name on every contact that has it, also on archived ones. A contact that has both names keeps the one that
 // comes first.
-func (s *Store) RenameTag(ctx context.Context, account int64, name, becomes string) (TagChange, error) {
+func (s *JobStore) RenameTag(ctx context.Context, account int64, name, becomes string) (TagChange, error) {
 	return s.changeTag(ctx, account, TagWork{Names: []string{name}, Becomes: becomes})
 }
 
 // MergeTags is RenameTag for several tags that become the same one.
-func (s *Store) MergeTags(ctx context.Context, account int64, names []string, becomes string) (TagChange, error) {
+func (s *JobStore) MergeTags(ctx context.Context, account int64, names []string, becomes string) (TagChange, error) {
 	return s.changeTag(ctx, account, TagWork{Names: names, Becomes: becomes})
 }
 
 // DeleteTag takes a tag from every contact that has it, also from archived ones.
-func (s *Store) DeleteTag(ctx context.Context, account int64, name string) (TagChange, error) {
+func (s *JobStore) DeleteTag(ctx context.Context, account int64, name string) (TagChange, error) {
 	return s.changeTag(ctx, account, TagWork{Names: []string{name}})
 }
 
 // TagSize is how many contacts have a tag. One that no contact has is crm.ErrNotFound.
-func (s *Store) TagSize(ctx context.Context, account int64, name string) (size Counts, err error) {
+func (s *JobStore) TagSize(ctx context.Context, account int64, name string) (size Counts, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		size, err = tagSize(c, account, name)
 		return err
@@ -89,8 +89,8 @@ func tagSize(c db.Conn, account int64, name string) (size Counts, err error) {
 }
 
 // ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
-func (s *Store) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
-	return snapshot(ctx, s, func(c db.Conn) (map[string]int64, error) {
+func (s *JobStore) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
 		sizes := make(map[string]int64)
 		err := c.Each(func(r db.Row) error {
 			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), tagSet))] = r.Int(1)
@@ -119,7 +119,7 @@ func distinctFolds(names []string) []string {
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
-func (s *Store) CheckTag(ctx context.Context, account int64, name string) error {
+func (s *JobStore) CheckTag(ctx context.Context, account int64, name string) error {
 	return s.view(ctx, func(c db.Conn) error {
 		ids, err := tagged(c, account, name, 1)
 		if err == nil && len(ids) == 0 {
@@ -130,7 +130,7 @@ func (s *Store) CheckTag(ctx context.Context, account int64, name string) error 
 }
 
 // TagsUnderWay is what is being done to tags in the background.
-func (s *Store) TagsUnderWay(ctx context.Context, account int64) (works []TagWork, err error) {
+func (s *JobStore) TagsUnderWay(ctx context.Context, account int64) (works []TagWork, err error) {
 	err = s.view(ctx, func(c db.Conn) error {
 		works, err = tagWorks(c, account)
 		return err
@@ -153,9 +153,9 @@ func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
 }
 
 // changeTag changes tags at once where few contacts have them, and begins a job where they are many.
-func (s *Store) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
+func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.now()
-	made, err := answered(ctx, s, account, needs{}, func(t *tx) (made TagChange, err error) {
+	made, err := answered(ctx, s.Base, account, needs{}, func(t *tx) (made TagChange, err error) {
 		if made, err = t.changeTag(account, w, now); err != nil {
 			return made, err
 		}

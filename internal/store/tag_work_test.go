@@ -104,7 +104,7 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 			}
 		}
 		for range 3 {
-			if busy, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
+			if busy, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
 				t.Fatal(busy, err)
 			}
 		}
@@ -188,7 +188,7 @@ func TestWorkOnATagGoesOnAfterACopy(t *testing.T) {
 	if changed, err := s.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
 		t.Fatal(changed, err)
 	}
-	if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+	if _, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	checkIntegrity(t, s)
@@ -235,7 +235,7 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 		id := crm.MakeID(account, 3)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 		var told []error
-		worker := newJobWorker(s)
+		worker := newJobWorker(s.JobStore)
 		for busy := true; busy; {
 			var err error
 			if busy, err = worker.round(t.Context(), func(err error) { told = append(told, err) }); err != nil {
@@ -294,7 +294,7 @@ func TestAChangeOfATagSeesItsBatch(t *testing.T) {
 			func() error {
 				j, err := s.Job(t.Context(), account, 1)
 				if err == nil {
-					_, err = newJobWorker(s).step(t.Context(), &j)
+					_, err = newJobWorker(s.JobStore).step(t.Context(), &j)
 				}
 				return err
 			},

@@ -67,7 +67,7 @@ func TestAPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 		spy := spyOn(t, s)
 		var read []string
 		spy.read = func(sql string) { read = append(read, sql) }
-		if _, err := newJobWorker(s).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+		if _, err := newJobWorker(s.JobStore).round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		if len(read) != 1 || strings.Contains(read[0], "spec") {
@@ -93,7 +93,7 @@ func TestAPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 // keptParts is how many parts of a job are kept.
 func keptParts(t testing.TB, s *Store, of jobOf) int {
 	t.Helper()
-	parts, err := list(t.Context(), s, number, sqlParts, of.account, of.id, int64(1000))
+	parts, err := list(t.Context(), s.Base, number, sqlParts, of.account, of.id, int64(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 			t.Fatalf("%v: %+v", err, first)
 		}
 		begin(t, s, first, false)
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, first) > 0 })
 		second, err := s.UploadImport(t.Context(), other, ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
@@ -218,7 +218,7 @@ func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := newJobWorker(s).openRun(t.Context(), &im.Job, im)
+		run := newJobWorker(s.JobStore).openRun(t.Context(), &im.Job, im)
 		seen := map[string]bool{}
 		for n := range rows {
 			u := <-run.ahead
@@ -269,7 +269,7 @@ func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
 			begin(t, s, im, false)
 			long = append(long, im)
 		}
-		w := newJobWorker(s)
+		w := newJobWorker(s.JobStore)
 		defer w.forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, long[openFiles-1]) > 0 })
 		small := upload(t, s, newAccount(t, s).Number, "first_name,last_name\nEva,Meyer\n")

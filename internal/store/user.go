@@ -69,7 +69,7 @@ func (h hasher) verify(ctx context.Context, hash, password string) (same bool, e
 }
 
 // CreateUser makes a user who belongs to an account.
-func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Role, in crm.UserInput) (crm.User, error) {
+func (s *PeopleStore) CreateUser(ctx context.Context, account crm.Account, role crm.Role, in crm.UserInput) (crm.User, error) {
 	if err := in.Validate(); err != nil {
 		return crm.User{}, err
 	}
@@ -83,7 +83,7 @@ func (s *Store) CreateUser(ctx context.Context, account crm.Account, role crm.Ro
 
 // addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is worked out before the
 // change, so that no other change waits for it.
-func (s *Store) addUser(ctx context.Context, in crm.UserInput, update func(context.Context, int64, func(*tx) error) error, account int64, join func(*tx, crm.User) error) (user crm.User, err error) {
+func (s *PeopleStore) addUser(ctx context.Context, in crm.UserInput, update func(context.Context, int64, func(*tx) error) error, account int64, join func(*tx, crm.User) error) (user crm.User, err error) {
 	login := text.Login(in.Email)
 	hash, err := s.passwords.hash(ctx, in.Password)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) addUser(ctx context.Context, in crm.UserInput, update func(conte
 }
 
 // AddMember gives a user who exists already a role in an account.
-func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Role, email string) (crm.User, error) {
+func (s *PeopleStore) AddMember(ctx context.Context, account crm.Account, role crm.Role, email string) (crm.User, error) {
 	if err := role.Check(); err != nil {
 		return crm.User{}, err
 	}
@@ -126,8 +126,8 @@ func (s *Store) AddMember(ctx context.Context, account crm.Account, role crm.Rol
 }
 
 // Users lists all users and where they belong, by email.
-func (s *Store) Users(ctx context.Context) ([]UserRecord, error) {
-	return snapshot(ctx, s, func(c db.Conn) ([]UserRecord, error) {
+func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
+	return snapshot(ctx, s.Base, func(c db.Conn) ([]UserRecord, error) {
 		users, err := db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
 		if err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (s *Store) Users(ctx context.Context) ([]UserRecord, error) {
 }
 
 // RenameUser changes a user's name.
-func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
+func (s *PeopleStore) RenameUser(ctx context.Context, user int64, name string) error {
 	name, err := crm.UserName(name)
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func (s *Store) RenameUser(ctx context.Context, user int64, name string) error {
 }
 
 // ChangePassword sets the password of a user who knows the current one. All their other sessions end.
-func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
-	user, err := find(ctx, s, errNoUser, scanUser, sqlUserByID, session.User.ID)
+func (s *PeopleStore) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
+	user, err := find(ctx, s.Base, errNoUser, scanUser, sqlUserByID, session.User.ID)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *Store) ChangePassword(ctx context.Context, session crm.Session, current
 }
 
 // ResetPassword sets the password of a user who forgot it. All their sessions end.
-func (s *Store) ResetPassword(ctx context.Context, email, password string) error {
+func (s *PeopleStore) ResetPassword(ctx context.Context, email, password string) error {
 	user, err := s.userByEmail(ctx, email)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (s *Store) ResetPassword(ctx context.Context, email, password string) error
 }
 
 // setPassword ends all sessions but one. The hash must still be what it was; "" stands for any.
-func (s *Store) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, was, session string) error {
+func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, was, session string) error {
 	crm.ValidatePassword(faults, password, user.Email, user.Name)
 	if err := faults.Err(); err != nil {
 		return err
@@ -223,8 +223,8 @@ const sqlUserAccounts = `SELECT account_id FROM member WHERE user_id = $1 ORDER 
 
 // updateProfile changes something about a user that each of their organizations should know of, and notes it there. All of these accounts are
 // locked before the user is.
-func (s *Store) updateProfile(ctx context.Context, user int64, change func(*tx, userRow) (doc.Difference, error)) error {
-	accounts, err := list(ctx, s, number, sqlUserAccounts, user)
+func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func(*tx, userRow) (doc.Difference, error)) error {
+	accounts, err := list(ctx, s.Base, number, sqlUserAccounts, user)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (t *tx) noteProfile(account int64, user crm.User, d doc.Difference) error {
 }
 
 // updateUser changes a user, who is locked until the transaction ends.
-func (s *Store) updateUser(ctx context.Context, user int64, fn func(*tx, userRow) error) error {
+func (s *PeopleStore) updateUser(ctx context.Context, user int64, fn func(*tx, userRow) error) error {
 	return s.updateShared(ctx, user, func(t *tx) error {
 		locked, err := t.lockUser(user)
 		if err != nil {
@@ -297,9 +297,9 @@ func readUser(r db.Row) crm.User {
 	return crm.User{ID: r.Int(0), Email: r.Text(1), Name: r.Text(2), CreatedAt: moment(r.Int(3))}
 }
 
-func (s *Store) userByEmail(ctx context.Context, email string) (userRow, error) {
+func (s *PeopleStore) userByEmail(ctx context.Context, email string) (userRow, error) {
 	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return userRow{}, errNoUser
 	}
-	return find(ctx, s, errNoUser, scanUser, sqlUserByLogin, text.Login(email))
+	return find(ctx, s.Base, errNoUser, scanUser, sqlUserByLogin, text.Login(email))
 }
