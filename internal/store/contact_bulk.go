@@ -218,11 +218,8 @@ func bulkStep(ctx context.Context, w *jobWorker, j *Job) error {
 	}
 	now := w.now()
 	return w.advance(ctx, j, needs{}, func(t *tx, a *accountUnit, next *Job) error {
-		at, find := progress, t.nextPicked
-		if action.Kind == crm.BulkRename {
-			find = t.nextTagged
-		}
-		rows, ended, err := find(a, next, action, &at)
+		at := progress
+		rows, ended, err := t.nextOf(a, next, action, &at)
 		if err != nil {
 			return err
 		}
@@ -237,8 +234,16 @@ func bulkStep(ctx context.Context, w *jobWorker, j *Job) error {
 	})
 }
 
+// nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
+func (t *tx) nextOf(a *accountUnit, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*stored, ended bool, err error) {
+	if action.Kind == crm.BulkRename {
+		return t.nextTagged(a, action)
+	}
+	return t.nextPicked(a, j, at)
+}
+
 // nextPicked are the next contacts in the parts of a job, of one block. ended tells that there are none.
-func (t *tx) nextPicked(a *accountUnit, j *Job, _ crm.BulkAction, at *BulkProgress) (rows []*stored, ended bool, err error) {
+func (t *tx) nextPicked(a *accountUnit, j *Job, at *BulkProgress) (rows []*stored, ended bool, err error) {
 	var part db.SetBlock
 	var broken error
 	block, place := db.BlockOf(at.At + 1)

@@ -316,7 +316,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
 	spec := giftImportOf(rows)
-	gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
+	gifts, err := new(JobStore).newGiftRows(0, &spec, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestRejectedGifts(t *testing.T) {
 		rows := openTable(t, file)
 		spec := giftImportOf(rows)
 		spec.Header, spec.JSON = rows.Header(), rows.Format == jsonLines
-		gifts, err := (*Store)(nil).newGiftRows(0, &spec, rows)
+		gifts, err := new(JobStore).newGiftRows(0, &spec, rows)
 		var out strings.Builder
 		var keys []sheet.RowKey
 		rejected, opening := NewRejectedFile(&out, "", &spec)
@@ -393,7 +393,7 @@ func TestRejectedGifts(t *testing.T) {
 		}
 		again := openTable(t, got)
 		spec.Mapping = sheet.Gifts.Recognize(again.Header(), nil)
-		if gifts, err = (*Store)(nil).newGiftRows(0, &spec, again); err != nil {
+		if gifts, err = new(JobStore).newGiftRows(0, &spec, again); err != nil {
 			t.Fatal(err)
 		}
 		for i, key := range keys {

@@ -290,7 +290,7 @@ func (t *tx) loadTagged(a *accountUnit, ids []int64, names []string) (rows []*st
 }
 
 // nextTagged are some contacts that still have the tags of a job. Those that are damaged stay, and so does the job.
-func (t *tx) nextTagged(a *accountUnit, _ *Job, action crm.BulkAction, _ *BulkProgress) (rows []*stored, ended bool, err error) {
+func (t *tx) nextTagged(a *accountUnit, action crm.BulkAction) (rows []*stored, ended bool, err error) {
 	ids, err := t.tagged(a, action.Tags, bulkUnit)
 	if err != nil {
 		return nil, false, err
