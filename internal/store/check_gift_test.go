@@ -89,10 +89,10 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, _ := check(t, s, false); len(found) != 1 || !strings.Contains(found[0], "what its document says of its contributions is not what its gifts say") {
+		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "what its document says of its contributions is not what its gifts say") {
 			t.Errorf("found %q", found)
 		}
-		if _, report := check(t, s, true); report.Repaired != 1 {
+		if _, report := checkAll(t, s, true); report.Repaired != 1 {
 			t.Errorf("%+v", report)
 		}
 		checkGiving(t, s, account, contacts)
@@ -108,7 +108,7 @@ func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if _, report := check(t, s, true); report.Repaired == 0 {
+		if _, report := checkAll(t, s, true); report.Repaired == 0 {
 			t.Error("the check has not found the damage")
 		}
 	})

@@ -208,23 +208,23 @@ func sampleAccount(t *testing.T, s *Store) (account crm.Account, campaign int64)
 func TestACheckFindsEveryKindOfDamageAndARepairBringsBackWhatWasThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		account, campaign := sampleAccount(t, s)
-		if found, report := check(t, s, false); len(found) > 0 {
+		if found, report := checkAll(t, s, false); len(found) > 0 {
 			t.Fatalf("a sound database: %q, %+v", found, report)
 		}
 		for _, k := range kindsOfDamage(t, s, account, campaign) {
 			before := everyRow(t, s)
 			k.happen(t, s, account.Number)
-			found, _ := check(t, s, false)
+			found, _ := checkAll(t, s, false)
 			if !strings.Contains(strings.Join(found, "\n"), k.says) {
 				t.Errorf("%s: found %q, want %q", k.sql, found, k.says)
 			}
 			if len(found) > 60 {
 				t.Errorf("%s: %d problems", k.sql, len(found))
 			}
-			if found, report := check(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
+			if found, report := checkAll(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
 				t.Errorf("%s: %+v, %q", k.sql, report, found)
 			}
-			if found, _ := check(t, s, false); len(found) > 0 {
+			if found, _ := checkAll(t, s, false); len(found) > 0 {
 				t.Errorf("%s: after the repair %q", k.sql, found)
 			}
 			if diff := cmp.Diff(k.kept(before), k.kept(everyRow(t, s))); diff != "" {
@@ -275,7 +275,7 @@ func TestACheckTellsEveryKindOfLoss(t *testing.T) {
 		} {
 			damage(t, s, `UPDATE `+c.table+` SET checksum = checksum + 1 WHERE id = $1`, c.id)
 			before := everyRow(t, s)
-			if found, report := check(t, s, true); len(found) != 1 || found[0] != c.says || report.Repaired > 0 {
+			if found, report := checkAll(t, s, true); len(found) != 1 || found[0] != c.says || report.Repaired > 0 {
 				t.Errorf("found %q, want %q", found, c.says)
 			}
 			if diff := cmp.Diff(before, everyRow(t, s)); diff != "" {
@@ -286,7 +286,7 @@ func TestACheckTellsEveryKindOfLoss(t *testing.T) {
 		damage(t, s, `DELETE FROM custom_field WHERE account_id = $1`, number)
 		damage(t, s, `DELETE FROM gift WHERE id = $1`, crm.MakeID(number, 2))
 		damage(t, s, `UPDATE gift SET contact_id = $2 WHERE id = $1`, crm.MakeID(number, 5), crm.MakeID(number, 900))
-		found, _ := check(t, s, false)
+		found, _ := checkAll(t, s, false)
 		for _, want := range []string{
 			fmt.Sprintf("%scontact %d: it has a value in the custom field 1, which does not exist: restore a backup", in, crm.MakeID(number, 1)),
 			in + "1 gifts of 5 are missing: restore a backup",

@@ -12,7 +12,7 @@ import (
 )
 
 // check checks a store, and returns what was found.
-func check(t *testing.T, s *Store, repair bool) (found []string, report CheckReport) {
+func checkAll(t *testing.T, s *Store, repair bool) (found []string, report CheckReport) {
 	t.Helper()
 	report, err := s.Check(t.Context(), CheckOptions{Repair: repair, Found: func(p Problem) {
 		if p.Repaired != repair && !strings.Contains(p.What, "restore") {
@@ -45,7 +45,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
 		for range 2 {
-			found, report := check(t, s, true)
+			found, report := checkAll(t, s, true)
 			all := strings.Join(found, "\n")
 			for _, want := range []string{
 				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(3)),
@@ -100,7 +100,7 @@ func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
 func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Store) {
 		create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
-		if found, _ := check(t, s, false); len(found) > 0 {
+		if found, _ := checkAll(t, s, false); len(found) > 0 {
 			t.Error(found)
 		}
 	})
@@ -120,7 +120,7 @@ func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
 		first, second := crm.MakeID(high.Number, 1), crm.MakeID(high.Number, 2)
 		damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
 		damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
-		found, _ := check(t, s, false)
+		found, _ := checkAll(t, s, false)
 		for _, want := range []string{
 			fmt.Sprintf("account %s: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", low.ID, first, high.ID),
 			fmt.Sprintf("account number 77: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", second, high.ID),
@@ -174,7 +174,7 @@ func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 		_, err := a.Check(t.Context(), CheckOptions{Repair: true, Found: func(Problem) {}, Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
-				check(t, b, true)
+				checkAll(t, b, true)
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
 			}
 		}})
@@ -217,11 +217,11 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 			}
 			done <- err
 		}()
-		check(t, a, true)
+		checkAll(t, a, true)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if found, report := check(t, a, false); len(found) > 0 || report.Contacts != 350 {
+		if found, report := checkAll(t, a, false); len(found) > 0 || report.Contacts != 350 {
 			t.Errorf("after the repair: %+v, %q", report, found)
 		}
 		wantTotal(350)
@@ -249,10 +249,10 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		archive(t, s, account, b)
 		damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
 		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
-		if found, _ := check(t, s, true); len(found) == 0 {
+		if found, _ := checkAll(t, s, true); len(found) == 0 {
 			t.Error("nothing was found")
 		}
-		if again, _ := check(t, s, false); len(again) > 0 {
+		if again, _ := checkAll(t, s, false); len(again) > 0 {
 			t.Errorf("after the repair: %q", again)
 		}
 		counts, err := s.LargestTags(t.Context(), account, 5)

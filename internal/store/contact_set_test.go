@@ -154,7 +154,7 @@ func TestADamagedSetIsNotUsed(t *testing.T) {
 			t.Errorf("the set is read: %v", err)
 		}
 		wantLists(t, s, account, []int64{1, 2, 3}, nil)
-		if _, report := check(t, s, true); report.Problems != 1 || report.Repaired != 1 {
+		if _, report := checkAll(t, s, true); report.Problems != 1 || report.Repaired != 1 {
 			t.Errorf("%+v", report)
 		}
 		archive(t, s, account, id)

@@ -8,15 +8,15 @@ import (
 	"donorbook/internal/crm"
 )
 
-// people are the users of a source.
-type people struct {
+// staff are the users of a source.
+type staff struct {
 	user       crm.User
 	session    string // tokens
 	invitation string
 }
 
 // newPeople creates a user who owns one account, is a viewer of another, is signed in and has invited another person.
-func newPeople(t *testing.T, s *Store, root, chapter crm.Account) (p people) {
+func newPeople(t *testing.T, s *Store, root, chapter crm.Account) (p staff) {
 	t.Helper()
 	p.user = newUser(t, s, root, crm.Owner, "Zoë Ünal")
 	if _, err := s.AddMember(t.Context(), chapter, crm.Viewer, p.user.Email); err != nil {

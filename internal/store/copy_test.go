@@ -22,7 +22,7 @@ import (
 type world struct {
 	family
 	keys, revoked []string // secrets
-	people
+	staff
 }
 
 // newWorld fills a store: contacts of all kinds in a large account, in small ones and in none, campaigns and keys.
@@ -59,7 +59,7 @@ func newWorld(t *testing.T, s *Store, contacts int) (w world) {
 			*list = append(*list, secret)
 		}
 	}
-	w.people = newPeople(t, s, w.root, w.chapter)
+	w.staff = newPeople(t, s, w.root, w.chapter)
 	return w
 }
 

@@ -163,11 +163,11 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 		}
 		_, err := s.CreateContact(t.Context(), account, input(t, `{"first_name":"Q","emails":[{"value":"p1@x.org"}]}`), crm.Dedupe)
 		wantDamage(t, "a create that matches it", err, fmt.Sprintf("contact %d", id))
-		if found, _ := check(t, s, true); len(found) != 1 || !strings.Contains(found[0], fmt.Sprintf("contact %d: its document is damaged", id)) {
+		if found, _ := checkAll(t, s, true); len(found) != 1 || !strings.Contains(found[0], fmt.Sprintf("contact %d: its document is damaged", id)) {
 			t.Errorf("found %q", found)
 		}
 		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
-		found, report := check(t, s, true)
+		found, report := checkAll(t, s, true)
 		for _, want := range []string{fmt.Sprintf("contact %d: created_at is 0", id), fmt.Sprintf("contact %d: the search does not have exactly", id), `the contacts with the tag "all" are`, `the contacts found by "tag all" are`} {
 			if !strings.Contains(strings.Join(found, "\n"), want) || report.Repaired != report.Problems {
 				t.Errorf("once it can be read: %q", found)

@@ -416,14 +416,14 @@ func TestACheckKnowsTheHistory(t *testing.T) {
 			{"oldest is 2, and should be 11", `DELETE FROM change WHERE account_id = $1`, nil},
 		} {
 			damage(t, s, c.sql, append([]any{number}, c.args...)...)
-			found, _ := check(t, s, false)
+			found, _ := checkAll(t, s, false)
 			if !strings.Contains(strings.Join(found, "\n"), c.says) {
 				t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
 			}
-			if found, report := check(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
+			if found, report := checkAll(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
 				t.Errorf("%s: %+v, %q", c.sql, report, found)
 			}
-			if found, _ := check(t, s, false); len(found) > 0 {
+			if found, _ := checkAll(t, s, false); len(found) > 0 {
 				t.Errorf("%s: after the repair %q", c.sql, found)
 			}
 		}
