@@ -28,15 +28,15 @@ type contactList struct {
 	page    crm.PageRequest
 
 	*pieces
-	fields fieldReader
+	fields *fieldReader
 	ids    []int64 // of the page, in its order
 	row    tally   // of the account, as it was read with the page
 }
 
 func (s *ContactStore) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
 	l := &contactList{store: s, account: account, scope: scope, page: page, pieces: newPieces(dst, flush)}
-	l.fields = fieldReader{cache: &s.fields, account: account}
-	l.reading = l.fields.reading
+	l.fields = &fieldReader{cache: &s.fields, account: account}
+	l.missing = l.fields
 	return l
 }
 

@@ -99,39 +99,20 @@ func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *
 	return crm.AppendCustomized(dst, id, body, known)
 }
 
-// fieldReader reads contacts of one account.
+// fieldReader knows the definitions of one account's custom fields, for a list of its contacts.
 type fieldReader struct {
 	cache   *fieldCache
 	account int64
 	known   *crm.CustomFields // that it has read itself
 }
 
-// fieldReads is how often definitions may change in a row while one statement reads contacts.
-const fieldReads = 20
-
-// missed tells whether a statement has failed because it met custom fields whose definitions were not known, and must run again: they are
-// known now, read on the same connection.
-func (f *fieldReader) missed(c db.Conn, err *error) bool {
-	if !errors.Is(*err, errUnknownFields) {
-		return false
+// learn reads the definitions where a statement has failed because it met fields whose definitions were not known.
+func (f *fieldReader) learn(c db.Conn, failed error) (again bool, err error) {
+	if !errors.Is(failed, errUnknownFields) {
+		return false, failed
 	}
-	known, failure := f.cache.read(c, f.account)
-	if failure != nil {
-		*err = failure
-		return false
-	}
-	f.known = known
-	return true
-}
-
-// reading runs what reads contacts, again where it must.
-func (f *fieldReader) reading(c db.Conn, read func() error) (err error) {
-	for range fieldReads {
-		if err = read(); !f.missed(c, &err) {
-			break
-		}
-	}
-	return err
+	f.known, err = f.cache.read(c, f.account)
+	return err == nil, err
 }
 
 // customFields are the definitions as they are in the unit of work.

@@ -40,26 +40,36 @@ type pieces struct {
 	lossy  bool  // elements may be deleted before their turn comes
 	found  ListResult
 
-	reading func(c db.Conn, read func() error) error // runs a statement, again where the element must know more
+	missing learner // nil where an element needs nothing but its row
 }
 
+// learner reads what elements must know beside their rows.
+type learner interface {
+	// learn tells whether a statement has failed because something was not known, and must run again: it is known now.
+	learn(c db.Conn, failed error) (again bool, err error)
+}
+
+// learns is how often something may change in a row while one statement reads elements.
+const learns = 20
+
 func newPieces(dst []byte, flush Flush) *pieces {
-	once := func(_ db.Conn, read func() error) error { return read() }
-	return &pieces{dst: dst, flush: flush, begin: len(dst), start: len(dst), reading: once}
+	return &pieces{dst: dst, flush: flush, begin: len(dst), start: len(dst)}
 }
 
 // read appends the rows of a statement, as far as the piece goes.
-func (p *pieces) read(c db.Conn, element element, sql string, args ...any) error {
+func (p *pieces) read(c db.Conn, element element, sql string, args ...any) (err error) {
 	row := func(r db.Row) error { return p.add(element, r) }
-	return p.reading(c, func() error {
+	for range learns {
 		p.again()
-		err := c.UpTo(2*PieceSize).Each(row, sql, args...)
-		if errors.Is(err, errFull) {
+		if err = c.UpTo(2*PieceSize).Each(row, sql, args...); errors.Is(err, errFull) {
 			p.more = true
 			return nil
 		}
-		return err
-	})
+		if !p.mustRepeat(c, &err) {
+			break
+		}
+	}
+	return err
 }
 
 // again drops what an earlier attempt has appended.
@@ -117,11 +127,11 @@ func (p *pieces) readInOrder(c db.Conn, element element, ids []int64, sql string
 
 // collect reads the rows of a statement, as far as the piece goes.
 func (p *pieces) collect(c db.Conn, element element, sql string, args ...any) (found map[int64][]byte, err error) {
-	err = p.reading(c, func() error {
+	for range learns {
 		p.again()
 		found = make(map[int64][]byte)
 		size := len(p.dst) - p.begin
-		err := c.UpTo(2*PieceSize).Each(func(r db.Row) error {
+		err = c.UpTo(2*PieceSize).Each(func(r db.Row) error {
 			text, err := element(nil, r)
 			if err != nil {
 				return err
@@ -133,11 +143,21 @@ func (p *pieces) collect(c db.Conn, element element, sql string, args ...any) (f
 			return nil
 		}, sql, args...)
 		if errors.Is(err, errFull) {
-			return nil
+			return found, nil
 		}
-		return err
-	})
+		if !p.mustRepeat(c, &err) {
+			break
+		}
+	}
 	return found, err
+}
+
+// mustRepeat tells whether a statement has to run again, because an element had to know something that is known now.
+func (p *pieces) mustRepeat(c db.Conn, err *error) (again bool) {
+	if *err != nil && p.missing != nil {
+		again, *err = p.missing.learn(c, *err)
+	}
+	return again
 }
 
 // rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
