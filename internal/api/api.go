@@ -14,6 +14,8 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
 )
 
@@ -28,7 +30,7 @@ type Options struct {
 
 // API serves /v1, the contract document and its reference page.
 type API struct {
-	store     *store.Store
+	store     *book.Book
 	options   Options
 	mux       *web.Mux
 	keys      *web.Limiter[int64]      // requests of each key
@@ -89,7 +91,7 @@ var routes = []route{
 }
 
 // New is the API over a store.
-func New(s *store.Store, o Options) *API {
+func New(s *book.Book, o Options) *API {
 	a := &API{
 		store: s, options: o, mux: web.NewMux(),
 		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewLimiter[netip.Addr](o.RateLimit),
@@ -228,7 +230,7 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 func (c *call) by(r *http.Request) context.Context {
 	ctx := store.By(r.Context(), crm.APIDoor, "API key "+c.who.KeyName)
 	if tags := r.Header["If-Match"]; tags != nil {
-		ctx = store.IfMatch(ctx, tags)
+		ctx = contacts.IfMatch(ctx, tags)
 	}
 	return ctx
 }

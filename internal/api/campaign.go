@@ -5,6 +5,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 )
 
 func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) error {
@@ -93,5 +94,5 @@ func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.C
 }
 
 func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made crm.Campaign, isNew bool, err error) error {
-	return writeMade(w, store.MadeCampaign{Campaign: made, BaseURL: a.options.Proxies.BaseURL(r), Created: isNew}, err)
+	return writeMade(w, campaigns.MadeCampaign{Campaign: made, BaseURL: a.options.Proxies.BaseURL(r), Created: isNew}, err)
 }

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
 )
 
@@ -150,7 +151,7 @@ func contactInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.Co
 }
 
 // writeChanged answers with a changed contact.
-func writeChanged(w http.ResponseWriter, d store.Document, err error) error {
+func writeChanged(w http.ResponseWriter, d contacts.Document, err error) error {
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 // The API calls gifts transactions, as its clients do.
@@ -74,7 +75,7 @@ func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 // moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
-func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)) error {
+func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) error {
 	body, err := readJSON(w, r)
 	var amount *int64
 	if err == nil && len(body) > 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // script fills in and compares the texts of a scenario.
@@ -274,7 +274,7 @@ func idOf(t testing.TB, body string) string {
 	return strings.Trim(string(found.ID), `"`)
 }
 
-func importCampaigns(t testing.TB, s *store.Store, account crm.Account, document string) {
+func importCampaigns(t testing.TB, s *book.Book, account crm.Account, document string) {
 	t.Helper()
 	rows, err := crm.DecodeCampaigns([]byte(document))
 	if err == nil {

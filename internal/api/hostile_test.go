@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/api"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -178,7 +179,7 @@ func TestPlainHTTPIsRefusedUnlessItComesFromThisMachine(t *testing.T) {
 
 // If the database is gone, every request fails, and no answer says more than that.
 func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
-	data, err := store.Open(context.Background(), store.Options{Data: t.TempDir()})
+	data, err := book.Open(context.Background(), store.Options{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
 )
 
 // eachNewServer runs a test on every engine, on a server without accounts.
@@ -15,7 +17,7 @@ func eachNewServer(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, newServer(t, openStore(t), usual)) })
 	t.Run("postgres", func(t *testing.T) {
-		s, err := store.Open(t.Context(), store.Options{Database: rig.Database(t)})
+		s, err := book.Open(t.Context(), store.Options{Database: rig.Database(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +95,7 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
 			t.Fatal(err)
 		}
-		s, err := store.Open(t.Context(), o)
+		s, err := book.Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 			t.Errorf("the newest campaign, at the end of the list, has the id %d", id)
 		}
 		server.wantIDs(t, newAccount(t, s, "New", ""), 0)
-		if _, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {
 			t.Error(err)
 		}
 	})

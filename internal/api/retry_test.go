@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/db"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // sendKeyed makes a request with an Idempotency-Key.
@@ -134,7 +134,7 @@ func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (ser
 	t.Cleanup(remove)
 	options.Now = now
 	for range nodes {
-		s, err := store.Open(context.Background(), options)
+		s, err := book.Open(context.Background(), options)
 		if err != nil {
 			t.Fatal(err)
 		}

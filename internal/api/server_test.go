@@ -22,14 +22,15 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
 // openStore opens a store in a directory of its own.
-func openStore(t testing.TB) *store.Store {
+func openStore(t testing.TB) *book.Book {
 	t.Helper()
 	directory, _ := withTables(t, rig.Engines[0])
-	s, err := store.Open(context.Background(), store.Options{Data: directory})
+	s, err := book.Open(context.Background(), store.Options{Data: directory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func openStore(t testing.TB) *store.Store {
 
 // withTables is a database without rows.
 var withTables = rig.Template(func(directory, url string) error {
-	s, err := store.Open(context.Background(), store.Options{Data: directory, Database: url})
+	s, err := book.Open(context.Background(), store.Options{Data: directory, Database: url})
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ var usual = settings{region: "US", rateLimit: 6000}
 // server is the complete handler, including middleware, behind a real listener.
 type server struct {
 	engine    string // the name of its shared engine
-	store     *store.Store
+	store     *book.Book
 	handler   http.Handler
 	client    *http.Client
 	url       string
@@ -104,7 +105,7 @@ func (e *engine) server(t testing.TB) *server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := store.Open(context.Background(), options)
+		s, err := book.Open(context.Background(), options)
 		if err != nil {
 			remove()
 			t.Fatal(err)
@@ -161,14 +162,14 @@ func (c withServers) Run() int {
 }
 
 // newServer is a server with its own settings or its own store.
-func newServer(t testing.TB, s *store.Store, o settings) *server {
+func newServer(t testing.TB, s *book.Book, o settings) *server {
 	t.Helper()
 	made, stop := startServer(t, s, o)
 	t.Cleanup(stop)
 	return made
 }
 
-func startServer(t testing.TB, s *store.Store, o settings) (made *server, stop func()) {
+func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop func()) {
 	t.Helper()
 	proxies, err := web.NewProxies(nil, o.baseURL)
 	if err != nil {
@@ -188,7 +189,7 @@ func startServer(t testing.TB, s *store.Store, o settings) (made *server, stop f
 }
 
 // newAccount makes an account; parent is the public id of the one above.
-func newAccount(t testing.TB, s *store.Store, name, parent string) crm.Account {
+func newAccount(t testing.TB, s *book.Book, name, parent string) crm.Account {
 	t.Helper()
 	account, err := s.CreateAccount(context.Background(), name, parent)
 	if err != nil {
@@ -198,13 +199,13 @@ func newAccount(t testing.TB, s *store.Store, name, parent string) crm.Account {
 }
 
 // newKey makes a key with the named permissions, none for all, and returns its secret.
-func newKey(t testing.TB, s *store.Store, account crm.Account, permissions ...string) string {
+func newKey(t testing.TB, s *book.Book, account crm.Account, permissions ...string) string {
 	t.Helper()
 	_, secret := makeKey(t, s, account, noExpiry, permissions...)
 	return secret
 }
 
-func makeKey(t testing.TB, s *store.Store, account crm.Account, expires time.Time, permissions ...string) (crm.Key, string) {
+func makeKey(t testing.TB, s *book.Book, account crm.Account, expires time.Time, permissions ...string) (crm.Key, string) {
 	t.Helper()
 	rights, err := crm.ParsePermissions(permissions)
 	if err != nil {
@@ -218,7 +219,7 @@ func makeKey(t testing.TB, s *store.Store, account crm.Account, expires time.Tim
 }
 
 // expiredKey creates a key that expires as soon as possible, and waits until it has expired.
-func expiredKey(t testing.TB, s *store.Store, account crm.Account) string {
+func expiredKey(t testing.TB, s *book.Book, account crm.Account) string {
 	t.Helper()
 	for life := 10 * time.Millisecond; ; life *= 2 {
 		expires := time.Now().Add(life)

@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
 )
 
@@ -23,7 +24,7 @@ func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) error {
 	return a.changeTags(w, r, c, a.store.RemoveTags)
 }
 
-type tagChange func(ctx context.Context, account, id int64, tags []string) (store.Document, error)
+type tagChange func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error)
 
 func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) error {
 	tags, err := readTags(w, r)

@@ -23,6 +23,9 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
+	"donorbook/internal/store/contacts"
 )
 
 // oldAnswer is what the program answered with an older schema.
@@ -76,7 +79,7 @@ func dieUpgrading(options string) {
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
 		panic(err)
 	}
-	_, err := store.Open(context.Background(), store.Options{Data: o.Data, Database: o.Database, Progress: func(string, int64, int64) {
+	_, err := book.Open(context.Background(), store.Options{Data: o.Data, Database: o.Database, Progress: func(string, int64, int64) {
 		if o.Reports--; o.Reports == 0 {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // until it is dead
@@ -116,7 +119,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		t.Fatal(err)
 	}
 	for range 2 { // upgraded, then opened again
-		s, err := store.Open(t.Context(), o)
+		s, err := book.Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,13 +160,13 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Fatal(err)
 		}
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
-			found, err := s.SearchContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, crm.ParseSearch(typed, "US"), store.SearchPlace{}, 100)
+			found, err := s.SearchContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, crm.ParseSearch(typed, "US"), contacts.SearchPlace{}, 100)
 			if err != nil || !slices.ContainsFunc(found.Contacts, func(c crm.Contact) bool { return c.ID == contact.ID }) {
 				t.Errorf("%q does not find the contact: %+v, %v", typed, found.Total, err)
 			}
 		}
 		stop()
-		if _, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {
@@ -214,7 +217,7 @@ func TestPeopleErasedBeforeStayErased(t *testing.T) {
 		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
 			t.Fatal(err)
 		}
-		s, err := store.Open(t.Context(), o)
+		s, err := book.Open(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}

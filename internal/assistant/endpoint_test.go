@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { rig.Main(m) }
 
 // organization is an account with a server that assistants can use.
 type organization struct {
-	store   *store.Store
+	store   *book.Book
 	account crm.Account
 	url     string
 	client  *http.Client
@@ -46,7 +47,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, o organization)) {
 
 func newOrganization(t *testing.T, options store.Options, rateLimit int) organization {
 	t.Helper()
-	s, err := store.Open(t.Context(), options)
+	s, err := book.Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

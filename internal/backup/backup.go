@@ -17,6 +17,8 @@ import (
 
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
 )
 
 var (
@@ -35,7 +37,7 @@ type Options struct {
 
 	AcceptDamage bool                // restore what the check finds fault with
 	Checking     db.Progress         // of the check of what is restored, in rows; may be nil
-	Found        func(store.Problem) // gets what the check finds; may be nil
+	Found        func(check.Problem) // gets what the check finds; may be nil
 }
 
 // Report says what a backup contains.
@@ -163,13 +165,13 @@ func unpack(ctx context.Context, archive, stage string, b Options) (report Repor
 
 // check opens the database that was unpacked, which upgrades an older one, and compares everything in it that is kept twice.
 func (b Options) check(ctx context.Context, dir string) (problems int64, err error) {
-	s, err := store.Open(ctx, store.Options{Data: dir, Progress: b.rows("upgrading the database: ")})
+	s, err := book.Open(ctx, store.Options{Data: dir, Progress: b.rows("upgrading the database: ")})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var first store.Problem
-	report, err := s.Check(ctx, store.CheckOptions{Progress: b.rows("checking "), Found: func(p store.Problem) {
+	var first check.Problem
+	report, err := s.Check(ctx, check.CheckOptions{Progress: b.rows("checking "), Found: func(p check.Problem) {
 		if first.What == "" {
 			first = p
 		}

@@ -17,6 +17,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // backUp makes a backup and checks that it succeeds.
@@ -30,7 +31,7 @@ func backUp(t *testing.T, o store.Options, file string) Report {
 }
 
 // restored is the store that is restored from a backup, in a new directory.
-func restored(t *testing.T, file string) (*store.Store, store.Options) {
+func restored(t *testing.T, file string) (*book.Book, store.Options) {
 	t.Helper()
 	o := store.Options{Data: filepath.Join(t.TempDir(), "new")}
 	if _, err := Restore(t.Context(), file, o, Options{}); err != nil {
@@ -191,7 +192,7 @@ func TestABackupRefusesWhatItMustNotTouch(t *testing.T) {
 func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
-	s, err := store.Open(t.Context(), store.Options{Data: data})
+	s, err := book.Open(t.Context(), store.Options{Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/check"
 )
 
 // entriesOf are the files of an archive.
@@ -116,7 +117,7 @@ func TestARestoreChecksEveryDocument(t *testing.T) {
 			t.Errorf("%s: the directory was left: %v", name, err)
 		}
 		var found []string
-		dir, report, err := restore(t, archive, Options{AcceptDamage: true, Found: func(p store.Problem) { found = append(found, p.String()) }})
+		dir, report, err := restore(t, archive, Options{AcceptDamage: true, Found: func(p check.Problem) { found = append(found, p.String()) }})
 		if err != nil || report.Problems == 0 || int(report.Problems) != len(found) || !strings.Contains(strings.Join(found, "\n"), test.says) {
 			t.Errorf("%s, accepted: %v, %d problems, found %q", name, err, report.Problems, found)
 		}
@@ -191,7 +192,7 @@ func TestOlderBackupsAreRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		archive := archiveOf(t, entry{manifestFile, `{"format":1}`, tar.TypeReg}, entry{"notes.txt", "mine", tar.TypeReg}, entry{db.DatabaseFile, string(content), tar.TypeReg})
-		dir, report, err := restore(t, archive, Options{Found: func(p store.Problem) { t.Errorf("%s: %v", fixture, p) }})
+		dir, report, err := restore(t, archive, Options{Found: func(p check.Problem) { t.Errorf("%s: %v", fixture, p) }})
 		if err != nil {
 			t.Errorf("%s: %v", fixture, err)
 			continue

@@ -13,17 +13,20 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
+	"donorbook/internal/store/contacts"
 )
 
 // open opens a store. When the test ends, everything in it must be consistent.
-func open(t *testing.T, o store.Options) *store.Store {
+func open(t *testing.T, o store.Options) *book.Book {
 	t.Helper()
-	s, err := store.Open(t.Context(), o)
+	s, err := book.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := s.Check(context.Background(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %v", p) }}) // the test's own context has ended
+		_, err := s.Check(context.Background(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}) // the test's own context has ended
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Error(err)
 		}
@@ -31,7 +34,7 @@ func open(t *testing.T, o store.Options) *store.Store {
 	return s
 }
 
-func newAccount(t *testing.T, s *store.Store) crm.Account {
+func newAccount(t *testing.T, s *book.Book) crm.Account {
 	t.Helper()
 	a, err := s.CreateAccount(t.Context(), "Test", "")
 	if err != nil {
@@ -40,12 +43,12 @@ func newAccount(t *testing.T, s *store.Store) crm.Account {
 	return a
 }
 
-func create(t *testing.T, s *store.Store, account int64, body string) store.Document {
+func create(t *testing.T, s *book.Book, account int64, body string) contacts.Document {
 	t.Helper()
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
-func tagsOf(t *testing.T, s *store.Store, account, id int64) []string {
+func tagsOf(t *testing.T, s *book.Book, account, id int64) []string {
 	t.Helper()
 	document, err := s.Contact(t.Context(), account, id, nil)
 	var contact struct{ Tags []string }
@@ -59,7 +62,7 @@ func tagsOf(t *testing.T, s *store.Store, account, id int64) []string {
 }
 
 // list is the first page of up to 100 contacts, and how many there are.
-func list(t *testing.T, s *store.Store, account int64) (documents string, total int64) {
+func list(t *testing.T, s *book.Book, account int64) (documents string, total int64) {
 	t.Helper()
 	page, result, err := s.Contacts(t.Context(), account, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 	if err != nil {

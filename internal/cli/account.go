@@ -5,7 +5,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 type accountCreate struct {
@@ -27,7 +27,7 @@ func (c *accountCreate) Run(t *terminal) error {
 			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out to create an organization"}
 		}
 	}
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		account, err := s.CreateAccount(t.ctx, c.Name, parent)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ type accountLine struct {
 }
 
 func (c *accountList) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		accounts, err := s.Accounts(t.ctx)
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ type settingsLine struct {
 }
 
 func (c *accountSettings) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		account, err := s.Account(t.ctx, c.ID)
 		if err != nil {
 			return err

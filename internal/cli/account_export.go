@@ -10,6 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/move"
 )
 
 type accountExport struct {
@@ -50,7 +52,7 @@ func (c *accountExport) Run(t *terminal) error {
 	if err := c.checkDirectory(); err != nil {
 		return err
 	}
-	return t.withAccount(c.ID, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.ID, func(s *book.Book, account crm.Account) error {
 		part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(c.Dir)), "."+filepath.Base(c.Dir)+".*.part") // mode 0700
 		if err != nil {
 			return err
@@ -62,7 +64,7 @@ func (c *accountExport) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if err := writeManifest(filepath.Join(part, store.ManifestName), manifest); err != nil {
+		if err := writeManifest(filepath.Join(part, move.ManifestName), manifest); err != nil {
 			return err
 		}
 		if err := c.checkDirectory(); err != nil { // the export has taken its time
@@ -91,7 +93,7 @@ func createSynced(path string) (io.WriteCloser, error) {
 
 func (f syncedFile) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
-func writeManifest(path string, manifest store.Manifest) error {
+func writeManifest(path string, manifest move.Manifest) error {
 	file, err := createSynced(path)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/move"
 )
 
 type accountImport struct {
@@ -30,9 +32,9 @@ func (c *accountImport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), os.DirFS(c.Dir), store.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
+		made, err := s.ImportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), os.DirFS(c.Dir), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
 		w.end()
 		if err != nil {
 			c.tellLeft(t, made)
@@ -52,7 +54,7 @@ func (c *accountImport) Run(t *terminal) error {
 }
 
 // tellLeft tells what an import that has begun and was stopped has left.
-func (c *accountImport) tellLeft(t *terminal, made store.AccountImported) {
+func (c *accountImport) tellLeft(t *terminal, made move.AccountImported) {
 	if made.Account.ID == "" {
 		return // nothing was written
 	}
@@ -60,7 +62,7 @@ func (c *accountImport) tellLeft(t *terminal, made store.AccountImported) {
 		made.Account.ID, countsText(made.AccountCounts), t.command("account discard "+made.Account.ID))
 }
 
-func countsText(n store.AccountCounts) string {
+func countsText(n move.AccountCounts) string {
 	return fmt.Sprintf("contacts: %d, campaigns: %d, gifts: %d, plans: %d", n.Contacts, n.Campaigns, n.Gifts, n.Plans)
 }
 
@@ -73,7 +75,7 @@ func (accountDiscard) Help() string {
 }
 
 func (c *accountDiscard) Run(t *terminal) error {
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		left, err := s.DiscardAccount(store.By(t.ctx, crm.CommandDoor, commandLine), c.ID)
 		if errors.Is(err, t.ctx.Err()) && t.ctx.Err() != nil {
 			return fmt.Errorf("not everything was removed: give the same command again: %w", err)
@@ -87,7 +89,7 @@ func (c *accountDiscard) Run(t *terminal) error {
 }
 
 // tellUnfinished tells which accounts are being imported: those that are new are in no list.
-func tellUnfinished(t *terminal, s *store.Store) error {
+func tellUnfinished(t *terminal, s *book.Book) error {
 	unfinished, err := s.UnfinishedAccounts(t.ctx)
 	for _, u := range unfinished {
 		fmt.Fprintf(t.stderr, "Being imported, or stopped before the end: %s %s (%s), last worked on %s.\n", u.ID, oneLine(u.Name), countsText(u.AccountCounts), stamp(u.Job.UpdatedAt))

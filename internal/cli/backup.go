@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/check"
 )
 
 type backupCommand struct {
@@ -66,7 +66,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 		watch := newWatch(t, watch{quiet: true})
 		defer watch.end()
 		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{AcceptDamage: c.AcceptDamage, Progress: progress,
-			Checking: watch.progress, Found: func(p store.Problem) { fmt.Fprintln(t.stderr, oneLine(p.String())) }})
+			Checking: watch.progress, Found: func(p check.Problem) { fmt.Fprintln(t.stderr, oneLine(p.String())) }})
 		if err == nil && len(report.LeftOut) > 0 {
 			t.notice("not restored, because only the database and the certificates are: " + oneLine(strings.Join(report.LeftOut, ", ")))
 		}

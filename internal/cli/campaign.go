@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 type campaignImport struct {
@@ -40,7 +40,7 @@ func (c *campaignImport) Run(t *terminal) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		done, err := s.ImportCampaigns(t.ctx, account, inputs)
 		if err != nil {
 			return c.refused(err)
@@ -94,7 +94,7 @@ func (c *campaignList) Run(t *terminal) error {
 	if c.Scope == "own" {
 		scope = crm.OwnCampaigns
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		list := []byte{'['}
 		page := crm.PageRequest{Page: 1, PerPage: campaignsAtOnce}
 		for more := true; more; page.Page++ {
@@ -146,7 +146,7 @@ func (campaignDelete) Help() string {
 }
 
 func (c *campaignDelete) Run(t *terminal) error {
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		if err := s.DeleteCampaign(t.ctx, account, c.ID, ""); err != nil {
 			return fmt.Errorf("campaign %d: %w", c.ID, err)
 		}

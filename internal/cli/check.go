@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
 )
 
 type checkCommand struct {
@@ -26,12 +27,12 @@ Exit codes: 0 no problems, or all were repaired; 1 problems are left, or the che
 }
 
 func (c *checkCommand) Run(t *terminal) error {
-	var report store.CheckReport
+	var report check.CheckReport
 	print := c.printer(t.stdout)
-	err := t.withStore(func(s *store.Store) (err error) {
+	err := t.withStore(func(s *book.Book) (err error) {
 		watch := newWatch(t, watch{})
 		defer watch.end()
-		report, err = s.Check(t.ctx, store.CheckOptions{Repair: c.Repair, Found: print, Progress: func(what string, done, total int64) {
+		report, err = s.Check(t.ctx, check.CheckOptions{Repair: c.Repair, Found: print, Progress: func(what string, done, total int64) {
 			watch.progress("checking "+what, done, total)
 		}})
 		return err
@@ -52,9 +53,9 @@ func (c *checkCommand) Run(t *terminal) error {
 }
 
 // printer prints problems as they are found: there may be many.
-func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
+func (c *checkCommand) printer(w io.Writer) func(check.Problem) {
 	first := true
-	return func(p store.Problem) {
+	return func(p check.Problem) {
 		if !c.JSON {
 			state := ""
 			if p.Repaired {
@@ -73,7 +74,7 @@ func (c *checkCommand) printer(w io.Writer) func(store.Problem) {
 	}
 }
 
-func (c *checkCommand) summary(w io.Writer, r store.CheckReport) error {
+func (c *checkCommand) summary(w io.Writer, r check.CheckReport) error {
 	if !c.JSON {
 		_, err := fmt.Fprintf(w, "Checked %d accounts, %d contacts, %d match keys, %d search words, %d gifts, %d campaigns, %d changes: %d %s, %d repaired.\n",
 			r.Accounts, r.Contacts, r.IndexKeys, r.Words, r.Gifts, r.Campaigns, r.Changes, r.Problems, plural(r.Problems, "problem", "problems"), r.Repaired)

@@ -23,6 +23,8 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/move"
 )
 
 // Exit codes. Scripts rely on them.
@@ -205,14 +207,14 @@ func report(stderr io.Writer, err error) int {
 	var invalid *doc.Invalid
 	var malformed *doc.Malformed
 	var rows *crm.RowsInvalid
-	var files *store.FileProblem
+	var files *move.FileProblem
 	switch {
 	case errors.As(err, &usage):
 		fmt.Fprintln(stderr, "Try: "+usage.help())
 		return exitUsage
 	case errors.As(err, &setting):
 		return exitUsage
-	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, store.ErrAccountNotEmpty), errors.Is(err, store.ErrOtherFiles), errors.Is(err, crm.ErrImporting), errors.Is(err, errDirectoryTaken):
+	case errors.As(err, &invalid), errors.As(err, &malformed), errors.As(err, &rows), errors.As(err, &files), errors.Is(err, move.ErrAccountNotEmpty), errors.Is(err, move.ErrOtherFiles), errors.Is(err, crm.ErrImporting), errors.Is(err, errDirectoryTaken):
 		return exitInvalid
 	case errors.Is(err, crm.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return exitNotFound
@@ -237,10 +239,10 @@ func unwrapped(err error) error {
 }
 
 // withStore opens the database for one command.
-func (t *terminal) withStore(do func(*store.Store) error) error { return t.withStoreAt(nil, do) }
+func (t *terminal) withStore(do func(*book.Book) error) error { return t.withStoreAt(nil, do) }
 
 // withStoreAt opens the database with its own clock.
-func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error) (err error) {
+func (t *terminal) withStoreAt(now func() time.Time, do func(*book.Book) error) (err error) {
 	if err := t.storage.Check(); err != nil {
 		return err
 	}
@@ -248,7 +250,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 	options := t.storage.Options()
 	upgrade := newWatch(t, watch{task: "upgrading the database"})
 	options.Now, options.Serving, options.Progress = now, t.serving, upgrade.progress
-	s, err := store.Open(t.ctx, options)
+	s, err := book.Open(t.ctx, options)
 	upgrade.end()
 	if err != nil {
 		return err
@@ -258,8 +260,8 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*store.Store) error
 }
 
 // withAccount opens the database for a command about one account.
-func (t *terminal) withAccount(id string, do func(*store.Store, crm.Account) error) error {
-	return t.withStore(func(s *store.Store) error {
+func (t *terminal) withAccount(id string, do func(*book.Book, crm.Account) error) error {
+	return t.withStore(func(s *book.Book) error {
 		account, err := s.Account(t.ctx, id)
 		if errors.Is(err, crm.ErrNotFound) {
 			return fmt.Errorf("%w; %s shows the accounts of this database", err, t.command("account list"))

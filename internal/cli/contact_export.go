@@ -9,6 +9,9 @@ import (
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
 )
 
 type contactExport struct {
@@ -48,18 +51,18 @@ func (c *contactExport) Run(t *terminal) error {
 	if c.Contact != "" {
 		return c.person(t, query)
 	}
-	how, err := c.options(query, store.ExportFormats...)
+	how, err := c.options(query, move.ExportFormats...)
 	if err != nil {
 		return err
 	}
 	if c.Scope != "" {
 		query.Set("scope", c.Scope)
 	}
-	of := store.Selection{All: true}
+	of := jobs.Selection{All: true}
 	if of.Scope, of.Filter, err = crm.ParseContactQuery(query.Encode(), c.PhoneRegion); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, of, how)
 		if err != nil {
 			return err
@@ -73,7 +76,7 @@ func (c *contactExport) person(t *terminal, query url.Values) error {
 	if _, err := c.options(query, "json"); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		id, err := anyContact(t, s, account.Number, c.Contact, c.PhoneRegion)
 		if err != nil {
 			return err
@@ -87,7 +90,7 @@ func (c *contactExport) person(t *terminal, query url.Values) error {
 }
 
 // anyContact finds a contact by its id, even an archived one, or an active one by an email or a phone.
-func anyContact(t *terminal, s *store.Store, account int64, name, region string) (int64, error) {
+func anyContact(t *terminal, s *book.Book, account int64, name, region string) (int64, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		if _, err := s.ContactRecord(t.ctx, account, id); err == nil {
 			return id, nil
@@ -116,7 +119,7 @@ func (c *contactErase) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		id, err := anyContact(t, s, account.Number, c.Contact, c.PhoneRegion)
 		if err != nil {
 			return err

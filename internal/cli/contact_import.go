@@ -6,6 +6,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/jobs"
 )
 
 type contactImport struct {
@@ -36,18 +38,18 @@ A dry run lists what would be merged and rejected, 1,000 rows at most, and count
 Exit codes: 0 every row is imported; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was imported; 4 no such account or file.`
 }
 
-func (c *contactImport) mode() store.ImportMode {
+func (c *contactImport) mode() jobs.ImportMode {
 	switch {
 	case c.ForceCreate:
-		return store.ForceCreate
+		return jobs.ForceCreate
 	case c.SkipExisting:
-		return store.SkipExisting
+		return jobs.SkipExisting
 	}
-	return store.MergeExisting
+	return jobs.MergeExisting
 }
 
 func (c *contactImport) Run(t *terminal) error {
-	return c.open(t, "imported", func(s *store.Store, f *openFile) (err error) {
+	return c.open(t, "imported", func(s *book.Book, f *openFile) (err error) {
 		f.spec.Mode = c.mode()
 		if f.spec.Mapping, err = c.mapping(t, s, f, "full_name"); err != nil {
 			return err
@@ -62,7 +64,7 @@ func (c *contactImport) Run(t *terminal) error {
 	})
 }
 
-func (c *contactImport) run(t *terminal, s *store.Store, f *openFile) error {
+func (c *contactImport) run(t *terminal, s *book.Book, f *openFile) error {
 	im, known, err := c.begin(t, s, f, "importing contacts", c.Again, c.summary)
 	if err != nil {
 		return err
@@ -71,7 +73,7 @@ func (c *contactImport) run(t *terminal, s *store.Store, f *openFile) error {
 	if known {
 		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",
 			im.UpdatedAt.Format("January 2, 2006"), im.ID, c.summary(result))
-		result = store.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}
+		result = jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}
 	}
 	if err := c.reject(t, s, &im); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (c *contactImport) run(t *terminal, s *store.Store, f *openFile) error {
 	return errors.Join(err, c.rejections(result.Rejected))
 }
 
-func (c *contactImport) summary(r store.ImportCounts) string {
+func (c *contactImport) summary(r jobs.ImportCounts) string {
 	if c.DryRun {
 		return fmt.Sprintf("Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected. Nothing was changed.", r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected)
 	}
@@ -93,16 +95,16 @@ func (c *contactImport) summary(r store.ImportCounts) string {
 
 // tried is what a dry run prints as JSON.
 type tried struct {
-	store.ImportCounts
-	Details []store.TrialRow `json:"details"` // of rows that would be merged or rejected, up to a limit
+	jobs.ImportCounts
+	Details []jobs.TrialRow `json:"details"` // of rows that would be merged or rejected, up to a limit
 }
 
 // maxDetails is how many rows a dry run lists.
 const maxDetails = 1000
 
-func (c *contactImport) try(t *terminal, s *store.Store, f *openFile) (err error) {
-	result := tried{Details: []store.TrialRow{}}
-	result.ImportCounts, err = c.fileImport.try(t, s, f, "trying contacts", func(row store.TrialRow) {
+func (c *contactImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
+	result := tried{Details: []jobs.TrialRow{}}
+	result.ImportCounts, err = c.fileImport.try(t, s, f, "trying contacts", func(row jobs.TrialRow) {
 		if len(result.Details) < maxDetails && row.Told() {
 			result.Details = append(result.Details, row)
 		}

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // TestAContactImportThatIsKilledGoesOn: whenever the process is killed, starting it again gives the same result as an import without interruption.
@@ -76,7 +77,7 @@ func importWhole(t *testing.T, data, file string) string {
 // imported is everything about contacts that a file determines, and the rows that were rejected.
 func imported(t *testing.T, data, id, rejected string) string {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)})
+	s, err := book.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/config"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/move"
 )
 
 type copyCommand struct {
@@ -44,7 +45,7 @@ func (c *copyCommand) Run(t *terminal) error {
 		return err
 	}
 	watch := newWatch(t, watch{intro: "What is written to the source from now on is not copied."})
-	report, err := store.Copy(t.ctx, store.Options{Database: c.From}, store.Options{Database: c.To}, store.CopyOptions{Restart: c.Restart, Progress: func(p store.CopyProgress) {
+	report, err := move.Copy(t.ctx, store.Options{Database: c.From}, store.Options{Database: c.To}, move.CopyOptions{Restart: c.Restart, Progress: func(p move.CopyProgress) {
 		watch.progress(copyStep(p), p.Done, p.Total)
 	}})
 	watch.end()
@@ -52,7 +53,7 @@ func (c *copyCommand) Run(t *terminal) error {
 		return copyFailure(err, report.Begun)
 	}
 	if c.JSON {
-		return t.printJSON(map[string]any{"tables": report.Tables, "accounts": append([]store.AccountSum{}, report.Accounts...)})
+		return t.printJSON(map[string]any{"tables": report.Tables, "accounts": append([]move.AccountSum{}, report.Accounts...)})
 	}
 	lines := make([]tableLine, 0, len(report.Tables))
 	for _, count := range report.Tables {
@@ -71,7 +72,7 @@ type tableLine struct {
 	Rows  int64  `heading:"ROWS"`
 }
 
-func copyStep(p store.CopyProgress) string {
+func copyStep(p move.CopyProgress) string {
 	if p.Checking {
 		return "checking " + p.Table
 	}
@@ -80,11 +81,11 @@ func copyStep(p store.CopyProgress) string {
 
 // copyFailure gives an error the type that decides the exit code.
 func copyFailure(err error, begun bool) error {
-	var url *store.URLError
+	var url *move.URLError
 	switch {
 	case errors.As(err, &url):
 		return &config.Problem{Flag: url.Side, Reason: url.Error()}
-	case errors.Is(err, store.ErrSameDatabase):
+	case errors.Is(err, move.ErrSameDatabase):
 		return &config.Problem{Flag: "to", Reason: err.Error()}
 	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
@@ -92,7 +93,7 @@ func copyFailure(err error, begun bool) error {
 	switch {
 	case begun:
 		return fmt.Errorf("%w\nThe target is not complete and cannot be used. To start over, run the same command with --restart", err)
-	case errors.Is(err, store.ErrNotEmpty), errors.Is(err, store.ErrUnfinished), errors.Is(err, store.ErrSchema):
+	case errors.Is(err, move.ErrNotEmpty), errors.Is(err, move.ErrUnfinished), errors.Is(err, move.ErrSchema):
 		return &doc.Malformed{Message: err.Error()}
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"donorbook/internal/store"
+	"donorbook/internal/store/move"
 )
 
 // typed runs a command line in a process of its own.
@@ -107,8 +107,8 @@ Accounts: 1. Rows and checksums are the same on both sides.
 
 	stdout, _ = wantTyped(t, exitOK, "", "copy", "--from", there, "--to", "sqlite:"+back, "--json")
 	report := decode[struct {
-		Tables   []store.TableCount
-		Accounts []store.AccountSum
+		Tables   []move.TableCount
+		Accounts []move.AccountSum
 	}](t, []byte(stdout))
 	if len(report.Tables) != 27 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
@@ -240,16 +240,16 @@ func TestProgressIsOneLineOfATerminalAndManyElsewhere(t *testing.T) {
 		w := &watch{t: &terminal{stderr: &out}, intro: "What is written to the source from now on is not copied.", terminal: c.terminal, now: func() time.Time { return at }}
 		for _, step := range []struct {
 			pass time.Duration
-			p    store.CopyProgress
+			p    move.CopyProgress
 		}{
-			{0, store.CopyProgress{Table: "contact", Total: 1000}},
-			{2 * time.Second, store.CopyProgress{Table: "contact", Done: 200, Total: 1000}},
-			{time.Millisecond, store.CopyProgress{Table: "contact", Done: 201, Total: 1000}},
-			{4 * time.Second, store.CopyProgress{Table: "contact", Done: 600, Total: 1000}},
-			{2 * time.Second, store.CopyProgress{Table: "contact", Done: 1000, Total: 1000}},
-			{0, store.CopyProgress{Table: "contact", Done: 1000, Total: 1000}},
-			{0, store.CopyProgress{Checking: true, Table: "contact", Total: 1000}},
-			{6 * time.Second, store.CopyProgress{Checking: true, Table: "contact", Total: 1000}},
+			{0, move.CopyProgress{Table: "contact", Total: 1000}},
+			{2 * time.Second, move.CopyProgress{Table: "contact", Done: 200, Total: 1000}},
+			{time.Millisecond, move.CopyProgress{Table: "contact", Done: 201, Total: 1000}},
+			{4 * time.Second, move.CopyProgress{Table: "contact", Done: 600, Total: 1000}},
+			{2 * time.Second, move.CopyProgress{Table: "contact", Done: 1000, Total: 1000}},
+			{0, move.CopyProgress{Table: "contact", Done: 1000, Total: 1000}},
+			{0, move.CopyProgress{Checking: true, Table: "contact", Total: 1000}},
+			{6 * time.Second, move.CopyProgress{Checking: true, Table: "contact", Total: 1000}},
 		} {
 			at = at.Add(step.pass)
 			w.progress(copyStep(step.p), step.p.Done, step.p.Total)

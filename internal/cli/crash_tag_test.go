@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // TestKillWhileATagIsRenamed: the server that is started after kill -9 goes on by itself.
@@ -45,7 +46,7 @@ func killWhileATagIsRenamed(t *testing.T, e engine) {
 
 func fillTag(t *testing.T, o store.Options, id string, contacts int) {
 	t.Helper()
-	s, err := store.Open(t.Context(), o)
+	s, err := book.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // The demo is a believable organization with two chapters, some 200 contacts who came over two years, a dozen campaigns, and what
@@ -67,7 +67,7 @@ func readDemo() (d demoData) {
 }
 
 // fillDemo fills an empty database, or finds the demo in it. The store has the given clock.
-func fillDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.Logger) (crm.Account, error) {
+func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Logger) (crm.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return crm.Account{}, err
@@ -93,7 +93,7 @@ func fillDemo(ctx context.Context, s *store.Store, clock *demoClock, log *slog.L
 }
 
 // checkDemo finds a demo that was interrupted: its keys are made last.
-func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
+func checkDemo(ctx context.Context, s *book.Book, root crm.Account) error {
 	keys, err := s.Keys(ctx, root.Number)
 	if err == nil && !slices.ContainsFunc(keys, func(k crm.Key) bool { return k.Name == demoLastKey }) {
 		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
@@ -104,7 +104,7 @@ func checkDemo(ctx context.Context, s *store.Store, root crm.Account) error {
 // demoMaker fills a database.
 type demoMaker struct {
 	demoData
-	store  *store.Store
+	store  *book.Book
 	clock  *demoClock
 	now    time.Time
 	log    *slog.Logger
@@ -278,7 +278,7 @@ func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]
 }
 
 // demoKey replaces the demo's key: no one has kept the secret of an earlier one.
-func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret string, err error) {
+func demoKey(ctx context.Context, s *book.Book, root crm.Account) (secret string, err error) {
 	keys, err := s.Keys(ctx, root.Number)
 	if err != nil {
 		return "", err
@@ -296,7 +296,7 @@ func demoKey(ctx context.Context, s *store.Store, root crm.Account) (secret stri
 
 // demoPassword gives the user of the demo a new password: no one has kept that of an earlier start. If there is no such user yet, it
 // makes one, with colleagues.
-func demoPassword(ctx context.Context, s *store.Store, root crm.Account) (password string, err error) {
+func demoPassword(ctx context.Context, s *book.Book, root crm.Account) (password string, err error) {
 	password = crm.RandomPassword()
 	if err := s.ResetPassword(ctx, demoEmail, password); !errors.Is(err, crm.ErrNotFound) {
 		return password, err
@@ -318,7 +318,7 @@ func demoPassword(ctx context.Context, s *store.Store, root crm.Account) (passwo
 }
 
 // joinChapters gives that user another role in each chapter, so that each role can be tried.
-func joinChapters(ctx context.Context, s *store.Store, root crm.Account) error {
+func joinChapters(ctx context.Context, s *book.Book, root crm.Account) error {
 	accounts, err := s.Accounts(ctx)
 	roles := []crm.Role{crm.Editor, crm.Viewer}
 	for _, account := range accounts {

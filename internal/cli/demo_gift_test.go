@@ -11,7 +11,8 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
 )
 
 // TestDemoGifts: whatever the day, the demo has two years of gifts that agree with its plans, its tags and its people.
@@ -22,13 +23,13 @@ func TestDemoGifts(t *testing.T) {
 			t.Parallel()
 			clock, quiet := &demoClock{at: now}, slog.New(slog.DiscardHandler)
 			term := &terminal{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, storage: config.Storage{Data: onlySQLite(t)}, log: quiet}
-			err := term.withStoreAt(clock.now, func(s *store.Store) error {
+			err := term.withStoreAt(clock.now, func(s *book.Book) error {
 				if _, err := fillDemo(t.Context(), s, clock, quiet); err != nil {
 					return err
 				}
 				clock.at = now
 				checkDemoGifts(t, s, now)
-				report, err := s.Check(t.Context(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("the check found: %s", p) }})
+				report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
 				if report.Contacts == 0 {
 					t.Error("the check saw no one")
 				}
@@ -51,7 +52,7 @@ type demoPerson struct {
 	slugs     []string // of the campaigns that they were for
 }
 
-func checkDemoGifts(t *testing.T, s *store.Store, now time.Time) {
+func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
 	accounts, err := s.Accounts(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func checkDemoGifts(t *testing.T, s *store.Store, now time.Time) {
 	}
 }
 
-func demoPeople(t *testing.T, s *store.Store, account int64) (people []*demoPerson) {
+func demoPeople(t *testing.T, s *book.Book, account int64) (people []*demoPerson) {
 	t.Helper()
 	list, _, err := s.Contacts(t.Context(), account, crm.All, crm.PageRequest{Page: 1, PerPage: 1000}, []byte{'['}, nil)
 	if err == nil {

@@ -14,6 +14,8 @@ import (
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/move"
 )
 
 // exportFile is where an export goes, and in which format.
@@ -23,8 +25,8 @@ type exportFile struct {
 }
 
 // options say how to write the file. One person's file has a format of its own.
-func (f exportFile) options(query url.Values, formats ...string) (store.ExportOptions, error) {
-	how := store.ExportOptions{Format: f.Format, Filters: slices.Sorted(maps.Keys(query))}
+func (f exportFile) options(query url.Values, formats ...string) (move.ExportOptions, error) {
+	how := move.ExportOptions{Format: f.Format, Filters: slices.Sorted(maps.Keys(query))}
 	if how.Format == "" {
 		how.Format = strings.TrimPrefix(filepath.Ext(f.Output), ".")
 		if !slices.Contains(formats, how.Format) {
@@ -82,7 +84,7 @@ func writeThrough(path string, write func(io.Writer) error) error {
 }
 
 // export writes a file that the store has prepared.
-func (f exportFile) export(t *terminal, what string, file *store.Export) error {
+func (f exportFile) export(t *terminal, what string, file *move.Export) error {
 	w := newWatch(t, watch{})
 	err := f.writeTo(t, func(out io.Writer) error {
 		return file.Write(t.ctx, out, func(done, total int64) { w.progress(what, done, total) })
@@ -126,7 +128,7 @@ func (c *giftExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	how, err := c.options(query, store.ExportFormats...)
+	how, err := c.options(query, move.ExportFormats...)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (c *giftExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		file, err := s.ExportGifts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, filter, how)
 		if err != nil {
 			return err
@@ -156,7 +158,7 @@ func (campaignExport) Help() string {
 }
 
 func (c *campaignExport) Run(t *terminal) error {
-	how, err := c.options(nil, store.ExportFormats...)
+	how, err := c.options(nil, move.ExportFormats...)
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (c *campaignExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		file, err := s.ExportCampaigns(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, scope, "", how)
 		if err != nil {
 			return err

@@ -17,6 +17,8 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
 )
 
@@ -34,7 +36,7 @@ type fileImport struct {
 type openFile struct {
 	account int64
 	rows    *table.Reader
-	spec    store.FileImport
+	spec    jobs.FileImport
 	total   int64  // rows
 	done    string // what becomes of rows: imported, recorded
 }
@@ -43,7 +45,7 @@ type openFile struct {
 const importMemory = 150 << 20
 
 // open opens the file, and reads it whole: what cannot be read is found before anything is done.
-func (c *fileImport) open(t *terminal, done string, run func(s *store.Store, f *openFile) error) error {
+func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *openFile) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -61,9 +63,9 @@ func (c *fileImport) open(t *terminal, done string, run func(s *store.Store, f *
 	if other, err := os.Stat(c.Rejected); err == nil && c.Rejected != "" && os.SameFile(info, other) {
 		return usageError{errors.New("--rejected names the file that is imported")}
 	}
-	f := &openFile{done: done, spec: store.FileImport{Name: filepath.Base(c.File), Size: info.Size(), Region: c.PhoneRegion}}
+	f := &openFile{done: done, spec: jobs.FileImport{Name: filepath.Base(c.File), Size: info.Size(), Region: c.PhoneRegion}}
 	if f.rows, err = table.Open(file, info.Size(), c.File); err == nil {
-		f.total, err = store.CountRows(t.ctx, f.rows)
+		f.total, err = jobs.CountRows(t.ctx, f.rows)
 	}
 	if err == nil {
 		f.rows, err = table.Open(file, info.Size(), c.File)
@@ -78,7 +80,7 @@ func (c *fileImport) open(t *terminal, done string, run func(s *store.Store, f *
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		f.account = account.Number
 		return run(s, f)
 	})
@@ -129,8 +131,8 @@ func (c *fileImport) refused(err error, f *openFile) error {
 }
 
 // mapping is what the columns mean: as --map says, or else as they were mapped last, or else as they are recognized.
-func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, example string) (sheet.Mapping, error) {
-	columns := store.SheetOf(f.spec.Of)
+func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example string) (sheet.Mapping, error) {
+	columns := jobs.SheetOf(f.spec.Of)
 	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header)
 	if err == nil && c.Map != "" {
 		mapping, err = columns.With(mapping, c.Map)
@@ -141,7 +143,7 @@ func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, example s
 	if err := columns.Check(mapping); err != nil {
 		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), example)
 	}
-	isReason := func(name string) bool { return name == store.ReasonColumns[f.spec.Of] }
+	isReason := func(name string) bool { return name == jobs.ReasonColumns[f.spec.Of] }
 	if skipped := slices.DeleteFunc(mapping.Skipped(), isReason); len(skipped) > 0 {
 		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
 	}
@@ -149,9 +151,9 @@ func (c *fileImport) mapping(t *terminal, s *store.Store, f *openFile, example s
 }
 
 // begin imports the file, or goes on with it.
-func (c *fileImport) begin(t *terminal, s *store.Store, f *openFile, step string, again bool, summary func(store.ImportCounts) string) (im store.Import, known bool, err error) {
+func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, again bool, summary func(jobs.ImportCounts) string) (im jobs.Import, known bool, err error) {
 	watch := newWatch(t, watch{})
-	im, known, err = s.ImportFile(store.By(t.ctx, crm.CommandDoor, commandLine), f.account, f.rows, f.spec, f.total, again, func(p store.ImportProgress) {
+	im, known, err = s.ImportFile(store.By(t.ctx, crm.CommandDoor, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
 		watch.progress(step, p.Rows, f.total)
 	})
 	watch.end()
@@ -165,22 +167,22 @@ func (c *fileImport) begin(t *terminal, s *store.Store, f *openFile, step string
 }
 
 // try says what would become of the rows, and writes those that would be rejected to the file.
-func (c *fileImport) try(t *terminal, s *store.Store, f *openFile, step string, told func(store.TrialRow)) (result store.ImportCounts, err error) {
+func (c *fileImport) try(t *terminal, s *book.Book, f *openFile, step string, told func(jobs.TrialRow)) (result jobs.ImportCounts, err error) {
 	watch := newWatch(t, watch{})
 	defer watch.end()
-	all := func(each func(line int64, row store.RejectedRow) error) (err error) {
-		result, err = s.TryFile(t.ctx, f.account, f.rows, f.spec, func(row store.TrialRow) error {
-			if told(row); row.Outcome != store.RowRejected {
+	all := func(each func(line int64, row jobs.RejectedRow) error) (err error) {
+		result, err = s.TryFile(t.ctx, f.account, f.rows, f.spec, func(row jobs.TrialRow) error {
+			if told(row); row.Outcome != jobs.RowRejected {
 				return nil
 			}
-			return each(row.Line, store.RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
-		}, func(r store.ImportCounts) { watch.progress(step, r.Rows, f.total) })
+			return each(row.Line, jobs.RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
+		}, func(r jobs.ImportCounts) { watch.progress(step, r.Rows, f.total) })
 		return err
 	}
 	if c.Rejected != "" {
 		return result, c.writeRejected(&f.spec, all)
 	}
-	err = all(func(int64, store.RejectedRow) error { return nil })
+	err = all(func(int64, jobs.RejectedRow) error { return nil })
 	return result, err
 }
 
@@ -188,12 +190,12 @@ func (c *fileImport) try(t *terminal, s *store.Store, f *openFile, step string, 
 const maxTold = 20
 
 // reject writes rejected rows to the file, or tells the first ones on standard error.
-func (c *fileImport) reject(t *terminal, s *store.Store, im *store.Import) error {
+func (c *fileImport) reject(t *terminal, s *book.Book, im *jobs.Import) error {
 	if c.Rejected != "" {
-		return c.writeRejected(&im.Spec, func(each func(int64, store.RejectedRow) error) error { return s.RejectedRows(t.ctx, im, each) })
+		return c.writeRejected(&im.Spec, func(each func(int64, jobs.RejectedRow) error) error { return s.RejectedRows(t.ctx, im, each) })
 	}
 	told := 0
-	err := s.RejectedRows(t.ctx, im, func(line int64, row store.RejectedRow) error {
+	err := s.RejectedRows(t.ctx, im, func(line int64, row jobs.RejectedRow) error {
 		if told++; told > maxTold {
 			return io.EOF
 		}
@@ -219,17 +221,17 @@ func (t *terminal) tellMore(rejected int64) {
 	}
 }
 
-func (c *fileImport) writeRejected(spec *store.FileImport, all func(each func(line int64, row store.RejectedRow) error) error) error {
+func (c *fileImport) writeRejected(spec *jobs.FileImport, all func(each func(line int64, row jobs.RejectedRow) error) error) error {
 	file, err := os.OpenFile(c.Rejected, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	w, err := store.NewRejectedFile(file, strings.TrimPrefix(filepath.Ext(c.Rejected), "."), spec)
+	w, err := jobs.NewRejectedFile(file, strings.TrimPrefix(filepath.Ext(c.Rejected), "."), spec)
 	if err != nil {
 		return err
 	}
-	if err := all(func(_ int64, row store.RejectedRow) error { return w.Add(row) }); err != nil {
+	if err := all(func(_ int64, row jobs.RejectedRow) error { return w.Add(row) }); err != nil {
 		return err
 	}
 	return errors.Join(w.Close(), file.Close())

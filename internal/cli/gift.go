@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // commandLine is who makes changes here, as the history of a gift names them.
@@ -57,7 +58,7 @@ func (c *giftAdd) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		in, err := c.input(t, s, account.Number)
 		if err != nil {
 			return err
@@ -79,7 +80,7 @@ func (c *giftAdd) Run(t *terminal) error {
 	})
 }
 
-func (c *giftAdd) input(t *terminal, s *store.Store, account int64) (in crm.GiftInput, err error) {
+func (c *giftAdd) input(t *terminal, s *book.Book, account int64) (in crm.GiftInput, err error) {
 	zone, err := s.Timezone(t.ctx, account)
 	if err != nil {
 		return in, err
@@ -143,7 +144,7 @@ func (c *giftList) Run(t *terminal) error {
 	if c.PerPage < 1 || c.PerPage > 1000 {
 		return &config.Problem{Flag: "per-page", Reason: fmt.Sprintf("%d is not a number from 1 to 1000", c.PerPage)}
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		filter, err := c.filter(t, s, account.Number)
 		if err != nil {
 			return err
@@ -170,7 +171,7 @@ func (c *giftList) Run(t *terminal) error {
 	})
 }
 
-func (c *giftList) filter(t *terminal, s *store.Store, account int64) (filter crm.GiftFilter, err error) {
+func (c *giftList) filter(t *terminal, s *book.Book, account int64) (filter crm.GiftFilter, err error) {
 	to := c.To
 	if day, isDay, ok := crm.ParseMoment(to); ok && isDay {
 		to = day.AddDate(0, 0, 1).Format(time.DateOnly)

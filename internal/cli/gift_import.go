@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/jobs"
 )
 
 type giftImport struct {
@@ -33,8 +34,8 @@ Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong
 }
 
 func (c *giftImport) Run(t *terminal) error {
-	return c.open(t, "recorded", func(s *store.Store, f *openFile) (err error) {
-		f.spec.Of = store.ImportGifts
+	return c.open(t, "recorded", func(s *book.Book, f *openFile) (err error) {
+		f.spec.Of = jobs.ImportGifts
 		switch {
 		case f.spec.JSON && c.Map != "":
 			return usageError{errors.New("--map is for tables: a row of JSON Lines has the names of the API")}
@@ -51,7 +52,7 @@ func (c *giftImport) Run(t *terminal) error {
 }
 
 // run imports the file. What is known of another import of the same file does not matter: no gift is recorded twice.
-func (c *giftImport) run(t *terminal, s *store.Store, f *openFile) error {
+func (c *giftImport) run(t *terminal, s *book.Book, f *openFile) error {
 	im, _, err := c.begin(t, s, f, "importing gifts", true, c.summary)
 	if err == nil {
 		err = c.reject(t, s, &im)
@@ -62,10 +63,10 @@ func (c *giftImport) run(t *terminal, s *store.Store, f *openFile) error {
 	return c.report(t, im.Progress.ImportCounts)
 }
 
-func (c *giftImport) try(t *terminal, s *store.Store, f *openFile) error {
+func (c *giftImport) try(t *terminal, s *book.Book, f *openFile) error {
 	told := 0
-	result, err := c.fileImport.try(t, s, f, "trying gifts", func(row store.TrialRow) {
-		if row.Outcome != store.RowRejected || c.Rejected != "" {
+	result, err := c.fileImport.try(t, s, f, "trying gifts", func(row jobs.TrialRow) {
+		if row.Outcome != jobs.RowRejected || c.Rejected != "" {
 			return
 		}
 		if told++; told <= maxTold {
@@ -90,7 +91,7 @@ type giftResult struct {
 	Contacts int64 `json:"new_contacts"`
 }
 
-func (c *giftImport) report(t *terminal, r store.ImportCounts) (err error) {
+func (c *giftImport) report(t *terminal, r jobs.ImportCounts) (err error) {
 	if c.JSON {
 		err = t.printJSON(giftResult{r.Rows, r.Created, r.Unchanged, r.Rejected, r.Contacts})
 	} else {
@@ -99,7 +100,7 @@ func (c *giftImport) report(t *terminal, r store.ImportCounts) (err error) {
 	return errors.Join(err, c.rejections(r.Rejected))
 }
 
-func (c *giftImport) summary(r store.ImportCounts) string {
+func (c *giftImport) summary(r jobs.ImportCounts) string {
 	if c.DryRun {
 		return fmt.Sprintf("Rows: %d. %d would be recorded, %d are known, %d would be rejected; %d new %s. Nothing was changed.",
 			r.Rows, r.Created, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))

@@ -10,7 +10,8 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/gifts"
 )
 
 // giftAmount names a gift and an amount of it.
@@ -22,7 +23,7 @@ type giftAmount struct {
 }
 
 // run moves money by a function of the store, and says what it did.
-func (c *giftAmount) run(t *terminal, move func(*store.Store, context.Context, int64, string, *int64, string) (store.GiftDocument, error), did string) error {
+func (c *giftAmount) run(t *terminal, move func(*book.Book, context.Context, int64, string, *int64, string) (gifts.GiftDocument, error), did string) error {
 	var faults doc.Invalid
 	var amount *int64
 	if c.Amount != nil {
@@ -33,7 +34,7 @@ func (c *giftAmount) run(t *terminal, move func(*store.Store, context.Context, i
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		made, err := move(s, t.ctx, account.Number, c.Gift, amount, "")
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
@@ -45,7 +46,7 @@ func (c *giftAmount) run(t *terminal, move func(*store.Store, context.Context, i
 }
 
 // printGift prints a gift as the API shows it, where that is asked for.
-func (t *terminal) printGift(asked bool, made store.GiftDocument) error {
+func (t *terminal) printGift(asked bool, made gifts.GiftDocument) error {
 	if !asked {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (giftRefund) Help() string {
 }
 
 func (c *giftRefund) Run(t *terminal) error {
-	return c.run(t, (*store.Store).RefundGift, "Refunded %s to %s")
+	return c.run(t, (*book.Book).RefundGift, "Refunded %s to %s")
 }
 
 type giftUndoRefund struct{ giftAmount }
@@ -73,7 +74,7 @@ func (giftUndoRefund) Help() string {
 }
 
 func (c *giftUndoRefund) Run(t *terminal) error {
-	return c.run(t, (*store.Store).UndoRefund, "Undid a refund of %s to %s")
+	return c.run(t, (*book.Book).UndoRefund, "Undid a refund of %s to %s")
 }
 
 type giftCorrect struct {
@@ -106,7 +107,7 @@ func (c *giftCorrect) Run(t *terminal) error {
 	if err := in.Validate(&faults, false, "", time.Now()); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		made, err := s.UpdateGift(t.ctx, account.Number, c.Gift, in)
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)

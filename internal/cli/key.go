@@ -9,7 +9,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 type keyCreate struct {
@@ -31,7 +31,7 @@ func (c *keyCreate) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		key, secret, err := s.CreateKey(t.ctx, account.Number, in)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ type keyLine struct {
 }
 
 func (c *keyList) Run(t *terminal) error {
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		keys, err := s.Keys(t.ctx, account.Number)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (c *keyRevoke) Run(t *terminal) error {
 	if err != nil { // it may be the secret itself, so it is not repeated
 		return usageError{errors.New("the id of a key is a number; key list shows it")}
 	}
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		if err := s.RevokeKey(t.ctx, id); err != nil {
 			return err
 		}

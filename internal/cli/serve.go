@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -45,7 +46,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	var demo crm.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
-		err := t.withStoreAt(clock.now, func(s *store.Store) (err error) {
+		err := t.withStoreAt(clock.now, func(s *book.Book) (err error) {
 			demo, err = fillDemo(store.By(t.ctx, crm.ConsoleDoor, demoEmail), s, clock, log)
 			return err
 		})
@@ -53,10 +54,10 @@ func (c *serveCommand) Run(t *terminal) error {
 			return err
 		}
 	}
-	return t.withStore(func(s *store.Store) error { return c.serve(t, s, demo, log) })
+	return t.withStore(func(s *book.Book) error { return c.serve(t, s, demo, log) })
 }
 
-func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger) error {
+func (c *serveCommand) serve(t *terminal, s *book.Book, demo crm.Account, log *slog.Logger) error {
 	metrics := web.NewMetrics(Version())
 	backups, err := c.newBackups(t.storage.Options(), metrics, log)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *serveCommand) serve(t *terminal, s *store.Store, demo crm.Account, log 
 }
 
 // server puts the parts together.
-func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
+func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (c *serveCommand) server(s *store.Store, data string, metrics *web.Metrics,
 
 // printSetup prints the link for the first user, if there is no user yet. Anyone with this link owns the service, so it goes to
 // standard output and not into a log.
-func (c *serveCommand) printSetup(t *terminal, s *store.Store, listening string) error {
+func (c *serveCommand) printSetup(t *terminal, s *book.Book, listening string) error {
 	token, err := s.SetupToken(t.ctx)
 	if t.ctx.Err() != nil { // stopped already
 		return nil
@@ -218,7 +219,7 @@ func (c *serveCommand) trust(data string) string {
 }
 
 // printDemo creates a key and a password, and prints a command to paste into a terminal, in any directory, and how to sign in.
-func (c *serveCommand) printDemo(t *terminal, s *store.Store, demo crm.Account, log *slog.Logger, listening string) error {
+func (c *serveCommand) printDemo(t *terminal, s *book.Book, demo crm.Account, log *slog.Logger, listening string) error {
 	secret, err := demoKey(t.ctx, s, demo)
 	if err != nil {
 		return err

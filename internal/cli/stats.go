@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
 // measureStore adds the metrics of the database.
-func measureStore(metrics *web.Metrics, s *store.Store) {
+func measureStore(metrics *web.Metrics, s *book.Book) {
 	metrics.Gauges("donorbook_database_size_bytes", "Size of the database.", "", func() map[string]float64 {
 		size, err := s.Size(context.Background())
 		return known(float64(size), err == nil)

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/people"
 )
 
 type userCreate struct {
@@ -34,7 +35,7 @@ func (c *userCreate) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *store.Store, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
 		user, err := s.AddMember(t.ctx, account, role, c.Email)
 		if err == nil {
 			fmt.Fprintf(t.stderr, "%s was a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
@@ -116,12 +117,12 @@ func (list userAccounts) String() string {
 
 func (c *userList) Run(t *terminal) error {
 	if c.Account == nil {
-		return t.withStore(func(s *store.Store) error { return c.print(t, s, "") })
+		return t.withStore(func(s *book.Book) error { return c.print(t, s, "") })
 	}
-	return t.withAccount(*c.Account, func(s *store.Store, account crm.Account) error { return c.print(t, s, account.ID) })
+	return t.withAccount(*c.Account, func(s *book.Book, account crm.Account) error { return c.print(t, s, account.ID) })
 }
 
-func (c *userList) print(t *terminal, s *store.Store, account string) error {
+func (c *userList) print(t *terminal, s *book.Book, account string) error {
 	users, err := s.Users(t.ctx)
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (c *userList) print(t *terminal, s *store.Store, account string) error {
 	return printRows(t, c.JSON, lines, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
 }
 
-func newUserLine(u store.UserRecord) userLine {
+func newUserLine(u people.UserRecord) userLine {
 	line := userLine{
 		Email: u.User.Email, Name: u.User.Name, CreatedAt: stamp(u.User.CreatedAt), LastSeenAt: optionalStamp(u.SeenAt), Accounts: userAccounts{},
 	}
@@ -162,7 +163,7 @@ func (c *userResetPassword) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withStore(func(s *store.Store) error {
+	return t.withStore(func(s *book.Book) error {
 		err := s.ResetPassword(t.ctx, c.Email, password)
 		if errors.Is(err, crm.ErrNotFound) {
 			return fmt.Errorf("user %q: %w; %s shows the users of this database", c.Email, crm.ErrNotFound, t.command("user list"))

@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -91,7 +91,7 @@ func (c *Console) timelinePage(w http.ResponseWriter, r *http.Request, v visit, 
 // historyPage shows the history of the organization.
 func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	q := r.URL.Query()
-	part, err := c.store.History(r.Context(), v.account(), store.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
+	part, err := c.store.History(r.Context(), v.account(), contacts.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/move"
 )
 
 // row is a change in words; what says what was changed.
@@ -155,7 +155,7 @@ var verbs = func() map[crm.Noun]struct{ create, end string } {
 }()
 
 func exportWords(a *crm.Activity) string {
-	var e store.Exported
+	var e move.Exported
 	_ = json.Unmarshal([]byte(a.Data), &e) // what cannot be read says less
 	switch e.What {
 	case "account":

@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 )
 
 const (
@@ -198,7 +198,7 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
 }
 
-func (c *Console) campaignOf(r *http.Request, v visit) (store.CampaignRecord, error) {
+func (c *Console) campaignOf(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
 	return c.store.Campaign(r.Context(), v.account(), v.id)
 }
 

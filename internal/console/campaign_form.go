@@ -9,7 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 )
 
 // campaignFormView is the form of a campaign, new or not.
@@ -136,7 +136,7 @@ func (c *Console) refuseOldCampaign(w http.ResponseWriter, r *http.Request, v vi
 }
 
 // ownCampaign is a campaign that the organization may change. Those that it only sees have no such page.
-func (c *Console) ownCampaign(r *http.Request, v visit) (store.CampaignRecord, error) {
+func (c *Console) ownCampaign(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
 	record, err := c.campaignOf(r, v)
 	if err == nil && record.Relation&crm.Own == 0 {
 		err = crm.ErrNotFound

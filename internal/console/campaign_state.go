@@ -6,7 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 )
 
 // stateNotice says what state a campaign is in now.
@@ -43,7 +43,7 @@ func (c *Console) setCampaignStatus(w http.ResponseWriter, r *http.Request, v vi
 
 // deletionView asks whether to delete a campaign, or says why that cannot be done.
 type deletionView struct {
-	store.CampaignRecord
+	campaigns.CampaignRecord
 	Blocked bool
 }
 

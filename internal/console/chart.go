@@ -6,7 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // Charts are SVG that templates draw from what is computed here. Widths are percent of the chart, so that it fits any screen
@@ -151,7 +151,7 @@ type tagBar struct {
 	Width    string
 }
 
-func newTagBars(tags []store.TagCount) []tagBar {
+func newTagBars(tags []contacts.TagCount) []tagBar {
 	var bars []tagBar
 	for _, tag := range tags {
 		share := 100 * float64(tag.Contacts) / float64(tags[0].Contacts)

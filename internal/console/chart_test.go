@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 func day(year int, month time.Month, day int) time.Time {
@@ -110,7 +110,7 @@ func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 			t.Errorf("%+v is drawn as %+v", c.campaign, bar)
 		}
 	}
-	bars := newTagBars([]store.TagCount{{Name: "a", Contacts: 4000}, {Name: "b", Contacts: 1000}, {Name: "c", Contacts: 1}})
+	bars := newTagBars([]contacts.TagCount{{Name: "a", Contacts: 4000}, {Name: "b", Contacts: 1000}, {Name: "c", Contacts: 1}})
 	if bars[0].Width != "100.00%" || bars[1].Width != "25.00%" || bars[2].Width != "1.00%" {
 		t.Errorf("the tags are drawn as %+v", bars)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -25,7 +25,7 @@ type Options struct {
 
 // Console serves everything below /console.
 type Console struct {
-	store    *store.Store
+	store    *book.Book
 	options  Options
 	mux      *web.Mux
 	origin   http.CrossOriginProtection
@@ -212,7 +212,7 @@ func (r route) pattern() string {
 }
 
 // New is the console over a store.
-func New(s *store.Store, o Options) (*Console, error) {
+func New(s *book.Book, o Options) (*Console, error) {
 	pages, err := findPages(o.Region)
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 	"unicode"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
-func tagLinks(v visit, counts []store.TagCount) (links []tagLink) {
+func tagLinks(v visit, counts []contacts.TagCount) (links []tagLink) {
 	for _, count := range counts {
 		links = append(links, tagLink{Name: count.Name, Address: tagAddress(v, count.Name), Contacts: count.Contacts})
 	}

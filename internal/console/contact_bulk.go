@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 // maxPicked is how many contacts can be picked one by one: more than any page shows.
@@ -73,7 +73,7 @@ func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, 
 	action, err := crm.NewBulkAction(view.Action, splitTags(f.Value("tag")))
 	if err == nil {
 		selection.Seen, _ = strconv.ParseInt(f.Value(seenField), 10, 64)
-		var done store.BulkResult
+		var done jobs.BulkResult
 		if done, err = c.store.BulkChange(r.Context(), v.account(), selection, action); err == nil {
 			return redirect(w, r, view.Back, bulkNotice(v, view.Back, action, done))
 		}
@@ -90,7 +90,7 @@ func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, 
 
 // selectionOf reads which contacts are selected: those that were picked, or all that the list with this query shows. The ids of a form are
 // only a person's wish: the store takes none but the account's own.
-func (c *Console) selectionOf(v visit, f *form) (selection store.Selection, view bulkView, err error) {
+func (c *Console) selectionOf(v visit, f *form) (selection jobs.Selection, view bulkView, err error) {
 	query, err := url.ParseQuery(f.Value("query"))
 	if err != nil {
 		return selection, view, err
@@ -143,7 +143,7 @@ func (c *Console) askBulk(w http.ResponseWriter, r *http.Request, v visit, view 
 }
 
 // bulkNotice says what became of the contacts.
-func bulkNotice(v visit, back string, action crm.BulkAction, done store.BulkResult) notice {
+func bulkNotice(v visit, back string, action crm.BulkAction, done jobs.BulkResult) notice {
 	if done.Unfinished() {
 		return notice{Text: bulkText(bulkWords[action.Kind].begun, done.Total, action.Tags), View: v.path(jobPath(done.Job)), Link: "View progress"}
 	}

@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 func columnName(i int) string { return "column." + strconv.Itoa(i) }
@@ -29,7 +29,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 	if err != nil {
 		return err
 	}
-	columns := store.SheetOf(view.Spec.Of)
+	columns := jobs.SheetOf(view.Spec.Of)
 	known := targetOptions(columns, fields)
 	for i, column := range view.Spec.Mapping {
 		f.setUnsent(columnName(i), column.Target)
@@ -86,15 +86,15 @@ func targetOptions(columns *sheet.Sheet, fields *crm.CustomFields) (all []option
 }
 
 // readMapping is what a person has chosen for the columns.
-func readMapping(im *store.Import, f *form) (sheet.Mapping, error) {
-	if im.Spec.Of == store.ImportGifts && im.Spec.JSON {
+func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
+	if im.Spec.Of == jobs.ImportGifts && im.Spec.JSON {
 		return im.Spec.Mapping, nil
 	}
 	mapping := slices.Clone(im.Spec.Mapping)
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
-	err := store.SheetOf(im.Spec.Of).Check(mapping)
+	err := jobs.SheetOf(im.Spec.Of).Check(mapping)
 	var refused *doc.Invalid
 	if !errors.As(err, &refused) {
 		return mapping, err

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // filterable is an organization with contacts that filters tell apart.
@@ -139,7 +139,7 @@ func TestASearchIsCountedExactly(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), crm.Viewer)
 	s.contact(p, "Bo", "Ek")
-	for range store.CountedResults + 1 {
+	for range contacts.CountedResults + 1 {
 		s.contact(p, "Maria", "Smith")
 	}
 	first := p.get(p.org("/contacts?q=maria"))

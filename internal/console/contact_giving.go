@@ -6,7 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 const giftsPerContact = 10 // on each page of a contact's list
@@ -16,7 +16,7 @@ type contactGiving struct {
 	rows[giftRow]
 	Plans              []planRow
 	Any                bool // there are gifts, of whatever state
-	Sums               store.ContactGiving
+	Sums               gifts.ContactGiving
 	Total, Largest     string
 	ThisYear, LastYear string
 	Against            string // this year beside the last one, in words

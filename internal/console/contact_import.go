@@ -17,7 +17,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
@@ -62,7 +62,7 @@ func importPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10
 
 // importRow is one line of the list of imports.
 type importRow struct {
-	store.Import
+	jobs.Import
 	Address string
 	State   mark
 	By      string // who has begun it
@@ -72,10 +72,10 @@ type importRow struct {
 func (row importRow) NotRead() bool { return notRead(&row.Import) }
 
 // Canceled tells whether a person has ended the import.
-func (row importRow) Canceled() bool { return row.Import.State == store.JobCanceled }
+func (row importRow) Canceled() bool { return row.Import.State == jobs.JobCanceled }
 
 // OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
-func (row importRow) OfGifts() bool { return row.Spec.Of == store.ImportGifts }
+func (row importRow) OfGifts() bool { return row.Spec.Of == jobs.ImportGifts }
 
 // importsView is the form for a file, and the imports so far.
 type importsView struct {
@@ -91,14 +91,14 @@ const (
 	contactsContents = "contacts"
 )
 
-var importContents = newOptions(contactsContents+"=Contacts", store.ImportGifts+"=Gifts")
+var importContents = newOptions(contactsContents+"=Contacts", jobs.ImportGifts+"=Gifts")
 
 // contentsOf is what the store calls the contents of a file.
 func contentsOf(f *form) string {
 	if of := f.Value(contentsField); of != contactsContents {
 		return of
 	}
-	return store.ImportContacts
+	return jobs.ImportContacts
 }
 
 func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -115,7 +115,7 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 		return err
 	}
 	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
-	view := importsView{Limit: store.MaxUpload, Contents: importContents}
+	view := importsView{Limit: jobs.MaxUpload, Contents: importContents}
 	for _, im := range imports {
 		state, err := c.undoMark(r, v, &im.Job, importState(&im))
 		if err != nil {
@@ -130,17 +130,17 @@ func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f
 }
 
 // importStates are words for where imports stand.
-var importStates = map[store.JobState]mark{
-	store.JobMapping: {"Waiting for you", "warn"}, store.JobWaiting: {"In progress", "warn"}, store.JobRunning: {"In progress", "warn"},
-	store.JobDone: {"Done", "good"}, store.JobFailed: {"Failed", "bad"}, store.JobCanceled: {"Canceled", ""},
+var importStates = map[jobs.JobState]mark{
+	jobs.JobMapping: {"Waiting for you", "warn"}, jobs.JobWaiting: {"In progress", "warn"}, jobs.JobRunning: {"In progress", "warn"},
+	jobs.JobDone: {"Done", "good"}, jobs.JobFailed: {"Failed", "bad"}, jobs.JobCanceled: {"Canceled", ""},
 }
 
-func importState(im *store.Import) mark {
+func importState(im *jobs.Import) mark {
 	switch {
 	case notRead(im):
 		return mark{"Not read", "bad"}
-	case im.State == store.JobCanceled && im.First != 0:
-		return jobStates[store.JobCanceled]
+	case im.State == jobs.JobCanceled && im.First != 0:
+		return jobStates[jobs.JobCanceled]
 	case im.Working() && im.Spec.Local:
 		return mark{"Command line", "warn"}
 	}
@@ -148,8 +148,8 @@ func importState(im *store.Import) mark {
 }
 
 // notRead tells whether a file did not arrive as a whole, or is no table.
-func notRead(im *store.Import) bool {
-	return (im.State == store.JobCanceled || im.State == store.JobFailed) && len(im.Spec.Header) == 0
+func notRead(im *jobs.Import) bool {
+	return (im.State == jobs.JobCanceled || im.State == jobs.JobFailed) && len(im.Spec.Header) == 0
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
@@ -209,10 +209,10 @@ func fileName(name string) string {
 }
 
 // importOf is the import in the path.
-func (c *Console) importOf(r *http.Request, v visit) (store.Import, error) {
+func (c *Console) importOf(r *http.Request, v visit) (jobs.Import, error) {
 	id, err := strconv.ParseInt(r.PathValue("import"), 10, 64)
 	if err != nil {
-		return store.Import{}, crm.ErrNotFound
+		return jobs.Import{}, crm.ErrNotFound
 	}
 	return c.store.Import(r.Context(), v.account(), id)
 }
@@ -241,7 +241,7 @@ type columnView struct {
 
 // undoView is how far an import was undone, and what was left alone.
 type undoView struct {
-	store.UndoProgress
+	jobs.UndoProgress
 	Working bool
 	Told    string // what was left alone, in words
 	Stopped bool   // it can be continued
@@ -257,7 +257,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, Choosing: im.State == store.JobMapping}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, Choosing: im.State == jobs.JobMapping}
 	view.MayDefine = v.membership.Role >= crm.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
@@ -336,7 +336,7 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 }
 
 // importModes are what a person chooses from.
-var importModes = newOptions(string(store.MergeExisting)+"=Update the contact: add what is new", string(store.SkipExisting)+"=Leave the contact as it is", string(store.ForceCreate)+"=Add a second contact")
+var importModes = newOptions(string(jobs.MergeExisting)+"=Update the contact: add what is new", string(jobs.SkipExisting)+"=Leave the contact as it is", string(jobs.ForceCreate)+"=Add a second contact")
 
 // beginImport begins an import, or a dry run.
 func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -348,8 +348,8 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	mode, trial := store.ImportMode(f.Value("mode")), f.Value("do") != "import"
-	if !trial && im.Spec.Of == store.ImportContacts && v.membership.Role >= crm.Owner {
+	mode, trial := jobs.ImportMode(f.Value("mode")), f.Value("do") != "import"
+	if !trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= crm.Owner {
 		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 // uploads sends a file as a browser does.
@@ -159,7 +159,7 @@ func TestOnlyEditorsImport(t *testing.T) {
 			}
 		}
 		imports, _, err := s.store.Imports(t.Context(), harbor.Number, 1<<60, 10)
-		if err != nil || len(imports) != 1 || imports[0].State != store.JobMapping {
+		if err != nil || len(imports) != 1 || imports[0].State != jobs.JobMapping {
 			t.Errorf("%v: the imports are %+v", err, imports)
 		}
 		cross := foreign.do(http.MethodPost, path, url.Values{}, http.Header{"Sec-Fetch-Site": {"cross-site"}})

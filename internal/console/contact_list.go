@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -168,21 +168,21 @@ func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, fil
 	switch {
 	case err != nil:
 		return err
-	case found.Total > store.CountedResults:
+	case found.Total > contacts.CountedResults:
 		return c.filterContacts(r, v, view, filter, all)
 	}
 	view.Rows, view.Found, view.All = contactRows(v, found.Contacts), ofAll(found.Total, all), plural(found.Total, "contact")
-	if found.Prev != (store.SearchPlace{}) {
+	if found.Prev != (contacts.SearchPlace{}) {
 		view.Pager.Previous = view.at(found.Prev)
 	}
-	if found.Next != (store.SearchPlace{}) {
+	if found.Next != (contacts.SearchPlace{}) {
 		view.Pager.Next = view.at(found.Next)
 	}
 	return nil
 }
 
 // at is the list at a place of what a search found.
-func (view *contactsView) at(place store.SearchPlace) string {
+func (view *contactsView) at(place contacts.SearchPlace) string {
 	q := maps.Clone(view.query)
 	if place.After != 0 {
 		q.Set("after", strconv.FormatInt(place.After, 10))
@@ -212,7 +212,7 @@ func ofAll(found, all int64) string {
 }
 
 // searchPlace reads where a page of a search begins or ends. What is not a number is the first page: it comes from no link of ours.
-func searchPlace(q url.Values) (at store.SearchPlace) {
+func searchPlace(q url.Values) (at contacts.SearchPlace) {
 	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
 		at.After = id
 	}

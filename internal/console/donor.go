@@ -12,7 +12,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 const donorsPerPage = 50
@@ -118,10 +118,10 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = donorsAddress(v, filter, found.Prev), donorsAddress(v, filter, found.Next)
-	if found.Prev == (store.SearchPlace{}) {
+	if found.Prev == (contacts.SearchPlace{}) {
 		view.Pager.Previous = ""
 	}
-	if found.Next == (store.SearchPlace{}) {
+	if found.Next == (contacts.SearchPlace{}) {
 		view.Pager.Next = ""
 	}
 	if filter.Campaign == 0 {
@@ -140,7 +140,7 @@ func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.Dono
 		kinds = kinds[:len(kinds)-1]
 	}
 	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, store.SearchPlace{})
+		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, contacts.SearchPlace{})
 	})
 }
 
@@ -162,12 +162,12 @@ func donorWords(f crm.DonorFilter) string {
 }
 
 // donorsAddress is the list of donors that a filter finds, at a place of it.
-func donorsAddress(v visit, f crm.DonorFilter, at store.SearchPlace) string {
+func donorsAddress(v visit, f crm.DonorFilter, at contacts.SearchPlace) string {
 	return withQuery(v.path("/donors"), donorQuery(f, at))
 }
 
 // donorQuery is a filter of donors, at a place of what it finds.
-func donorQuery(f crm.DonorFilter, at store.SearchPlace) url.Values {
+func donorQuery(f crm.DonorFilter, at contacts.SearchPlace) url.Values {
 	q := url.Values{}
 	add := func(name string, value int64) {
 		if value != 0 {

@@ -10,6 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
 	"donorbook/internal/web"
 )
 
@@ -38,9 +40,9 @@ func exportOf(query url.Values, path string) *exportForm {
 }
 
 // exportOptions are what the form says. A format that no form of ours offers is CSV.
-func exportOptions(query url.Values) store.ExportOptions {
-	how := store.ExportOptions{Format: query.Get("format")}
-	if !slices.Contains(store.ExportFormats, how.Format) {
+func exportOptions(query url.Values) move.ExportOptions {
+	how := move.ExportOptions{Format: query.Get("format")}
+	if !slices.Contains(move.ExportFormats, how.Format) {
 		how.Format = "csv"
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -57,9 +59,9 @@ const pickedScope = "picked"
 func (c *Console) exportContacts(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	sent := r.URL.Query()
 	query, _ := listQuery(sent)
-	of := store.Selection{All: true}
+	of := jobs.Selection{All: true}
 	if sent.Get("scope") == pickedScope {
-		of = store.Selection{IDs: pickedIDs(sent["id"])}
+		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
 		var err error
 		if of.Scope, of.Filter, err = c.contactQuery(v, query); err != nil {
@@ -113,7 +115,7 @@ var downloadKinds = map[string]string{
 
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
 // whole.
-func (c *Console) download(w http.ResponseWriter, r *http.Request, v visit, what, format string, file *store.Export) error {
+func (c *Console) download(w http.ResponseWriter, r *http.Request, v visit, what, format string, file *move.Export) error {
 	if err := beginDownload(w, downloadName(v, what, format, c.today(v)), format); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 const giftsPerPage = 50
@@ -63,7 +63,7 @@ func giftMarks(g *crm.Gift, now time.Time) (marks []mark) {
 }
 
 // giftRows are the rows of some gifts, with the titles of their campaigns.
-func (c *Console) giftRows(r *http.Request, v visit, gifts []store.GiftRecord) (rows []giftRow, err error) {
+func (c *Console) giftRows(r *http.Request, v visit, gifts []gifts.GiftRecord) (rows []giftRow, err error) {
 	ids := map[int64]bool{}
 	for _, g := range gifts {
 		if g.Campaign != 0 {
@@ -91,7 +91,7 @@ func leftOf(g *crm.Gift) int64 {
 // giverName is a giver as the list shows them: it keeps nothing of the gift's document.
 func giverName(g crm.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
 
-func campaignLink(v visit, id int64, names map[int64]store.CampaignName) link {
+func campaignLink(v visit, id int64, names map[int64]gifts.CampaignName) link {
 	if id == 0 {
 		return link{}
 	}
@@ -173,7 +173,7 @@ func (c *Console) listGifts(r *http.Request, v visit, view *giftsView, filter cr
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
-func foundGifts(t store.GiftTotals) string {
+func foundGifts(t gifts.GiftTotals) string {
 	if t.Total == 0 {
 		return ""
 	}
@@ -252,7 +252,7 @@ func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none, curren
 	if err != nil {
 		return nil, err
 	}
-	if id := idOf(chosen); id > 0 && !slices.ContainsFunc(all, func(n store.CampaignName) bool { return n.ID == id }) {
+	if id := idOf(chosen); id > 0 && !slices.ContainsFunc(all, func(n gifts.CampaignName) bool { return n.ID == id }) {
 		names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 // giftFormView is the form that edits a gift, or records one.
@@ -124,7 +125,7 @@ func onceFor(ctx context.Context, f *form) context.Context {
 	}
 	hash := crm.HashToken(f.values.Encode())
 	return store.Attempting(ctx, &store.Attempt{Key: "form:" + hash, Fingerprint: []byte(hash), Answer: func(made store.Made) store.Answer {
-		gift, _ := made.(store.GiftDocument)
+		gift, _ := made.(gifts.GiftDocument)
 		return store.Answer{Body: []byte(gift.Code)}
 	}})
 }

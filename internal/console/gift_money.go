@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 // ledgerRow is one movement of money.
@@ -67,7 +67,7 @@ func undoneRefunds(g *crm.Gift) map[int]bool {
 // moneyMove is a refund, or the undoing of one. A person is asked before it is recorded.
 type moneyMove struct {
 	try   func(crm.Gift, *int64, time.Time) (crm.Gift, error)
-	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)
+	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)
 	done  string // what is said of the amount afterward
 	asked giftQuestion
 }
@@ -115,7 +115,7 @@ func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *
 		}
 		return c.askAboutMoney(w, r, v, f, move.asked, g, &moved)
 	}
-	made, err := store.GiftDocument{}, crm.ErrChanged
+	made, err := gifts.GiftDocument{}, crm.ErrChanged
 	if seen == g.Version() {
 		made, err = move.save(r.Context(), v.account(), g.Code, amount, seen)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 // giftView is the page of one gift.
@@ -36,7 +36,7 @@ func (v giftView) Received() bool { return v.Gift.Status == crm.Succeeded }
 // Promised tells whether it may still come.
 func (v giftView) Promised() bool { return v.Gift.Status == crm.Pending }
 
-func (c *Console) giftOf(r *http.Request, v visit) (store.GiftRecord, error) {
+func (c *Console) giftOf(r *http.Request, v visit) (gifts.GiftRecord, error) {
 	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
 }
 
@@ -86,14 +86,14 @@ type giftHistory struct {
 
 // giftNames are the names of what a gift is and was about.
 type giftNames struct {
-	campaigns map[int64]store.CampaignName
+	campaigns map[int64]gifts.CampaignName
 	contacts  map[int64]crm.Contact
 }
 
 // maxHistoryNames bounds how many contacts are looked up for one page. The others are called by their ids.
 const maxHistoryNames = 20
 
-func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (names giftNames, err error) {
+func (c *Console) namesOf(r *http.Request, v visit, record gifts.GiftRecord) (names giftNames, err error) {
 	campaigns, contacts := []int64{record.Campaign}, []int64{}
 	for _, event := range record.Events {
 		for _, change := range event.Changes {
@@ -114,7 +114,7 @@ func (c *Console) namesOf(r *http.Request, v visit, record store.GiftRecord) (na
 }
 
 // history is what became of a gift since it was recorded, the latest first.
-func (n giftNames) history(record store.GiftRecord) (all []giftHistory) {
+func (n giftNames) history(record gifts.GiftRecord) (all []giftHistory) {
 	for i := len(record.Events) - 1; i >= 0; i-- {
 		event := record.Events[i]
 		told := giftHistory{At: event.At, Who: event.Who}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 // gifts are all gifts of an account, the latest first.
-func (s *site) gifts(account crm.Account) []store.GiftRecord {
+func (s *site) gifts(account crm.Account) []gifts.GiftRecord {
 	s.t.Helper()
 	gifts, _, err := s.store.GiftPage(s.t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {

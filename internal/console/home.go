@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // How much of each list the home page shows.
@@ -19,7 +19,7 @@ const (
 
 // homeView is an organization at a glance.
 type homeView struct {
-	Contacts       store.Counts
+	Contacts       contacts.Counts
 	Growth         columnChart
 	ThisMonth      int64 // new contacts
 	LastMonth      int64

@@ -8,7 +8,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -56,7 +57,7 @@ func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, err
 	if err != nil || !overview.Any {
 		return nil, err
 	}
-	months := lastMonths(now, store.OverviewMonths)
+	months := lastMonths(now, gifts.OverviewMonths)
 	view := &givingView{Year: crm.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
 	view.OthersAt = giftsAddress(v, url.Values{"from": {months[0].Format(time.DateOnly)}})
 	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return monthAddress(v, month) })
@@ -94,14 +95,14 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 }
 
 // givingFigures are the numbers at the head of the page.
-func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
+func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
 	year := crm.Year(now)
 	money := func(minor int64) string { return text.Money(minor, o.Currency) }
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
 	donors := func(year int64, kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, store.SearchPlace{})
+		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, contacts.SearchPlace{})
 	}
 	gifts := giftsAddress(v, with(giftsOfYear(year), "status", crm.CountedGifts))
 	figures := []figure{
@@ -139,7 +140,7 @@ func givingFigures(v visit, o store.GivingOverview, now time.Time) []figure {
 }
 
 // againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
-func againstLastYear(v visit, o store.GivingOverview, now time.Time) figure {
+func againstLastYear(v visit, o gifts.GivingOverview, now time.Time) figure {
 	year := crm.Year(now)
 	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)

@@ -11,7 +11,7 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 // estate is an organization with one of everything that an address can refer to.
@@ -47,7 +47,7 @@ func (s *site) estate(name string) estate {
 	e.field = s.field(e.owner, name+" field", crm.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
-	bulk, err := s.store.BulkChange(ctx, e.account.Number, store.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
+	bulk, err := s.store.BulkChange(ctx, e.account.Number, jobs.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
 	must(err)
 	e.job = bulk.Job
 	title := name + " appeal"
@@ -73,7 +73,7 @@ func (s *site) estate(name string) estate {
 	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
 	must(err)
 	e.gift = madeGift.Code
-	upload, err := s.store.UploadImport(ctx, e.account.Number, store.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
+	upload, err := s.store.UploadImport(ctx, e.account.Number, jobs.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
 	e.upload = upload.ID
 	segment, err := crm.NewSegment(name, "first_name=Active", "US")

@@ -11,7 +11,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
 )
 
 const (
@@ -23,26 +24,26 @@ const (
 func jobPath(id int64) string { return "/jobs/" + strconv.FormatInt(id, 10) }
 
 // jobAddress is the page of a job. An import has one of its own.
-func jobAddress(kind store.JobKind, id int64) string {
-	if kind == store.ImportJob {
+func jobAddress(kind jobs.JobKind, id int64) string {
+	if kind == jobs.ImportJob {
 		return importPath(id)
 	}
 	return jobPath(id)
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[store.JobKind]string{store.ImportJob: "import", store.BulkJob: "bulk change", store.UndoingJob: "undo", store.EraseJob: "erasure", store.ZoneJob: "change of the time zone"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone"}
 
 // jobKind is the kind of job that a change has begun.
-func jobKind(a *crm.Activity) store.JobKind {
-	var begun struct{ Kind store.JobKind }
+func jobKind(a *crm.Activity) jobs.JobKind {
+	var begun struct{ Kind jobs.JobKind }
 	_ = json.Unmarshal([]byte(a.Data), &begun) // what cannot be read says less
 	return begun.Kind
 }
 
 // jobView is one job as pages show it.
 type jobView struct {
-	*store.Job
+	*jobs.Job
 	Title, Address string
 	OfGifts        bool // it imports gifts
 	State          mark
@@ -55,20 +56,20 @@ type jobView struct {
 	Undoes         link   // the job that it undoes
 }
 
-var jobStates = map[store.JobState]mark{
-	store.JobUploading: {"Uploading", "warn"},
-	store.JobMapping:   {"Waiting for you", "warn"},
-	store.JobWaiting:   {"In progress", "warn"},
-	store.JobRunning:   {"In progress", "warn"},
-	store.JobDone:      {"Done", "good"},
-	store.JobFailed:    {"Failed", "bad"},
-	store.JobCanceled:  {"Stopped", ""},
+var jobStates = map[jobs.JobState]mark{
+	jobs.JobUploading: {"Uploading", "warn"},
+	jobs.JobMapping:   {"Waiting for you", "warn"},
+	jobs.JobWaiting:   {"In progress", "warn"},
+	jobs.JobRunning:   {"In progress", "warn"},
+	jobs.JobDone:      {"Done", "good"},
+	jobs.JobFailed:    {"Failed", "bad"},
+	jobs.JobCanceled:  {"Stopped", ""},
 }
 
 var jobUndone = mark{"Undone", ""}
 
 // undoState says how far a job was undone.
-func undoState(undo *store.Job) mark {
+func undoState(undo *jobs.Job) mark {
 	switch {
 	case undo.Working():
 		return mark{"Being undone", "warn"}
@@ -79,7 +80,7 @@ func undoState(undo *store.Job) mark {
 }
 
 // undoMark is the state of the undo where a job has one, and otherwise the mark of its own.
-func (c *Console) undoMark(r *http.Request, v visit, j *store.Job, own mark) (mark, error) {
+func (c *Console) undoMark(r *http.Request, v visit, j *jobs.Job, own mark) (mark, error) {
 	if j.Undo == 0 {
 		return own, nil
 	}
@@ -120,7 +121,7 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 		return err
 	}
 	view, err := c.jobView(r, v, people, j)
-	if err == nil && j.Kind == store.UndoingJob {
+	if err == nil && j.Kind == jobs.UndoingJob {
 		view.Kept, err = c.keptLinks(r, v, j.ID)
 	}
 	if err != nil {
@@ -134,12 +135,12 @@ func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *fo
 }
 
 // jobView says what a job is and does. An undo is called by what it undoes.
-func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) (jobView, error) {
+func (c *Console) jobView(r *http.Request, v visit, people people, j jobs.Job) (jobView, error) {
 	view, err := people.job(v, j)
 	if err == nil {
 		view.State, err = c.undoMark(r, v, &j, view.State)
 	}
-	if err != nil || j.Kind != store.UndoingJob {
+	if err != nil || j.Kind != jobs.UndoingJob {
 		return view, err
 	}
 	undone, err := c.store.Job(r.Context(), v.account(), j.Undoes())
@@ -150,7 +151,7 @@ func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) 
 	if err != nil {
 		return view, err
 	}
-	var at store.UndoProgress
+	var at jobs.UndoProgress
 	err = json.Unmarshal(j.Progress, &at)
 	view.Title, view.Undoes = "Undo: "+of.Title, link{of.Title, of.Address}
 	if view.Told = undoTold(at, undone.Kind, of.OfGifts); j.Working() {
@@ -160,10 +161,10 @@ func (c *Console) jobView(r *http.Request, v visit, people people, j store.Job) 
 	return view, err
 }
 
-func (c *Console) jobOf(r *http.Request, v visit) (store.Job, error) {
+func (c *Console) jobOf(r *http.Request, v visit) (jobs.Job, error) {
 	id, err := strconv.ParseInt(r.PathValue("job"), 10, 64)
 	if err != nil {
-		return store.Job{}, crm.ErrNotFound
+		return jobs.Job{}, crm.ErrNotFound
 	}
 	return c.store.Job(r.Context(), v.account(), id)
 }
@@ -197,7 +198,7 @@ func (c *Console) undoJob(w http.ResponseWriter, r *http.Request, v visit, _ *fo
 	if err != nil {
 		return err
 	}
-	var at store.UndoProgress
+	var at jobs.UndoProgress
 	if err := json.Unmarshal(undo.Progress, &at); err != nil {
 		return err
 	}
@@ -223,15 +224,15 @@ func mayReturn(back string) bool {
 }
 
 // job says what a job is and does.
-func (p people) job(v visit, j store.Job) (view jobView, err error) {
+func (p people) job(v visit, j jobs.Job) (view jobView, err error) {
 	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
 	if j.Undo != 0 {
 		view.UndoneBy = v.path(jobPath(j.Undo))
 	}
 	switch j.Kind {
-	case store.BulkJob:
+	case jobs.BulkJob:
 		var action crm.BulkAction
-		var at store.BulkProgress
+		var at jobs.BulkProgress
 		err = errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &at))
 		view.Title, view.Told = bulkTitle(action, at.Total), bulkTold(action, at.BulkCounts)
 		if done := at.Changed + at.Already + at.Archived + at.Refused + at.Unreadable; j.Working() && at.Total > 0 {
@@ -241,23 +242,23 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 		if j.Working() || at.Changed != at.Total || action.Kind == crm.BulkRename {
 			view.More = view.Told
 		}
-	case store.ImportJob:
-		var im store.Import
-		im, err = store.ImportOf(j)
-		view.State, view.Title, view.OfGifts = importState(&im), "Import of "+im.Spec.Name, im.Spec.Of == store.ImportGifts
+	case jobs.ImportJob:
+		var im jobs.Import
+		im, err = jobs.ImportOf(j)
+		view.State, view.Title, view.OfGifts = importState(&im), "Import of "+im.Spec.Name, im.Spec.Of == jobs.ImportGifts
 		if view.OfGifts {
 			view.Title = "Import of gifts from " + im.Spec.Name
 		}
-	case store.ZoneJob:
-		var at store.ZoneProgress
+	case jobs.ZoneJob:
+		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
 		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.Told, view.Width = shownCount(at.At)+" of "+plural(at.Total, "gift"), strconv.FormatInt(min(100, at.At*100/at.Total), 10)+"%"
 		}
 		view.More = view.Told
-	case store.EraseJob:
-		var spec store.Erasure
+	case jobs.EraseJob:
+		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
 		view.Title = "Erase " + plural(int64(len(spec.Contacts)), "contact")
 		if view.Told = "What named them was removed."; j.Working() {
@@ -271,13 +272,13 @@ func (p people) job(v visit, j store.Job) (view jobView, err error) {
 }
 
 // undoTold is what an undo has done, in words. A bulk change has changed each contact once; an import may have changed one several times.
-func undoTold(at store.UndoProgress, of store.JobKind, gifts bool) (told string) {
+func undoTold(at jobs.UndoProgress, of jobs.JobKind, gifts bool) (told string) {
 	switch {
 	case at.Undone == 0:
 		told = "Nothing was undone."
 	case gifts:
 		told = plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts", "are canceled and count") + " nowhere."
-	case of == store.ImportJob:
+	case of == jobs.ImportJob:
 		told = plural(at.Undone, "change") + " " + choose(at.Undone, "was", "were") + " undone."
 	default:
 		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
@@ -334,7 +335,7 @@ func (c *Console) keptLinks(r *http.Request, v visit, job int64) (links []link, 
 	return links, nil
 }
 
-func (c *Console) keptLink(r *http.Request, v visit, row *store.JobRow) (link, error) {
+func (c *Console) keptLink(r *http.Request, v visit, row *jobs.JobRow) (link, error) {
 	kept := row.Kept()
 	if kept.Gift != "" {
 		g, err := c.store.GiftRecord(r.Context(), v.account(), kept.Gift)

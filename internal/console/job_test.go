@@ -7,7 +7,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
 )
 
@@ -19,8 +19,8 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := store.FileImport{Name: "people.csv", Mode: store.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
-		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(store.ImportProgress) {})
+		spec := jobs.FileImport{Name: "people.csv", Mode: jobs.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
+		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(jobs.ImportProgress) {})
 		if err != nil {
 			t.Fatal(err)
 		}

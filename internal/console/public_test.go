@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -227,7 +228,7 @@ func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
 
 // A page that cannot be looked up is not a page that is gone.
 func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
-	s, err := store.Open(t.Context(), store.Options{Data: t.TempDir()})
+	s, err := book.Open(t.Context(), store.Options{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
 }
 
 // fallback puts the public pages behind a handler of the test.
-func fallback(t *testing.T, s *store.Store, log *bytes.Buffer, next web.HandlerFunc) http.Handler {
+func fallback(t *testing.T, s *book.Book, log *bytes.Buffer, next web.HandlerFunc) http.Handler {
 	t.Helper()
 	pages, err := console.New(s, console.Options{Region: "US"})
 	if err != nil {

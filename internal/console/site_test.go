@@ -20,6 +20,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 // site is the console behind a real listener, with an empty database.
 type site struct {
 	t     *testing.T
-	store *store.Store
+	store *book.Book
 	pages *console.Console
 	http  *httptest.Server
 
@@ -58,7 +59,7 @@ func anySite(t *testing.T) *site {
 
 // withTables is a database without rows.
 var withTables = rig.Template(func(directory, url string) error {
-	s, err := store.Open(context.Background(), store.Options{Data: directory, Database: url})
+	s, err := book.Open(context.Background(), store.Options{Data: directory, Database: url})
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ var withTables = rig.Template(func(directory, url string) error {
 
 func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
 	t.Helper()
-	s, err := store.Open(context.Background(), o)
+	s, err := book.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

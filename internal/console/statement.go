@@ -10,7 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 // statementsView is the giving statements of a year: of one contact, or a page of those of a list of donors.
@@ -30,7 +31,7 @@ type statementsView struct {
 	console *Console
 	ctx     context.Context
 	account int64
-	names   map[int64]store.CampaignName // as far as they are known
+	names   map[int64]gifts.CampaignName // as far as they are known
 }
 
 // statement is what one contact gave in a year.
@@ -71,7 +72,7 @@ func (c *Console) statementPage(w http.ResponseWriter, r *http.Request, v visit,
 	row := contactRows(v, []crm.Contact{contact})[0]
 	view.Contact = &row
 	if len(f.Faults) == 0 {
-		err = c.store.Statement(r.Context(), v.account(), contact.ID, view.Year, func(gifts iter.Seq2[store.GiftRecord, error]) error { return view.add(contact, gifts) })
+		err = c.store.Statement(r.Context(), v.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return view.add(contact, gifts) })
 	}
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 }
 
 // tell says whose statements a page has, and where the others are.
-func (view *statementsView) tell(v visit, filter crm.DonorFilter, page store.StatementPage) {
+func (view *statementsView) tell(v visit, filter crm.DonorFilter, page gifts.StatementPage) {
 	view.Erased = page.Erased
 	switch {
 	case page.Total > 0:
@@ -105,8 +106,8 @@ func (view *statementsView) tell(v visit, filter crm.DonorFilter, page store.Sta
 	case len(view.Statements) > 0:
 		view.Found = "These donors gave in " + strconv.FormatInt(filter.Year, 10) + ", in different currencies."
 	}
-	address := func(at store.SearchPlace) string {
-		if at == (store.SearchPlace{}) {
+	address := func(at contacts.SearchPlace) string {
+		if at == (contacts.SearchPlace{}) {
 			return ""
 		}
 		return withQuery(v.path("/statements"), donorQuery(filter, at))
@@ -124,7 +125,7 @@ func (c *Console) newStatements(r *http.Request, v visit, f *form, path string) 
 	}
 	view := &statementsView{
 		Form: f, Action: v.path(path), Year: yearOf(f, year), Kind: donorKind(f), Today: c.today(v),
-		console: c, ctx: r.Context(), account: v.account(), names: map[int64]store.CampaignName{},
+		console: c, ctx: r.Context(), account: v.account(), names: map[int64]gifts.CampaignName{},
 	}
 	var err error
 	view.Settings, err = c.store.AccountSettings(r.Context(), v.account())
@@ -139,7 +140,7 @@ func (c *Console) showStatements(w http.ResponseWriter, r *http.Request, v visit
 }
 
 // add adds the statement of a contact.
-func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[store.GiftRecord, error]) error {
+func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
 	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), totals: map[string]int64{}}
 	if len(contact.Addresses) > 0 {
 		s.Address = contact.Addresses[0].Lines()
@@ -199,7 +200,7 @@ func (s *statement) Explained() string {
 }
 
 // campaign is what is known of a campaign, which is looked up once.
-func (view *statementsView) campaign(id int64) (store.CampaignName, error) {
+func (view *statementsView) campaign(id int64) (gifts.CampaignName, error) {
 	name, known := view.names[id]
 	if known || id == 0 {
 		return name, nil

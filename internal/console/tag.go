@@ -9,7 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // suggestedTags are as many as a list below a field shows.
@@ -42,7 +42,7 @@ func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit, f *
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
 func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, f *form, names []string,
-	change func(ctx context.Context, account, id int64, tags []string) (store.Document, error), lacked, had string,
+	change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string,
 ) error {
 	contact, ok, err := c.activeContact(w, r, v)
 	if err != nil || !ok {
@@ -127,7 +127,7 @@ func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit, _
 	if err != nil {
 		return err
 	}
-	options := tagLinks(v, slices.DeleteFunc(counts, func(tag store.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
+	options := tagLinks(v, slices.DeleteFunc(counts, func(tag contacts.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
 	for i := range options {
 		options[i].Name = strings.TrimSuffix(typed, last) + options[i].Name
 	}

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
 )
 
 const (
@@ -72,7 +73,7 @@ func (c *Console) tagsPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 }
 
 // sizedTags are tags with how many contacts have them, archived ones too.
-func (c *Console) sizedTags(r *http.Request, v visit, counts []store.TagCount) ([]tagLink, error) {
+func (c *Console) sizedTags(r *http.Request, v visit, counts []contacts.TagCount) ([]tagLink, error) {
 	links := tagLinks(v, counts)
 	names := make([]string, len(links))
 	for i := range links {
@@ -207,7 +208,7 @@ func (c *Console) mergeTags(w http.ResponseWriter, r *http.Request, v visit, f *
 }
 
 // tagChanged says what became of a tag.
-func (c *Console) tagChanged(w http.ResponseWriter, r *http.Request, v visit, view tagView, done store.TagChange, err error, said, begun string) error {
+func (c *Console) tagChanged(w http.ResponseWriter, r *http.Request, v visit, view tagView, done jobs.TagChange, err error, said, begun string) error {
 	if err != nil {
 		return c.tagGone(w, r, v, view, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // pair is a primary, a standby that every commit waits for, and the URL of a database that names both.
@@ -31,7 +32,7 @@ func pair(t *testing.T) (primary, standby *pgtest.Cluster, url string) {
 }
 
 // openHasty opens a store that does not wait long for a standby.
-func openHasty(t *testing.T, url string) *store.Store {
+func openHasty(t *testing.T, url string) *book.Book {
 	t.Helper()
 	s := open(t, store.Options{Database: url})
 	s.DB().SetCommitTimeout(700 * time.Millisecond)
@@ -93,7 +94,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	}
 }
 
-func wantUnavailable(t *testing.T, s *store.Store, account int64) {
+func wantUnavailable(t *testing.T, s *book.Book, account int64) {
 	t.Helper()
 	_, err := s.CreateContact(t.Context(), account, input(t, `{"emails":[{"value":"first@x.org"}],"tags":["new"]}`), crm.Dedupe)
 	wantError(t, "a create that no standby has", err, crm.ErrUnavailable)
@@ -201,7 +202,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 }
 
 // newAccountFrozen creates an account while the standby works.
-func newAccountFrozen(t *testing.T, s *store.Store, standby *pgtest.Cluster) int64 {
+func newAccountFrozen(t *testing.T, s *book.Book, standby *pgtest.Cluster) int64 {
 	t.Helper()
 	standby.Thaw()
 	for range 500 {

@@ -13,6 +13,9 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/check"
+	"donorbook/internal/store/contacts"
 )
 
 // What the tests of the engines need to work with contacts.
@@ -39,7 +42,7 @@ func newDatabase(t testing.TB) string {
 }
 
 // eachEngine runs a test on every engine, with an empty store.
-func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store)) {
+func eachEngine(t *testing.T, test func(t *testing.T, s *book.Book)) {
 	t.Helper()
 	t.Parallel()
 	for _, e := range testEngines {
@@ -51,15 +54,15 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *store.Store)) {
 }
 
 // openSQLite opens a store in a directory of its own.
-func openSQLite(t testing.TB) *store.Store {
+func openSQLite(t testing.TB) *book.Book {
 	t.Helper()
 	return open(t, store.Options{Data: t.TempDir()})
 }
 
 // open opens a store. When the test ends, everything in it must be consistent.
-func open(t testing.TB, o store.Options) *store.Store {
+func open(t testing.TB, o store.Options) *book.Book {
 	t.Helper()
-	s, err := store.Open(t.Context(), o)
+	s, err := book.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +78,9 @@ func open(t testing.TB, o store.Options) *store.Store {
 	return s
 }
 
-func checkIntegrity(t testing.TB, s *store.Store) {
+func checkIntegrity(t testing.TB, s *book.Book) {
 	t.Helper()
-	_, err := s.Check(context.Background(), store.CheckOptions{Found: func(p store.Problem) { t.Errorf("check: %+v", p) }})
+	_, err := s.Check(context.Background(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %+v", p) }})
 	if err != nil {
 		t.Error(err)
 	}
@@ -85,7 +88,7 @@ func checkIntegrity(t testing.TB, s *store.Store) {
 
 type person = rig.Person
 
-func newAccount(t testing.TB, s *store.Store) crm.Account {
+func newAccount(t testing.TB, s *book.Book) crm.Account {
 	t.Helper()
 	return rig.NewAccount(t, s)
 }
@@ -100,13 +103,13 @@ func input(t testing.TB, body string) crm.ContactInput {
 	return rig.Input(t, body)
 }
 
-func create(t testing.TB, s *store.Store, account int64, body string) store.Document {
+func create(t testing.TB, s *book.Book, account int64, body string) contacts.Document {
 	t.Helper()
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
 // creating is a change that creates a contact.
-func creating(t *testing.T, s *store.Store, account int64, name string) func() error {
+func creating(t *testing.T, s *book.Book, account int64, name string) func() error {
 	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
 	return func() error {
 		_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
@@ -115,7 +118,7 @@ func creating(t *testing.T, s *store.Store, account int64, name string) func() e
 }
 
 // attempting is a change that creates a contact for a client that may send it again.
-func attempting(t *testing.T, s *store.Store, account int64, name string) func() error {
+func attempting(t *testing.T, s *book.Book, account int64, name string) func() error {
 	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
 	return func() error {
 		ctx := store.Attempting(t.Context(), &store.Attempt{Key: name, Fingerprint: []byte(name), Answer: func(made store.Made) store.Answer {
@@ -129,29 +132,29 @@ func attempting(t *testing.T, s *store.Store, account int64, name string) func()
 	}
 }
 
-func get(t testing.TB, s *store.Store, account, id int64) person {
+func get(t testing.TB, s *book.Book, account, id int64) person {
 	t.Helper()
 	return rig.Get(t, s, account, id)
 }
 
-func archive(t testing.TB, s *store.Store, account, id int64) {
+func archive(t testing.TB, s *book.Book, account, id int64) {
 	t.Helper()
 	rig.Archive(t, s, account, id)
 }
 
-func restore(t testing.TB, s *store.Store, account, id int64) {
+func restore(t testing.TB, s *book.Book, account, id int64) {
 	t.Helper()
 	rig.Restore(t, s, account, id)
 }
 
 // list is one page: the ids on it, and the total.
-func list(t testing.TB, s *store.Store, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
+func list(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, page, perPage int64) (ids []int64, total int64) {
 	t.Helper()
 	documents, total := listBytes(t, s, account, scope, page, perPage)
 	return rig.IDs(t, documents), total
 }
 
-func listBytes(t testing.TB, s *store.Store, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
+func listBytes(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
 	t.Helper()
 	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, nil, nil)
 	if err != nil {
@@ -161,7 +164,7 @@ func listBytes(t testing.TB, s *store.Store, account int64, scope crm.ContactSco
 }
 
 // names are the first names of the account's contacts, oldest first.
-func names(t *testing.T, s *store.Store, account int64) (names []string) {
+func names(t *testing.T, s *book.Book, account int64) (names []string) {
 	t.Helper()
 	ids, _ := list(t, s, account, crm.All, 1, 100)
 	for _, id := range ids {
@@ -171,7 +174,7 @@ func names(t *testing.T, s *store.Store, account int64) (names []string) {
 }
 
 // wantLists checks every scope: the sequence numbers of the contacts that are active and archived.
-func wantLists(t testing.TB, s *store.Store, account int64, active, archived []int64) {
+func wantLists(t testing.TB, s *book.Book, account int64, active, archived []int64) {
 	t.Helper()
 	rig.WantLists(t, func(scope crm.ContactScope) ([]int64, int64) { return list(t, s, account, scope, 1, 100) }, active, archived)
 }
@@ -184,7 +187,7 @@ func wantError(t testing.TB, what string, got, want error) {
 func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // held stops the queue of an account, so that the changes that are queued meanwhile become one batch; release lets it continue.
-func held(t *testing.T, s *store.Store, account int64) (release func()) {
+func held(t *testing.T, s *book.Book, account int64) (release func()) {
 	t.Helper()
 	started, free := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
@@ -204,7 +207,7 @@ func held(t *testing.T, s *store.Store, account int64) (release func()) {
 }
 
 // queue starts changes one after the other while the queue is held. wait returns their errors.
-func queue(s *store.Store, account int64, changes ...func() error) (wait func() []error) {
+func queue(s *book.Book, account int64, changes ...func() error) (wait func() []error) {
 	results := make([]chan error, len(changes))
 	for i, change := range changes {
 		results[i] = make(chan error, 1)
@@ -223,7 +226,7 @@ func queue(s *store.Store, account int64, changes ...func() error) (wait func() 
 }
 
 // together runs changes as one batch.
-func together(t *testing.T, s *store.Store, account int64, changes ...func() error) []error {
+func together(t *testing.T, s *book.Book, account int64, changes ...func() error) []error {
 	t.Helper()
 	release := held(t, s, account)
 	wait := queue(s, account, changes...)
@@ -232,7 +235,7 @@ func together(t *testing.T, s *store.Store, account int64, changes ...func() err
 }
 
 // countRows counts the rows that are read outside write transactions from now on. Nothing may be in progress.
-func countRows(s *store.Store) *atomic.Int64 {
+func countRows(s *book.Book) *atomic.Int64 {
 	rows := new(atomic.Int64)
 	s.DB().Observe(&db.Observer{Row: func() { rows.Add(1) }})
 	return rows

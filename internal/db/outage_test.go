@@ -18,13 +18,14 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // load simulates many clients at once: they create, read, list and authenticate, and check every answer. A client whose create
 // failed repeats it until it is acknowledged.
 type load struct {
 	t       *testing.T
-	s       *store.Store
+	s       *book.Book
 	account int64
 	secret  string
 	stopped chan struct{}
@@ -39,7 +40,7 @@ type load struct {
 	refused int              // answers that said unavailable
 }
 
-func startLoad(t *testing.T, s *store.Store) *load {
+func startLoad(t *testing.T, s *book.Book) *load {
 	t.Helper()
 	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
 	_, secret, err := s.CreateKey(t.Context(), l.account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
@@ -191,7 +192,7 @@ func (l *load) stop() {
 }
 
 // ready waits until the store reports that it is ready, or that it is not. No single answer may take long.
-func ready(t *testing.T, s *store.Store, want bool) {
+func ready(t *testing.T, s *book.Book, want bool) {
 	t.Helper()
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		asked := time.Now()
@@ -231,7 +232,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(t.Context(), store.Options{Database: url})
+	s, err := book.Open(t.Context(), store.Options{Database: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +279,7 @@ func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 }
 
 // wantQuickRefusal sends more than any queue holds to a database that is unavailable. All of it is refused quickly.
-func wantQuickRefusal(t *testing.T, s *store.Store, account int64) {
+func wantQuickRefusal(t *testing.T, s *book.Book, account int64) {
 	t.Helper()
 	in := input(t, `{"first_name":"Nobody"}`)
 	start := time.Now()
@@ -311,7 +312,7 @@ func TestAnErrorNeverTellsThePassword(t *testing.T) {
 		"postgres://u:" + secret + "@127.0.0.1/db?pooler=session",
 		"postgres://u:%zz" + secret + "@127.0.0.1/db",
 	} {
-		s, err := store.Open(t.Context(), store.Options{Database: url})
+		s, err := book.Open(t.Context(), store.Options{Database: url})
 		if err == nil {
 			s.Close() //nolint:errcheck // the test has failed
 			t.Fatalf("%s was opened", url)

@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
@@ -34,7 +35,7 @@ func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	}
 	url := pooler.URL(databaseName(direct)) + "&pooler=transaction"
 	atOnce(3, func(int) { // nodes that start together
-		s, err := store.Open(t.Context(), store.Options{Database: url})
+		s, err := book.Open(t.Context(), store.Options{Database: url})
 		if err != nil {
 			t.Error(err)
 			return
@@ -43,7 +44,7 @@ func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	stores := []*store.Store{open(t, store.Options{Database: url}), open(t, store.Options{Database: url}), open(t, store.Options{Database: direct})}
+	stores := []*book.Book{open(t, store.Options{Database: url}), open(t, store.Options{Database: url}), open(t, store.Options{Database: direct})}
 	s := stores[0]
 	account := newAccount(t, s).Number
 

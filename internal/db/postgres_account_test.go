@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // On several machines, the rows of an account are together on one of them. A statement that names its account goes there; any
@@ -103,7 +104,7 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 
 // tenants are the tables whose rows are stored with their account. Accounts and members are few, and kept on every machine, like users and
 // sessions.
-func tenants(s *store.Store) func(table string) bool {
+func tenants(s *book.Book) func(table string) bool {
 	var names []string
 	for _, table := range s.DB().Tables() {
 		if table.Tenant() && !slices.Contains([]string{"account", "member", "invitation"}, table.Name) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/db"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 var (
@@ -69,7 +69,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 }
 
 // planOf is the plan of a prepared statement without known arguments.
-func planOf(t *testing.T, s *store.Store, sql string) (lines []string) {
+func planOf(t *testing.T, s *book.Book, sql string) (lines []string) {
 	t.Helper()
 	nulls := make([]string, 0)
 	seen := map[string]bool{}

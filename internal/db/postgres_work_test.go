@@ -13,10 +13,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // openCounted opens a store on PostgreSQL whose round trips are counted.
-func openCounted(t *testing.T) (*store.Store, *proxy) {
+func openCounted(t *testing.T) (*book.Book, *proxy) {
 	t.Helper()
 	p, through := startProxy(t, newDatabase(t))
 	return open(t, store.Options{Database: through}), p
@@ -145,7 +146,7 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 }
 
 // gathered runs reads as one group. They are queued while the reads in progress use all connections.
-func gathered(t *testing.T, s *store.Store, reads ...func() error) []error {
+func gathered(t *testing.T, s *book.Book, reads ...func() error) []error {
 	t.Helper()
 	release := s.DB().HoldReads()
 	errs := make([]error, len(reads))

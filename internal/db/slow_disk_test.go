@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // flushDelay is how much longer a commit takes on the disk of the benchmark.
@@ -32,7 +33,7 @@ func BenchmarkCreateOnASlowDisk(b *testing.B) {
 }
 
 func createOnASlowDisk(b *testing.B, around func(create func())) {
-	s, err := store.Open(b.Context(), store.Options{Data: b.TempDir()})
+	s, err := book.Open(b.Context(), store.Options{Data: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // Gates on what a request costs, in things that can be counted: CONTRIBUTING.md lists them.
@@ -50,7 +50,7 @@ func (f *countedFile) Sync(flags vfs.SyncFlag) error {
 func (f *countedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
 // countSyncs gives a store a writer whose flushes are counted. Nothing may be in progress.
-func countSyncs(t *testing.T, s *store.Store) *syncCounter {
+func countSyncs(t *testing.T, s *book.Book) *syncCounter {
 	t.Helper()
 	counter := &syncCounter{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
 	replaceWriter(t, s, filepath.Base(t.Name()), counter)
@@ -58,7 +58,7 @@ func countSyncs(t *testing.T, s *store.Store) *syncCounter {
 }
 
 // replaceWriter gives a store a writer that uses another VFS.
-func replaceWriter(t *testing.T, s *store.Store, name string, disk vfs.VFS) {
+func replaceWriter(t *testing.T, s *book.Book, name string, disk vfs.VFS) {
 	t.Helper()
 	vfs.Register(name, disk) // permanently: the store is closed after everything else
 
@@ -66,7 +66,7 @@ func replaceWriter(t *testing.T, s *store.Store, name string, disk vfs.VFS) {
 }
 
 // failWrites gives a store a writer whose disk refuses writes while the switch is on. Nothing may be in progress.
-func failWrites(t *testing.T, s *store.Store, fault error) *atomic.Bool {
+func failWrites(t *testing.T, s *book.Book, fault error) *atomic.Bool {
 	t.Helper()
 	disk := &failingDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename), fault: fault}
 	replaceWriter(t, s, fmt.Sprintf("failing-%p", disk), disk)
@@ -111,7 +111,7 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 	made := 0
 	for _, test := range []struct {
 		changes, commits int64
-		change           func(*testing.T, *store.Store, int64, string) func() error
+		change           func(*testing.T, *book.Book, int64, string) func() error
 	}{
 		{1, 1, creating}, {1, 1, creating}, {10, 1, creating}, {100, 1, creating}, {150, 2, creating}, {1, 1, creating},
 		{1, 1, attempting}, {100, 1, attempting}, // an answer is stored together with its change
@@ -243,7 +243,7 @@ func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
 
 // The last page reads as many rows as the first, on every engine: its contacts.
 func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *store.Store) {
+	eachEngine(t, func(t *testing.T, s *book.Book) {
 		account := newAccount(t, s).Number
 		var changes []func() error
 		for i := range 60 {
@@ -268,7 +268,7 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 
 // A tag whose set is known costs its contacts and the account's row on every page; an email costs its contact, its key and the account's row.
 func TestAFilteredPageReadsAsManyRowsAsItHas(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *store.Store) {
+	eachEngine(t, func(t *testing.T, s *book.Book) {
 		account := newAccount(t, s).Number
 		for i := range 60 {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"tags":["vip"]}`, i, i))

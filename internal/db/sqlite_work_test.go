@@ -6,10 +6,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // workOf is what the database did while do ran.
-func workOf(s *store.Store, do func()) db.Work {
+func workOf(s *book.Book, do func()) db.Work {
 	before := s.DB().SQLiteWork()
 	do()
 	after := s.DB().SQLiteWork()
@@ -25,7 +26,7 @@ type pageWork struct {
 // The cost of a page does not depend on its position, measured in the work of the database and not in time.
 func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), store.Options{Data: t.TempDir()}) // checking it completely would take longer than everything else
+	s, err := book.Open(t.Context(), store.Options{Data: t.TempDir()}) // checking it completely would take longer than everything else
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"donorbook/internal/db"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 // sqlTexts are the constants of a package that hold SQL, by name.
@@ -56,7 +56,7 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 
 // statementTexts are all statements that a store runs, by name: the constants of both packages, and those that are generated from
 // the descriptions of tables and searches.
-func statementTexts(t *testing.T, s *store.Store) map[string]string {
+func statementTexts(t *testing.T, s *book.Book) map[string]string {
 	t.Helper()
 	texts := sqlTexts(t, "../store")
 	for name, text := range sqlTexts(t, ".") {

@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
-	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
 func TestStatsTellHowTheDatabaseIsDoing(t *testing.T) {
@@ -27,7 +27,7 @@ func TestStatsTellHowTheDatabaseIsDoing(t *testing.T) {
 	}
 }
 
-func wantStats(t *testing.T, s *store.Store, isSQLite bool, move func(time.Duration)) {
+func wantStats(t *testing.T, s *book.Book, isSQLite bool, move func(time.Duration)) {
 	account := newAccount(t, s)
 	before, err := s.Size(t.Context())
 	if err != nil || before <= 0 {

@@ -23,29 +23,29 @@ func Acting(ctx context.Context, user, account int64, role crm.Role) context.Con
 }
 
 // guarded asks for the actor's role in the transaction of the change. It stays as it is until the transaction ends.
-func guarded(ctx context.Context, fn func(*tx) error) func(*tx) error {
+func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
 	a, ok := ctx.Value(actorKey{}).(actor)
 	if !ok {
 		return fn
 	}
-	return func(t *tx) error {
-		role, err := t.role(a.account, a.user)
+	return func(t *Tx) error {
+		role, err := t.Role(a.account, a.user)
 		if err != nil {
 			return err
 		}
 		if role < a.role {
-			return errNoMember
+			return ErrNoMember
 		}
 		return fn(t)
 	}
 }
 
-// role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
-func (t *tx) role(account, user int64) (role crm.Role, err error) {
-	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, memberTable, account, user)
+// Role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
+func (t *Tx) Role(account, user int64) (role crm.Role, err error) {
+	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, MemberTable, account, user)
 	return role, err
 }
 
-var errNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
+var ErrNoMember = fmt.Errorf("the member: %w", crm.ErrNotFound)
 
-const sqlRole = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`
+const SQLRole = `SELECT role FROM member WHERE account_id = $1 AND user_id = $2`

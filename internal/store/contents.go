@@ -16,10 +16,10 @@ type Contents struct {
 // ContentsOf reads all of a database file that is not in use, and tells what is in it. It refuses a schema that is not ours before anything in it can run. It
 // changes nothing.
 func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
-	found.Schema, err = db.CheckFile(ctx, file, &schema, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
+	found.Schema, err = db.CheckFile(ctx, file, &Schema, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
 		`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
-	return found, translate(err)
+	return found, Translate(err)
 }
 
 // SchemaVersion is the newest version of the schema that this program knows.
-func SchemaVersion() int { return len(steps) }
+func SchemaVersion() int { return len(Steps) }

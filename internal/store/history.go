@@ -15,19 +15,19 @@ import (
 
 // author is who makes a change, through which door and when.
 type author struct {
-	who  string
-	door crm.Door
-	job  int64
-	at   int64
+	Who  string
+	Door crm.Door
+	Job  int64
+	At   int64
 
-	undoes int64 // the change that is taken back
+	Undoes int64 // the change that is taken back
 }
 
 type byKey struct{}
 
 // By is a context in which changes are made by someone, as the history names them.
 func By(ctx context.Context, door crm.Door, who string) context.Context {
-	return context.WithValue(ctx, byKey{}, author{who: who, door: door})
+	return context.WithValue(ctx, byKey{}, author{Who: who, Door: door})
 }
 
 // authorOf is who makes changes in a context.
@@ -36,87 +36,87 @@ func authorOf(ctx context.Context) author {
 	return a
 }
 
-// inJob is a context in which changes belong to a job.
-func inJob(ctx context.Context, job int64) context.Context {
+// InJob is a context in which changes belong to a job.
+func InJob(ctx context.Context, job int64) context.Context {
 	a := authorOf(ctx)
-	a.job = job
+	a.Job = job
 	return context.WithValue(ctx, byKey{}, a)
 }
 
-// byOneself is a context in which a person who has not signed in yet makes a change, unless another one does.
-func byOneself(ctx context.Context, email string) context.Context {
-	if a := authorOf(ctx); a.door != crm.OtherDoor {
+// ByOneself is a context in which a person who has not signed in yet makes a change, unless another one does.
+func ByOneself(ctx context.Context, email string) context.Context {
+	if a := authorOf(ctx); a.Door != crm.OtherDoor {
 		return ctx
 	}
 	return By(ctx, crm.ConsoleDoor, email)
 }
 
 // authored says who makes the change that a function is.
-func authored(ctx context.Context, now time.Time, fn func(*tx) error) func(*tx) error {
+func authored(ctx context.Context, now time.Time, fn func(*Tx) error) func(*Tx) error {
 	a := authorOf(ctx)
-	a.at = seconds(now)
-	return func(t *tx) error {
-		t.author = a
+	a.At = Seconds(now)
+	return func(t *Tx) error {
+		t.Author = a
 		return fn(t)
 	}
 }
 
-// record notes a change of a document and numbers it.
-func (t *tx) record(a *accountUnit, noun crm.Noun, id int64, kind crm.ChangeKind, data string) (revision int64) {
-	a.touch(t)
-	a.revision++
-	t.Insert(changeTable, a.account, a.revision, int64(noun), int64(kind), id, t.author.undoes, t.author.job, t.author.at, int64(t.author.door), t.author.who, data)
-	return a.revision
+// Record notes a change of a document and numbers it.
+func (t *Tx) Record(a *Account, noun crm.Noun, id int64, kind crm.ChangeKind, data string) (revision int64) {
+	a.Touch(t)
+	a.Revision++
+	t.Insert(ChangeTable, a.Account, a.Revision, int64(noun), int64(kind), id, t.Author.Undoes, t.Author.Job, t.Author.At, int64(t.Author.Door), t.Author.Who, data)
+	return a.Revision
 }
 
 // Change is one row of the record.
 type Change = crm.Activity
 
 const (
-	changeColumns = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
-	sqlChange     = changeColumns + ` AND revision = $2`
+	ChangeColumns = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
+	SQLChange     = ChangeColumns + ` AND revision = $2`
 
 	// The changes of one document. Only a statement that says that the id is not 0 uses the index by document: a planner without statistics would take it
 	// for a range of revisions, too.
 	ofDocument    = ` AND noun = $2 AND id = $3 AND id <> 0`
-	sqlChangesOf  = changeColumns + ofDocument + ` ORDER BY revision DESC LIMIT $4`
-	sqlHowMany    = `SELECT COUNT(*) FROM change WHERE account_id = $1` + ofDocument
-	sqlOldestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision LIMIT $4 OFFSET $5`
-	sqlNewestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision DESC LIMIT $4 OFFSET $5`
-	sqlBackFrom   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` AND revision <= $4 ORDER BY revision DESC LIMIT $5`
-	sqlUndosSince = `SELECT revision, undoes FROM change WHERE account_id = $1` + ofDocument + ` AND revision > $4 AND undoes >= $4 ORDER BY revision DESC`
+	sqlChangesOf  = ChangeColumns + ofDocument + ` ORDER BY revision DESC LIMIT $4`
+	SQLHowMany    = `SELECT COUNT(*) FROM change WHERE account_id = $1` + ofDocument
+	SQLOldestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision LIMIT $4 OFFSET $5`
+	SQLNewestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision DESC LIMIT $4 OFFSET $5`
+	SQLBackFrom   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` AND revision <= $4 ORDER BY revision DESC LIMIT $5`
+	SQLUndosSince = `SELECT revision, undoes FROM change WHERE account_id = $1` + ofDocument + ` AND revision > $4 AND undoes >= $4 ORDER BY revision DESC`
 )
 
-// madeByImport finds what an import has created, among its changes: of a noun, by the kind of the change and the number of the argument that has the
+// MadeByImport finds what an import has created, among its changes: of a noun, by the kind of the change and the number of the argument that has the
 // import. What is no longer in the history is not found.
-const madeByImport = `SELECT id FROM change WHERE account_id = $1 AND noun = %d AND kind = %d AND job = $%[3]s
+const MadeByImport = `SELECT id FROM change WHERE account_id = $1 AND noun = %d AND kind = %d AND job = $%[3]s
 	AND revision >= (SELECT first FROM job WHERE account_id = $1 AND id = $%[3]s) AND revision <= (SELECT last FROM job WHERE account_id = $1 AND id = $%[3]s)`
 
-func scanChange(r db.Row) Change {
+func ScanChange(r db.Row) Change {
 	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Undoes: r.Int(4), Job: r.Int(5),
-		At: moment(r.Int(6)), Door: crm.Door(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
+		At: Moment(r.Int(6)), Door: crm.Door(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
 }
 
-// changeValues are the columns of a row of the record.
-func changeValues(c *Change, account int64) []any {
-	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Undoes, c.Job, seconds(c.At), int64(c.Door), c.Who, c.Data}
+// ChangeValues are the columns of a row of the record.
+func ChangeValues(c *Change, account int64) []any {
+	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Undoes, c.Job, Seconds(c.At), int64(c.Door), c.Who, c.Data}
 }
 
-// documentChanges are the changes of a document that are kept, the newest first, at most so many.
-func documentChanges(c db.Conn, account int64, noun crm.Noun, id, limit int64) ([]Change, error) {
-	return db.List(c, scanChange, sqlChangesOf, account, int64(noun), id, limit)
+// DocumentChanges are the changes of a document that are kept, the newest first, at most so many.
+func DocumentChanges(c db.Conn, account int64, noun crm.Noun, id, limit int64) ([]Change, error) {
+	return db.List(c, ScanChange, sqlChangesOf, account, int64(noun), id, limit)
 }
 
-// undoneSince tells which changes of a document were taken back, among those from one of them on. A change that takes another one back comes after it, and
+// UndoneSince tells which changes of a document were taken back, among those from one of them on. A change that takes another one back comes after it, and
 // may be taken back itself.
-func undoneSince(c db.Conn, account int64, noun crm.Noun, id, first int64) (undone map[int64]bool, err error) {
+func UndoneSince(c db.Conn, account int64, noun crm.Noun, id, first int64) (undone map[int64]bool, err error) {
 	undone = make(map[int64]bool)
 	return undone, c.Each(func(r db.Row) error {
 		if revision, undoes := r.Int(0), r.Int(1); !undone[revision] {
 			undone[undoes] = true
 		}
 		return nil
-	}, sqlUndosSince, account, int64(noun), id, first)
+	}, SQLUndosSince, account, int64(noun), id, first)
 }
 
 // newEpoch is a random number for a record that begins.

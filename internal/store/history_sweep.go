@@ -13,8 +13,8 @@ import (
 // (job_sweep.go).
 
 const (
-	sweepUnit = 500       // rows of one unit of work
-	sweepLook = time.Hour // how often old ones are looked for
+	SweepUnit = 500       // rows of one unit of work
+	SweepLook = time.Hour // how often old ones are looked for
 )
 
 const (
@@ -24,18 +24,18 @@ const (
 	secondsADay = 24 * 60 * 60
 )
 
-// sweepHistory forgets old changes of every account that does not keep them for good.
-func (s *Base) sweepHistory(ctx context.Context) error {
+// SweepHistory forgets old changes of every account that does not keep them for good.
+func (s *Base) SweepHistory(ctx context.Context) error {
 	type sweep struct{ account, days int64 }
-	sweeps, err := list(ctx, s, func(r db.Row) sweep { return sweep{r.Int(0), r.Int(1)} }, sqlSweeps)
+	sweeps, err := List(ctx, s, func(r db.Row) sweep { return sweep{r.Int(0), r.Int(1)} }, sqlSweeps)
 	for _, w := range sweeps {
-		err = errors.Join(err, stepwise(ctx, func() (more bool, err error) { return s.sweepStep(ctx, w.account, w.days) }))
+		err = errors.Join(err, Stepwise(ctx, func() (more bool, err error) { return s.sweepStep(ctx, w.account, w.days) }))
 	}
 	return err
 }
 
-// stepwise takes one step after the other. Between them it rests for as long as the last one took, so that others have at least half of the time.
-func stepwise(ctx context.Context, step func() (more bool, err error)) error {
+// Stepwise takes one step after the other. Between them it rests for as long as the last one took, so that others have at least half of the time.
+func Stepwise(ctx context.Context, step func() (more bool, err error)) error {
 	for {
 		start := time.Now()
 		if more, err := step(); !more || err != nil {
@@ -51,26 +51,26 @@ func stepwise(ctx context.Context, step func() (more bool, err error)) error {
 
 // sweepStep forgets a few changes. It reports whether there may be more.
 func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, err error) {
-	cutoff := seconds(s.now()) - days*secondsADay
-	err = s.update(ctx, account, needs{}, func(t *tx) error {
-		a, err := t.lock(account)
+	cutoff := Seconds(s.Now()) - days*secondsADay
+	err = s.Update(ctx, account, Needs{}, func(t *Tx) error {
+		a, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		n, next := 0, a.oldest
+		n, next := 0, a.Oldest
 		err = t.Each(func(r db.Row) error {
 			if r.Int(1) < cutoff && r.Int(0) == next {
 				n, next = n+1, next+1
 			}
 			return nil
-		}, sqlOldTimes, account, a.oldest, int64(sweepUnit))
-		if more = n == sweepUnit; err != nil || n == 0 {
+		}, sqlOldTimes, account, a.Oldest, int64(SweepUnit))
+		if more = n == SweepUnit; err != nil || n == 0 {
 			return err
 		}
-		a.touch(t)
-		from := a.oldest
-		a.oldest = next
-		return t.exec(sqlForget, account, from, next)
+		a.Touch(t)
+		from := a.Oldest
+		a.Oldest = next
+		return t.Run(sqlForget, account, from, next)
 	})
 	return more, err
 }

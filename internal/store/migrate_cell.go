@@ -15,7 +15,7 @@ const (
 	sqlStep7Campaign  = `UPDATE campaign SET cell = $2 WHERE id = $1`
 )
 
-func fillCells(t *db.Tx, _ db.Progress) error {
+func FillCells(t *db.Tx, _ db.Progress) error {
 	type campaign struct {
 		id   int64
 		cell string

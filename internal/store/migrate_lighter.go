@@ -28,7 +28,7 @@ const step11Block = 4096 // contacts
 // step11Bits has a bit for each contact of a block.
 type step11Bits [step11Block / 8]byte
 
-func fillSets(t *db.Tx, progress db.Progress) error {
+func FillSets(t *db.Tx, progress db.Progress) error {
 	if err := step11Tags(t); err != nil {
 		return err
 	}

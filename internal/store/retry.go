@@ -38,9 +38,9 @@ type Answer struct {
 
 // Answers are kept whole, as long as the large ones of an account do not come to more than this. Then a large one is kept as the document that it
 // shows: who sends the request again is shown that document as it is by then. Otherwise the answers of a day could fill any disk.
-const largeAnswer = 2 << 10
+const LargeAnswer = 2 << 10
 
-var keptAnswers = int64(64 << 20) // tests have less
+var KeptAnswers = int64(64 << 20) // tests have less
 
 // Replayed is the answer that an attempt got when it was first made. Nothing was changed this time.
 type Replayed struct{ Answer }
@@ -59,25 +59,25 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-func baseURLOf(ctx context.Context) string {
+func BaseURLOf(ctx context.Context) string {
 	if a := attemptOf(ctx); a != nil {
 		return a.BaseURL
 	}
 	return ""
 }
 
-// answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
+// Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
 // an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it.
-func answered[T Made](ctx context.Context, s *Base, account int64, n needs, change func(*tx) (T, error)) (made T, err error) {
+func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
-		err = s.update(ctx, account, n, func(t *tx) (err error) {
+		err = s.Update(ctx, account, n, func(t *Tx) (err error) {
 			made, err = change(t)
 			return err
 		})
 		return made, err
 	}
-	err = s.once(ctx, account, n, attempt, func(t *tx) (answer Answer, err error) {
+	err = s.once(ctx, account, n, attempt, func(t *Tx) (answer Answer, err error) {
 		if made, err = change(t); err == nil {
 			answer = attempt.Answer(made)
 			if made, ok := any(made).(interface{ Shown() Shown }); ok {
@@ -92,23 +92,23 @@ func answered[T Made](ctx context.Context, s *Base, account int64, n needs, chan
 
 // KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
 func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
-	return s.once(ctx, account, needs{}, attemptOf(ctx), func(*tx) (Answer, error) { return answer, nil })
+	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx) (Answer, error) { return answer, nil })
 }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
-func (s *Base) once(ctx context.Context, account int64, n needs, attempt *Attempt, change func(*tx) (Answer, error)) error {
-	now := s.now()
-	n.retry = retryNeeds{attempt.Key, seconds(now.Add(-crm.RetryWindow))}
+func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx) (Answer, error)) error {
+	now := s.Now()
+	n.retry = retryNeeds{attempt.Key, Seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
 	var again Answer
 	var refused error
-	err := s.update(ctx, account, n, func(t *tx) error {
-		a, err := t.lock(account)
+	err := s.Update(ctx, account, n, func(t *Tx) error {
+		a, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		if first = a.answers[attempt.Key]; first != nil && first.createdAt > n.retry.expired {
+		if first = a.Answers[attempt.Key]; first != nil && first.createdAt > n.retry.expired {
 			if again, refused = t.replay(a, first, attempt); errors.Is(refused, db.ErrUnavailable) {
 				return refused
 			}
@@ -117,7 +117,7 @@ func (s *Base) once(ctx context.Context, account int64, n needs, attempt *Attemp
 		first = nil
 		answer, err := change(t)
 		if err == nil {
-			t.keepAnswer(a, attempt.Key, &keptAnswer{attempt.Fingerprint, answer, seconds(now)})
+			t.keepAnswer(a, attempt.Key, &keptAnswer{attempt.Fingerprint, answer, Seconds(now)})
 		}
 		return err
 	})
@@ -131,11 +131,11 @@ func (s *Base) once(ctx context.Context, account int64, n needs, attempt *Attemp
 }
 
 // replay is what an attempt is answered that was made before. It writes nothing.
-func (t *tx) replay(a *accountUnit, first *keptAnswer, attempt *Attempt) (Answer, error) {
+func (t *Tx) replay(a *Account, first *keptAnswer, attempt *Attempt) (Answer, error) {
 	switch {
 	case !bytes.Equal(first.fingerprint, attempt.Fingerprint):
 		return Answer{}, crm.ErrRetryKeyReused
-	case first.Status == erasedAnswer:
+	case first.Status == ErasedAnswer:
 		return Answer{}, crm.ErrArchived // the person that it was about was erased since
 	case first.Status >= 0:
 		return first.Answer, nil
@@ -157,7 +157,7 @@ type keptAnswer struct {
 
 // attemptUnit is what a batch knows of the attempts of an account.
 type attemptUnit struct {
-	answers map[string]*keptAnswer // by the keys of attempts
+	Answers map[string]*keptAnswer // by the keys of attempts
 	expired map[string]int         // how long answers are that have expired, by their keys
 }
 
@@ -174,7 +174,7 @@ const (
 
 // lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be added, so that
 // they are removed faster than they are added.
-func (a *accountUnit) lookUpAnswers(t *tx, all []*needs) error {
+func (a *Account) lookUpAnswers(t *Tx, all []*Needs) error {
 	var attempts []retryNeeds
 	for _, n := range all {
 		if n.retry.key != "" {
@@ -184,50 +184,50 @@ func (a *accountUnit) lookUpAnswers(t *tx, all []*needs) error {
 	if len(attempts) == 0 {
 		return nil
 	}
-	keys := collect(attempts, func(n retryNeeds) string { return n.key })
+	keys := Collect(attempts, func(n retryNeeds) string { return n.key })
 	slices.Sort(keys)
-	a.answers, a.expired = make(map[string]*keptAnswer), make(map[string]int)
+	a.Answers, a.expired = make(map[string]*keptAnswer), make(map[string]int)
 	err := t.Tx.Prefetch(func(r db.Row) error {
-		a.answers[r.Text(0)] = &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
+		a.Answers[r.Text(0)] = &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
 		return nil
-	}, sqlAnswers, a.account, slices.Compact(keys))
+	}, sqlAnswers, a.Account, slices.Compact(keys))
 	if err != nil {
 		return err
 	}
 	return t.Tx.Prefetch(func(r db.Row) error {
 		a.expired[r.Text(0)] = int(r.Int(1))
 		return nil
-	}, sqlExpiredAnswers, a.account, attempts[0].expired, int64(2*len(attempts)))
+	}, sqlExpiredAnswers, a.Account, attempts[0].expired, int64(2*len(attempts)))
 }
 
 // keepAnswer writes an answer, and notes it for the changes that come after. The first one of a batch removes those that have expired,
 // before any of their keys is used again.
-func (t *tx) keepAnswer(a *accountUnit, key string, k *keptAnswer) {
+func (t *Tx) keepAnswer(a *Account, key string, k *keptAnswer) {
 	for old, length := range a.expired {
-		t.Delete(answerTable, a.account, old)
-		t.countAnswer(a, length, -1)
-		delete(a.answers, old)
+		t.Delete(answerTable, a.Account, old)
+		t.CountAnswer(a, length, -1)
+		delete(a.Answers, old)
 	}
 	clear(a.expired)
-	if old := a.answers[key]; old != nil {
-		t.countAnswer(a, len(old.Body), -1)
+	if old := a.Answers[key]; old != nil {
+		t.CountAnswer(a, len(old.Body), -1)
 	}
-	if len(k.Body) > largeAnswer && a.answerBytes+int64(len(k.Body)) > keptAnswers {
+	if len(k.Body) > LargeAnswer && a.AnswerBytes+int64(len(k.Body)) > KeptAnswers {
 		if k.document == "" {
 			return // it was refused: it may be decided about again
 		}
 		k.Status, k.Body = -k.Status, []byte(k.document)
 	}
-	t.countAnswer(a, len(k.Body), 1)
-	a.answers[key] = k
-	t.Save(answerTable, a.account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt)
+	t.CountAnswer(a, len(k.Body), 1)
+	a.Answers[key] = k
+	t.Save(answerTable, a.Account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt)
 }
 
-// countAnswer counts the bytes of large answers: one more that is kept, or one less.
-func (t *tx) countAnswer(a *accountUnit, length int, sign int64) {
-	if length > largeAnswer {
-		a.touch(t)
-		a.answerBytes = max(0, a.answerBytes+sign*int64(length))
+// CountAnswer counts the bytes of large answers: one more that is kept, or one less.
+func (t *Tx) CountAnswer(a *Account, length int, sign int64) {
+	if length > LargeAnswer {
+		a.Touch(t)
+		a.AnswerBytes = max(0, a.AnswerBytes+sign*int64(length))
 	}
 }
 
@@ -237,29 +237,29 @@ type Shown struct {
 	ID   int64
 }
 
-// readers read a document again that an answer has shown, as it is now, by the kind of the document.
-var readers = map[string]func(t *tx, a *accountUnit, id int64, baseURL string) (Made, error){}
+// Readers read a document again that an answer has shown, as it is now, by the kind of the document.
+var Readers = map[string]func(t *Tx, a *Account, id int64, baseURL string) (Made, error){}
 
 // readAgain reads a document that an answer has shown.
-func (t *tx) readAgain(a *accountUnit, name, baseURL string) (Made, error) {
+func (t *Tx) readAgain(a *Account, name, baseURL string) (Made, error) {
 	kind, number, _ := strings.Cut(name, " ")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	read := readers[kind]
+	read := Readers[kind]
 	if read == nil {
 		return nil, crm.ErrNotFound
 	}
 	return read(t, a, id, baseURL)
 }
 
-func missing(missing bool) error {
+func Missing(missing bool) error {
 	if missing {
 		return crm.ErrNotFound
 	}
 	return nil
 }
 
-// erasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
-const erasedAnswer = -1
+// ErasedAnswer is the status of an answer that was taken out. A form of the console has none, which is 0.
+const ErasedAnswer = -1

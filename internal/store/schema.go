@@ -9,70 +9,70 @@ import (
 
 // The tables, each described once. Times are seconds since 1970 (of accounts, and of campaigns in lists: microseconds), 0 where there is none.
 var (
-	contactTable = db.NewTable("contact", "account_id id", "archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision last_gift custom")
-	indexTable   = db.NewTable("contact_index", "account_id key:text id", "")
-	wordsTable   = db.NewSearch("contact_search")
-	setTable     = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
-	tagTable     = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
+	ContactTable = db.NewTable("contact", "account_id id", "archived match_keys:text body:bytes checksum created_at updated_at sort_name:text given revision last_gift custom")
+	IndexTable   = db.NewTable("contact_index", "account_id key:text id", "")
+	WordsTable   = db.NewSearch("contact_search")
+	SetTable     = db.NewTable("contact_set", "account_id name:text block", "size bits:bytes")
+	TagTable     = db.NewCounter("tag", "account_id fold:text name:text", "contacts", "size")
 
-	campaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
-	readerTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
-	slugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
+	CampaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
+	ReaderTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
+	SlugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 
-	giftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
-	planTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
-	referenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
-	givingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
+	GiftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
+	PlanTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
+	ReferenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
+	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
-	changeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
-	fieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
-	segmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
-	jobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
-	jobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
-	jobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
-	mappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")
+	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
+	FieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
+	SegmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
+	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
+	JobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
+	JobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
+	MappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
 
-	keyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
-	invitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
-	userTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
-	sessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
-	memberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	tallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
-	settingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return")
-	accountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
+	KeyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
+	InvitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
+	UserTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
+	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
+	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
+	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
+	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return")
+	AccountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
-// schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
+// Schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
 // order.
-var schema = db.Schema{
-	Steps: steps,
+var Schema = db.Schema{
+	Steps: Steps,
 	Tables: []*db.Table{
-		contactTable, indexTable, setTable, tagTable, campaignTable, readerTable, slugTable, planTable, giftTable,
-		referenceTable, givingTable, changeTable, fieldTable, segmentTable, jobTable, jobPartTable, jobRowTable, mappingTable, answerTable, keyTable, invitationTable, userTable, sessionTable,
-		memberTable, settingTable, tallyTable, accountTable,
+		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PlanTable, GiftTable,
+		ReferenceTable, GivingTable, ChangeTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
+		MemberTable, SettingTable, TallyTable, AccountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion}, // the work of it is derive.go's
 }
 
 func init() {
-	contactTable.Words, contactTable.WordsOf = wordsTable, wordsOfRow
-	accountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
-	invitationTable.Transient = "account_id = 0" // setup links
+	ContactTable.Words, ContactTable.WordsOf = WordsTable, wordsOfRow
+	AccountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
+	InvitationTable.Transient = "account_id = 0" // setup links
 }
 
 // wordsOfRow are the words of a contact in a row of its table.
 func wordsOfRow(row []any) (string, error) {
 	account, id := row[0].(int64), row[1].(int64)
-	contact, err := crm.ParseContact(id, row[contactTable.At("body")].([]byte), splitKeys(row[contactTable.At("match_keys")].(string)))
+	contact, err := crm.ParseContact(id, row[ContactTable.At("body")].([]byte), SplitKeys(row[ContactTable.At("match_keys")].(string)))
 	return contact.SearchDocument(account), err
 }
 
-// steps is the schema, step by step.
+// Steps is the schema, step by step.
 //
 // account_id leads every key of tenant data, so that the rows of one account can live on one machine.
-var steps = []db.Step{{SQL: `
+var Steps = []db.Step{{SQL: `
 CREATE TABLE account (
 	account_id BIGINT NOT NULL PRIMARY KEY,
 	public_id {key} NOT NULL UNIQUE,
@@ -395,7 +395,7 @@ ALTER TABLE account_tally ADD COLUMN gift_seq BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE account_tally ADD COLUMN plan_seq BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE account_tally ADD COLUMN currency TEXT NOT NULL DEFAULT 'USD';
-`, Fill: fillCells}, {SQL: `
+`, Fill: FillCells}, {SQL: `
 -- What contacts are filtered and sorted by, from their documents (derive.go). given is their total of contributions. The indexes have
 -- conditions so that only a statement that repeats one uses it: a planner without statistics would take any of them for a range of ids.
 ALTER TABLE contact ADD COLUMN created_at BIGINT NOT NULL DEFAULT 0;
@@ -445,12 +445,12 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
-`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: fillSets}}
+`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: FillSets}}
 
 // Match keys hold no line feed: neither an email nor a phone number can.
-func joinKeys(keys []string) string { return strings.Join(keys, "\n") }
+func JoinKeys(keys []string) string { return strings.Join(keys, "\n") }
 
-func splitKeys(text string) []string {
+func SplitKeys(text string) []string {
 	if text == "" {
 		return nil
 	}

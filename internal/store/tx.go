@@ -11,69 +11,69 @@ import (
 	"donorbook/internal/db"
 )
 
-// tx is a unit of work: the changes of a batch, with what they know of their accounts. Each account's row is locked, so that only the
+// Tx is a unit of work: the changes of a batch, with what they know of their accounts. Each account's row is locked, so that only the
 // batch itself can make that out of date: what a change writes is noted here, too.
-type tx struct {
+type Tx struct {
 	*db.Tx
-	accounts map[int64]*accountUnit
-	loaded   int    // contacts that were asked for together
-	author   author // of the change that runs
+	Accounts map[int64]*Account
+	Loaded   int    // contacts that were asked for together
+	Author   author // of the change that runs
 }
 
-// accountUnit is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
-type accountUnit struct {
-	tally
-	exists bool
+// Account is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
+type Account struct {
+	Tally
+	Exists bool
 	attemptUnit
-	known []any // by the numbers of the parts
+	Known []any // by the numbers of the parts
 }
 
-// part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil.
-type part struct {
-	number      int
-	begin       func() any                                      // makes what it knows of an account
-	lookUp      func(t *tx, a *accountUnit, all []*needs) error // asks for what the changes have named
-	lookUpFound func(t *tx, a *accountUnit, all []*needs) error // asks for what follows from that
-	write       func(t *tx, a *accountUnit)                     // writes what the changes have only counted
+// Part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil.
+type Part struct {
+	Number      int
+	Begin       func() any                                  // makes what it knows of an account
+	LookUp      func(t *Tx, a *Account, all []*Needs) error // asks for what the changes have named
+	LookUpFound func(t *Tx, a *Account, all []*Needs) error // asks for what follows from that
+	Write       func(t *Tx, a *Account)                     // writes what the changes have only counted
 }
 
 // parts are asked in the order in which they were registered.
-var parts []*part
+var parts []*Part
 
-// register adds a part to every unit of work.
-func register(p *part) {
-	p.number = len(parts)
+// Register adds a part to every unit of work.
+func Register(p *Part) {
+	p.Number = len(parts)
 	parts = append(parts, p)
 }
 
-// needs is what a change will look up.
-type needs struct {
+// Needs is what a change will look up.
+type Needs struct {
 	account int64
-	also    []int64  // other accounts that it will lock
-	keys    []string // match keys
-	contact int64    // the id of a contact; 0 is none
-	sets    []string // that the contact may join or leave, by the tags and common words that were sent
-	tags    bool     // it may leave the sets of the tags that it has
-	words   bool     // it may leave the sets of the common words that it has
+	Also    []int64  // other accounts that it will lock
+	Keys    []string // match keys
+	Contact int64    // the id of a contact; 0 is none
+	Sets    []string // that the contact may join or leave, by the tags and common words that were sent
+	Tags    bool     // it may leave the sets of the tags that it has
+	Words   bool     // it may leave the sets of the common words that it has
 
-	campaigns  []int64
-	gifts      []int64
-	plan       int64          // 0 is none
-	references []string       // external ones
-	gift       *crm.GiftInput // whose sums are needed
+	Campaigns  []int64
+	Gifts      []int64
+	Plan       int64          // 0 is none
+	References []string       // external ones
+	Gift       *crm.GiftInput // whose sums are needed
 	retry      retryNeeds
 
-	more []needs // of a change that records several gifts
+	More []Needs // of a change that records several gifts
 }
 
-func newTx(t *db.Tx) db.Batch { return &tx{Tx: t, accounts: make(map[int64]*accountUnit)} }
+func newTx(t *db.Tx) db.Batch { return &Tx{Tx: t, Accounts: make(map[int64]*Account)} }
 
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
-func (t *tx) Prefetch(changes []*db.Change) error {
-	var all []*needs
+func (t *Tx) Prefetch(changes []*db.Change) error {
+	var all []*Needs
 	for _, change := range changes {
-		if n, _ := change.Needs.(*needs); n != nil && !change.Gone() { // a change of no account has none
+		if n, _ := change.Needs.(*Needs); n != nil && !change.Gone() { // a change of no account has none
 			all = append(all, n.all(n.account)...)
 		}
 	}
@@ -81,22 +81,22 @@ func (t *tx) Prefetch(changes []*db.Change) error {
 }
 
 // all are the needs of a change, and of everything that it does.
-func (n *needs) all(account int64) []*needs {
+func (n *Needs) all(account int64) []*Needs {
 	n.account = account
-	all := []*needs{n}
-	for i := range n.more {
-		n.more[i].account = account
-		all = append(all, &n.more[i])
+	all := []*Needs{n}
+	for i := range n.More {
+		n.More[i].account = account
+		all = append(all, &n.More[i])
 	}
 	return all
 }
 
 // lookUp asks for what changes need in two round trips: what they have named, and what follows from that.
-func (t *tx) lookUp(all []*needs) error {
-	byAccount := make(map[int64][]*needs)
+func (t *Tx) lookUp(all []*Needs) error {
+	byAccount := make(map[int64][]*Needs)
 	for _, n := range all {
 		byAccount[n.account] = append(byAccount[n.account], n)
-		for _, other := range n.also {
+		for _, other := range n.Also {
 			if _, known := byAccount[other]; !known {
 				byAccount[other] = nil // it is locked, and nothing is looked up
 			}
@@ -107,15 +107,15 @@ func (t *tx) lookUp(all []*needs) error {
 	}
 	numbers := slices.Sorted(maps.Keys(byAccount)) // in one order, so that no two batches wait for each other
 	for _, number := range numbers {
-		a := t.account(number)
+		a := t.Account(number)
 		if err := cmp.Or(t.prefetchLock(a), a.lookUpAnswers(t, byAccount[number])); err != nil {
 			return err
 		}
 		for _, part := range parts {
-			if part.lookUp == nil {
+			if part.LookUp == nil {
 				continue
 			}
-			if err := part.lookUp(t, a, byAccount[number]); err != nil {
+			if err := part.LookUp(t, a, byAccount[number]); err != nil {
 				return err
 			}
 		}
@@ -125,10 +125,10 @@ func (t *tx) lookUp(all []*needs) error {
 	}
 	for _, number := range numbers {
 		for _, part := range parts {
-			if part.lookUpFound == nil {
+			if part.LookUpFound == nil {
 				continue
 			}
-			if err := part.lookUpFound(t, t.accounts[number], byAccount[number]); err != nil {
+			if err := part.LookUpFound(t, t.Accounts[number], byAccount[number]); err != nil {
 				return err
 			}
 		}
@@ -136,72 +136,72 @@ func (t *tx) lookUp(all []*needs) error {
 	return t.Fetch()
 }
 
-// account is what the batch knows of an account.
-func (t *tx) account(number int64) *accountUnit {
-	a := t.accounts[number]
+// Account is what the batch knows of an account.
+func (t *Tx) Account(number int64) *Account {
+	a := t.Accounts[number]
 	if a == nil {
-		a = &accountUnit{tally: tally{account: number}}
+		a = &Account{Tally: Tally{Account: number}}
 		for _, part := range parts {
-			a.known = append(a.known, part.begin())
+			a.Known = append(a.Known, part.Begin())
 		}
-		t.accounts[number] = a
+		t.Accounts[number] = a
 	}
 	return a
 }
 
 // prefetchLock asks for the account's row, unless it is known.
-func (t *tx) prefetchLock(a *accountUnit) error {
-	if a.exists {
+func (t *Tx) prefetchLock(a *Account) error {
+	if a.Exists {
 		return nil
 	}
-	return t.PrefetchLock(a.read, tallyTable, a.account)
+	return t.PrefetchLock(a.read, TallyTable, a.Account)
 }
 
-func (a *accountUnit) read(r db.Row) error {
-	a.tally, a.exists = scanTally(r), true
+func (a *Account) read(r db.Row) error {
+	a.Tally, a.Exists = ScanTally(r), true
 	return nil
 }
 
-// lock locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
+// LockAccount locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
 // the import itself.
-func (t *tx) lock(account int64) (*accountUnit, error) {
-	a, err := t.hold(account)
-	if err == nil && a.importing != 0 && a.importing != t.author.job {
+func (t *Tx) LockAccount(account int64) (*Account, error) {
+	a, err := t.Hold(account)
+	if err == nil && a.Importing != 0 && a.Importing != t.Author.Job {
 		return nil, crm.ErrImporting
 	}
 	return a, err
 }
 
-// hold locks the account's row for the rest of the transaction, whatever goes on with the account.
-func (t *tx) hold(account int64) (*accountUnit, error) {
-	a := t.account(account)
-	if !a.exists {
-		if _, err := t.Lock(func(r db.Row) { _ = a.read(r) }, tallyTable, account); err != nil {
+// Hold locks the account's row for the rest of the transaction, whatever goes on with the account.
+func (t *Tx) Hold(account int64) (*Account, error) {
+	a := t.Account(account)
+	if !a.Exists {
+		if _, err := t.Lock(func(r db.Row) { _ = a.read(r) }, TallyTable, account); err != nil {
 			return nil, err
 		}
 	}
-	if !a.exists {
+	if !a.Exists {
 		return nil, crm.ErrNotFound
 	}
 	return a, nil
 }
 
 // see reads the account's row for a unit of work that only decides.
-func (t *tx) see(account int64) (*accountUnit, error) {
-	row, err := readTally(t.Conn, account)
-	a := t.account(account)
-	a.tally, a.exists = row, err == nil
+func (t *Tx) see(account int64) (*Account, error) {
+	row, err := ReadTally(t.Conn, account)
+	a := t.Account(account)
+	a.Tally, a.Exists = row, err == nil
 	return a, err
 }
 
-// exec runs a statement at once.
-func (t *tx) exec(sql string, args ...any) error {
+// Run runs a statement at once.
+func (t *Tx) Run(sql string, args ...any) error {
 	_, err := t.Exec(sql, args...)
 	return err
 }
 
-// checkLimit refuses to add more to what a statement counts.
-func (t *tx) checkLimit(limit crm.Limit, more int64, sql string, args ...any) error {
+// CheckLimit refuses to add more to what a statement counts.
+func (t *Tx) CheckLimit(limit crm.Limit, more int64, sql string, args ...any) error {
 	n, err := t.Int(sql, args...)
 	if err != nil {
 		return err
@@ -209,85 +209,85 @@ func (t *tx) checkLimit(limit crm.Limit, more int64, sql string, args ...any) er
 	return limit.Check(n, more)
 }
 
-// tally is the row that every write of an account locks: read once a transaction, written once.
-type tally struct {
-	account          int64
-	contactSeq       int64
-	contactActive    int64
-	keySeq           int64
-	campaignRevision int64
-	giftSeq          int64
-	planSeq          int64
-	currency         string // of the account
-	campaignSeq      int64
-	setRevision      int64 // counts the changes that move contacts into sets and out of them, but for new contacts
-	revision         int64 // of the last change (history.go)
-	oldest           int64 // revision that is kept
+// Tally is the row that every write of an account locks: read once a transaction, written once.
+type Tally struct {
+	Account          int64
+	ContactSeq       int64
+	ContactActive    int64
+	KeySeq           int64
+	CampaignRevision int64
+	GiftSeq          int64
+	PlanSeq          int64
+	Currency         string // of the account
+	CampaignSeq      int64
+	SetRevision      int64 // counts the changes that move contacts into sets and out of them, but for new contacts
+	Revision         int64 // of the last change (history.go)
+	Oldest           int64 // revision that is kept
 	epoch            int64
-	jobSeq           int64
-	fieldSeq         int64
-	segmentSeq       int64
-	timezone         string // of the organization
-	importing        int64  // the job that brings the whole account back, 0 for none
-	answerBytes      int64  // of large answers that are kept (retry.go)
-	lastCreated      int64  // created_at of the last contact
-	dirty            bool
+	JobSeq           int64
+	FieldSeq         int64
+	SegmentSeq       int64
+	Timezone         string // of the organization
+	Importing        int64  // the job that brings the whole account back, 0 for none
+	AnswerBytes      int64  // of large answers that are kept (retry.go)
+	LastCreated      int64  // created_at of the last contact
+	Dirty            bool
 }
 
 const (
-	tallyColumns = `account_id, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, set_revision,
+	TallyColumns = `account_id, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, set_revision,
 		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes, last_created`
-	sqlTally = `SELECT ` + tallyColumns + ` FROM account_tally WHERE account_id = $1`
+	SQLTally = `SELECT ` + TallyColumns + ` FROM account_tally WHERE account_id = $1`
 )
 
-// scanTally reads all columns of the table.
-func scanTally(r db.Row) tally {
-	return tally{account: r.Int(0), contactSeq: r.Int(1), contactActive: r.Int(2), keySeq: r.Int(3), campaignRevision: r.Int(4),
-		giftSeq: r.Int(5), planSeq: r.Int(6), currency: r.Text(7), campaignSeq: r.Int(8), setRevision: r.Int(9),
-		revision: r.Int(10), oldest: r.Int(11), epoch: r.Int(12), jobSeq: r.Int(13), fieldSeq: r.Int(14), segmentSeq: r.Int(15), timezone: r.Text(16), importing: r.Int(17), answerBytes: r.Int(18), lastCreated: r.Int(19)}
+// ScanTally reads all columns of the table.
+func ScanTally(r db.Row) Tally {
+	return Tally{Account: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3), CampaignRevision: r.Int(4),
+		GiftSeq: r.Int(5), PlanSeq: r.Int(6), Currency: r.Text(7), CampaignSeq: r.Int(8), SetRevision: r.Int(9),
+		Revision: r.Int(10), Oldest: r.Int(11), epoch: r.Int(12), JobSeq: r.Int(13), FieldSeq: r.Int(14), SegmentSeq: r.Int(15), Timezone: r.Text(16), Importing: r.Int(17), AnswerBytes: r.Int(18), LastCreated: r.Int(19)}
 }
 
-func readTally(c db.Conn, account int64) (row tally, err error) {
-	found, err := c.One(func(r db.Row) { row = scanTally(r) }, sqlTally, account)
+func ReadTally(c db.Conn, account int64) (row Tally, err error) {
+	found, err := c.One(func(r db.Row) { row = ScanTally(r) }, SQLTally, account)
 	if err == nil && !found {
 		err = crm.ErrNotFound
 	}
 	return row, err
 }
 
-// values are the columns of the row.
-func (row *tally) values() []any {
-	return []any{row.account, row.contactSeq, row.contactActive, row.keySeq, row.campaignRevision, row.giftSeq, row.planSeq, row.currency, row.campaignSeq,
-		row.setRevision, row.revision, row.oldest, row.epoch, row.jobSeq, row.fieldSeq, row.segmentSeq, row.timezone, row.importing, row.answerBytes, row.lastCreated}
+// Values are the columns of the row.
+func (row *Tally) Values() []any {
+	return []any{row.Account, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq, row.PlanSeq, row.Currency, row.CampaignSeq,
+		row.SetRevision, row.Revision, row.Oldest, row.epoch, row.JobSeq, row.FieldSeq, row.SegmentSeq, row.Timezone, row.Importing, row.AnswerBytes, row.LastCreated}
 }
 
-// newTally is the row of an account that has nothing yet.
-func newTally(account int64) *tally {
-	return &tally{account: account, currency: text.DefaultCurrency, timezone: text.DefaultTimezone, oldest: 1, epoch: newEpoch()}
+// NewTally is the row of an account that has nothing yet.
+func NewTally(account int64) *Tally {
+	return &Tally{Account: account, Currency: text.DefaultCurrency, Timezone: text.DefaultTimezone, Oldest: 1, epoch: newEpoch()}
 }
 
-// location is the time zone of the organization.
-func (row *tally) location() *time.Location { return text.Location(row.timezone) }
+// Location is the time zone of the organization.
+func (row *Tally) Location() *time.Location { return text.Location(row.Timezone) }
 
-// clock is a time as the organization's clock shows it.
-func (row *tally) clock(t time.Time) time.Time { return text.WallClock(t, row.location()) }
+// Clock is a time as the organization's clock shows it.
+func (row *Tally) Clock(t time.Time) time.Time { return text.WallClock(t, row.Location()) }
 
-// touch says that the row changes. From here on, a failure must undo everything.
-func (a *accountUnit) touch(t *tx) {
-	a.dirty = true
+// Touch says that the row changes. From here on, a failure must undo everything.
+func (a *Account) Touch(t *Tx) {
+	a.Dirty = true
 	t.Touch()
 }
 
 // Finish writes what was only counted, and the rows of accounts that were counted on.
-func (t *tx) Finish() error {
-	for _, a := range t.accounts {
+func (t *Tx) Finish() error {
+	for _, a := range t.Accounts {
 		for _, part := range parts {
-			if part.write != nil {
-				part.write(t, a)
+			if part.Write != nil {
+				part.Write(t, a)
 			}
 		}
-		if a.dirty {
-			t.Save(tallyTable, a.values()...)
+		if a.Dirty {
+			t.Save(TallyTable, a.Values()...)
 		}
 	}
 	return nil

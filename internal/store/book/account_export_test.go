@@ -1,0 +1,354 @@
+package book
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
+)
+
+// memoryFile becomes a file when it is closed.
+type memoryFile struct {
+	bytes.Buffer
+	name  string
+	files fstest.MapFS
+}
+
+func (f *memoryFile) Close() error {
+	f.files[f.name] = &fstest.MapFile{Data: slices.Clone(f.Bytes())}
+	return nil
+}
+
+func quiet(string, int64, int64) {}
+
+func exportAccount(t testing.TB, s *Book, account crm.Account) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	manifest, err := s.ExportAccount(t.Context(), account, func(name string) (io.WriteCloser, error) { return &memoryFile{name: name, files: files}, nil }, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setManifest(t, files, manifest)
+	return files
+}
+
+func setManifest(t testing.TB, files fstest.MapFS, manifest move.Manifest) {
+	t.Helper()
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[move.ManifestName] = &fstest.MapFile{Data: text}
+}
+
+func importAccount(t testing.TB, s *Book, files fstest.MapFS, into string) move.AccountImported {
+	t.Helper()
+	made, err := s.ImportAccount(store.By(t.Context(), crm.CommandDoor, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// busyAccount has contacts, campaigns, gifts and plans that were changed in many ways.
+func busyAccount(t *testing.T, s *Book) crm.Account {
+	t.Helper()
+	m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
+	for _, title := range []string{"Gala", "Coats"} {
+		campaign, err := s.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.campaigns = append(m.campaigns, campaign)
+	}
+	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, crm.CampaignInput{Slug: ptr("spring-gala"), Status: ptr(crm.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 150 {
+		var faults *doc.Invalid
+		if what, err := m.step(); err != nil && !errors.As(err, &faults) && !errors.Is(err, crm.ErrArchived) {
+			t.Fatal(what, err)
+		}
+	}
+	tagged := create(t, s, m.account.Number, `{"first_name":"Zoë <&>","last_name":"Ünal","dob":"3/9/1984","note":"a\nb","emails":[{"value":"Z@Example.org","type":"work"},{"value":"z2@example.org"}],
+		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"]}`)
+	if _, err := s.AddTags(t.Context(), m.account.Number, tagged.ID, []string{"late"}); err != nil {
+		t.Fatal(err)
+	}
+	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
+	archive(t, s, m.account.Number, archived.ID)
+	if err := s.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400")}); err != nil {
+		t.Fatal(err)
+	}
+	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
+	return m.account
+}
+
+// customize gives an account what people add to it: fields of their own with values, one of them ended, a saved filter, a note, work on many
+// contacts, a file that was taken out, and a person who was erased.
+func customize(t *testing.T, s *Book, account, contact, campaign int64) {
+	t.Helper()
+	ctx := store.By(t.Context(), crm.ConsoleDoor, "ana@example.org")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	shirt, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Shirt", Type: "select", Options: []string{"S", "M"}})
+	must(err)
+	ended, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Old field", Type: "text"})
+	must(err)
+	_, err = s.UpdateContact(ctx, account, contact, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID)))
+	must(err)
+	must(s.EndField(ctx, account, ended.ID))
+	segment, err := crm.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
+	must(err)
+	_, err = s.CreateSegment(ctx, account, segment)
+	must(err)
+	_, err = s.AddNote(ctx, account, contact, crm.NoteInput{Note: ptr("Called")})
+	must(err)
+	bulk(t, s, account, jobs.Selection{IDs: []int64{contact}}, crm.BulkTag, "vip")
+	_, err = s.ContactData(ctx, account, contact)
+	must(err)
+	erased := create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`)
+	erase(t, s, ctx, account, erased.ID)
+}
+
+func ptr[T any](value T) *T { return &value }
+
+// TestAnAccountComesBackAsItWas: what was exported and imported is exported again byte by byte, but for the lines that tell of both.
+func TestAnAccountComesBackAsItWas(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to store.Options) {
+		a, b := open(t, from), open(t, to)
+		account := busyAccount(t, a)
+		files := exportAccount(t, a, account)
+		made := importAccount(t, b, files, "")
+		if made.Account.ID != account.ID || made.Account.Number != account.Number || made.Renumbered || made.Contacts < 10 || made.Gifts < 30 || made.Plans == 0 || made.Campaigns != 2 {
+			t.Errorf("the import made %+v of %+v", made, account)
+		}
+		checked(t, b)
+		wantSameFiles(t, files, exportAccount(t, b, made.Account))
+		if next := create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`); next.ID != crm.MakeID(account.Number, made.Contacts+1) {
+			t.Errorf("the next contact has the id %d", next.ID)
+		}
+	})
+}
+
+// wantSameFiles compares an export with one of the same account after it was imported: only the import and the second export are new.
+func wantSameFiles(t *testing.T, files, again fstest.MapFS) {
+	t.Helper()
+	for name, file := range files {
+		want, got := string(file.Data), string(again[name].Data)
+		switch name {
+		case move.ManifestName:
+			continue
+		case move.AccountFile:
+			var was, is move.AccountLine
+			if err := errors.Join(json.Unmarshal(file.Data, &was), json.Unmarshal(again[name].Data, &is)); err != nil {
+				t.Fatal(err)
+			}
+			was.Sequences.Revision += 2 // the import, and the second export
+			if diff := cmp.Diff(was, is); diff != "" {
+				t.Errorf("%s differs:\n%s", name, diff)
+			}
+			continue
+		case move.HistoryFile:
+			if rest, ok := strings.CutPrefix(got, want); !ok || strings.Count(rest, "\n") != 2 || !strings.Contains(rest, `"imported"`) {
+				t.Errorf("%s has grown by %q", name, rest)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s differs:\n%s", name, diff)
+		}
+	}
+}
+
+// TestAnAccountIsImportedBesideItself: where its number and the addresses of its campaigns are taken, it gets others, and everything still
+// belongs together.
+func TestAnAccountIsImportedBesideItself(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := busyAccount(t, s)
+		files := exportAccount(t, s, account)
+		other := newAccount(t, s)
+		for _, into := range []string{"", other.ID} {
+			made := importAccount(t, s, files, into)
+			if !made.Renumbered || made.Account.Number == account.Number || into != "" && made.Account.ID != into || len(made.Slugs) != 2 {
+				t.Fatalf("the import into %q made %+v", into, made)
+			}
+			if diff := cmp.Diff(listedGifts(t, s, account, account), listedGifts(t, s, made.Account, account)); diff != "" {
+				t.Errorf("the gifts differ:\n%s", diff)
+			}
+			wantCustomized(t, s, account.Number, made.Account.Number)
+		}
+		checked(t, s)
+		_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Into: other.ID, Progress: quiet})
+		wantError(t, "an account that is not empty", err, move.ErrAccountNotEmpty)
+	})
+}
+
+// wantCustomized checks that what people have added to an account belongs to the other one, under its own ids.
+func wantCustomized(t *testing.T, s *Book, was, is int64) {
+	t.Helper()
+	segments, err := s.Segments(t.Context(), is)
+	if err != nil || len(segments) != 1 || crm.IDAccount(segments[0].ID) != is {
+		t.Fatalf("%v: the segments are %+v", err, segments)
+	}
+	own, err := s.Segments(t.Context(), was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(account int64, query string) int64 {
+		t.Helper()
+		scope, filter, err := crm.ParseContactQuery(query, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.SelectionSize(t.Context(), account, jobs.Selection{All: true, Scope: scope, Filter: filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	gala, _, _ := strings.Cut(own[0].Query, "&")
+	ours, _, _ := strings.Cut(segments[0].Query, "&")
+	if want, got := count(was, gala), count(is, ours); want == 0 || want != got {
+		t.Errorf("%q found %d contacts, and %q finds %d", gala, want, ours, got)
+	}
+	for _, c := range everyChange(t, s, is) {
+		var exported move.Exported
+		if json.Unmarshal([]byte(c.Data), &exported) == nil && exported.Contact != 0 && crm.IDAccount(exported.Contact) != is || c.Noun == crm.SegmentNoun && crm.IDAccount(c.ID) != is {
+			t.Errorf("the history has the id of another account: %+v", c)
+		}
+	}
+	jobs, found, err := s.Jobs(t.Context(), is, crm.PageRequest{Page: 1, PerPage: 10})
+	if err != nil || len(jobs) != 0 || found.Total != 0 {
+		t.Errorf("%v: there are %d jobs, %+v", err, len(jobs), found)
+	}
+}
+
+// listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
+func listedGifts(t testing.TB, s *Book, account, as crm.Account) []string {
+	t.Helper()
+	list, _, err := s.Gifts(t.Context(), account.Number, crm.OwnCampaigns, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
+	var gifts []map[string]any
+	if err == nil {
+		err = json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, g := range gifts {
+		for _, name := range []string{"contact_id", "campaign_id"} {
+			if id, ok := g[name].(float64); ok {
+				g[name] = crm.MakeID(as.Number, crm.IDSeq(int64(id)))
+			}
+		}
+		delete(g, "campaign_code")
+		lines = append(lines, fmt.Sprint(g))
+	}
+	return lines
+}
+
+// unlisted leaves a file out of the manifest.
+func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+	t.Helper()
+	var manifest move.Manifest
+	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	manifest.Files = slices.DeleteFunc(manifest.Files, func(f move.ManifestFile) bool { return f.Name == name })
+	files := maps.Clone(whole)
+	setManifest(t, files, manifest)
+	return files
+}
+
+// changedFile changes a file, with a manifest that agrees, so that the line itself is read.
+func changedFile(t *testing.T, whole fstest.MapFS, name, old, changed string) fstest.MapFS {
+	t.Helper()
+	files, manifest := fstest.MapFS{}, move.Manifest{}
+	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	for i, file := range manifest.Files {
+		text := string(whole[file.Name].Data)
+		if file.Name == name {
+			if !strings.Contains(text, old) {
+				t.Fatalf("%s does not have %q", name, old)
+			}
+			text = strings.Replace(text, old, changed, 1)
+		}
+		var err error
+		manifest.Files[i], err = move.WriteFile(func(string) (io.WriteCloser, error) { return &memoryFile{name: file.Name, files: files}, nil }, file.Name, func(w *move.LineWriter) error {
+			w.Rows = int64(strings.Count(text, "\n"))
+			_, err := w.Out.WriteString(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	setManifest(t, files, manifest)
+	return files
+}
+
+func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := busyAccount(t, s)
+		whole := exportAccount(t, s, account)
+		before, err := s.Accounts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := func(name, old, changed string) fstest.MapFS { return changedFile(t, whole, name, old, changed) }
+		flipped := fstest.MapFS{}
+		for name, file := range whole {
+			flipped[name] = file
+		}
+		flipped[move.ContactFile] = &fstest.MapFile{Data: bytes.Replace(whole[move.ContactFile].Data, []byte("example"), []byte("exbmple"), 1)}
+		for what, files := range map[string]fstest.MapFS{
+			"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
+			"contacts.jsonl, line 1: ":                           broken(move.ContactFile, `{"id":`, `{"id":"`),
+			"transactions.jsonl, line 1: names a campaign that":  broken(move.GiftFile, `"campaign_id":`, `"campaign_id":9`),
+			"transactions.jsonl, line 1: names a contact that":   broken(move.GiftFile, `"contact_id":`, `"contact_id":9`),
+			"account.jsonl: must have one line":                  broken(move.AccountFile, "\n", "\n{}\n"),
+			"history.jsonl: does not end with the last change":   broken(move.AccountFile, `"revision":`, `"revision":1`),
+			"manifest.json: does not name contacts.jsonl":        unlisted(t, whole, move.ContactFile),
+			"history.jsonl, line 1: is not the next change":      broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
+			"history.jsonl, line 4: \"person\" is not known: a ": broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
+		} {
+			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
+			var problem *move.FileProblem
+			if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), what) {
+				t.Errorf("want %q, got %v", what, err)
+			}
+		}
+		after, err := s.Accounts(t.Context())
+		if diff := cmp.Diff(before, after); diff != "" || err != nil {
+			t.Errorf("%v: the accounts differ:\n%s", err, diff)
+		}
+		if left, err := s.UnfinishedAccounts(t.Context()); err != nil || len(left) > 0 {
+			t.Errorf("%v: %+v is left of files that were refused", err, left)
+		}
+		checked(t, s)
+		importAccount(t, s, whole, "")
+	})
+}

@@ -1,0 +1,370 @@
+package book
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// script is a number of changes of contacts that run as one batch. Each records its answer.
+type script struct {
+	t       *testing.T
+	s       *Book
+	changes []func() error
+	answers []contacts.Document
+}
+
+func (x *script) add(change func() (contacts.Document, error)) {
+	i := len(x.changes)
+	x.answers = append(x.answers, contacts.Document{})
+	x.changes = append(x.changes, func() (err error) {
+		x.answers[i], err = change()
+		return err
+	})
+}
+
+func (x *script) create(account int64, body string, mode crm.CreateMode) {
+	in := input(x.t, body)
+	x.add(func() (contacts.Document, error) { return x.s.CreateContact(x.t.Context(), account, in, mode) })
+}
+
+func (x *script) update(account, id int64, body string) {
+	in := input(x.t, body)
+	x.add(func() (contacts.Document, error) { return x.s.UpdateContact(x.t.Context(), account, id, in) })
+}
+
+func (x *script) addTags(account, id int64, tags ...string) {
+	x.add(func() (contacts.Document, error) { return x.s.AddTags(x.t.Context(), account, id, tags) })
+}
+
+func (x *script) removeTags(account, id int64, tags ...string) {
+	x.add(func() (contacts.Document, error) { return x.s.RemoveTags(x.t.Context(), account, id, tags) })
+}
+
+func (x *script) archive(account, id int64) {
+	x.add(func() (contacts.Document, error) {
+		return contacts.Document{ID: id}, x.s.ArchiveContact(x.t.Context(), account, id)
+	})
+}
+
+func (x *script) restore(account, id int64) {
+	x.add(func() (contacts.Document, error) { return x.s.RestoreContact(x.t.Context(), account, id) })
+}
+
+// run runs the batch, which must end with one commit.
+func (x *script) run(account int64) []error {
+	x.t.Helper()
+	spy := spyOn(x.t, x.s)
+	errs := together(x.t, x.s, account, x.changes...)
+	if n := spy.commits.Load(); n != 1 {
+		x.t.Errorf("the batch took %d commits", n)
+	}
+	return errs
+}
+
+// mustRun is run for changes that must not be refused.
+func (x *script) mustRun(account int64) {
+	x.t.Helper()
+	if err := errors.Join(x.run(account)...); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// wantAnswer checks which contact a change returned, and whether the change was merged into it.
+func (x *script) wantAnswer(i int, id int64, merged bool) {
+	x.t.Helper()
+	if got := x.answers[i]; got.ID != id || got.Merged != merged {
+		x.t.Errorf("change %d was answered with contact %d, merged is %v, want %d and %v", i, got.ID, got.Merged, id, merged)
+	}
+}
+
+// A change of a batch may be refused after others were decided, because of stored data or because of the other changes. The
+// others stay, and the refused change leaves nothing. The end of the test compares everything that is stored twice.
+func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		tags := make([]string, 500)
+		for i := range tags {
+			tags[i] = fmt.Sprintf(`"t%03d"`, i)
+		}
+		full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags, ",")+`]}`)
+		theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
+		made := crm.MakeID(account, 2)
+
+		x := script{t: t, s: s}
+		x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
+		x.addTags(account, full.ID, "one more") // 1: it is at its limit
+		x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
+		x.create(account, `{"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]}`, crm.Dedupe) // 3: merged, it would have too many
+		x.create(account, `{"first_name":"Eins","emails":[{"value":"ONE@x.org"}]}`, crm.MergeSeen)                                 // 4: a person has to decide about contact One
+		x.archive(account, made)
+		x.addTags(account, made, "late")                   // 6: it was archived just now
+		x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
+		x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
+		errs := x.run(account)
+		y := script{t: t, s: s}
+		y.addTags(other, theirs+1, "theirs") // 9: there is no such contact
+		y.addTags(other, theirs, "ours")
+		errs = append(errs, y.run(other)...)
+
+		var invalid *doc.Invalid
+		var matched *crm.Matched
+		for i, err := range errs {
+			refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),
+				6: errors.Is(err, crm.ErrArchived), 7: errors.Is(err, crm.ErrNotFound), 9: errors.Is(err, crm.ErrNotFound)}
+			if want, ok := refused[i]; ok && !want || !ok && err != nil {
+				t.Errorf("change %d got the error %v", i, err)
+			}
+		}
+		if matched == nil || matched.Contact.ID != made {
+			t.Errorf("the match is %+v", matched)
+		}
+		document, err := s.Contact(t.Context(), account, full.ID, nil)
+		if err != nil || string(document) != string(full.Append(nil)) {
+			t.Errorf("%v: a refused change has changed a contact: %s", err, document)
+		}
+		wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+		wantLists(t, s, other, []int64{1}, nil)
+		for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
+			if got := get(t, s, account, id); got.FirstName != want {
+				t.Errorf("contact %d is %+v, want %s", id, got, want)
+			}
+		}
+		wantTags(t, s, other, contacts.TagCount{Name: "ours", Contacts: 1})
+		if got, err := s.SuggestTags(t.Context(), account, "new", 10); err != nil || len(got) != 0 {
+			t.Errorf("%v: the tag of an archived contact counts: %v", err, got)
+		}
+		if d := create(t, s, account, `{"first_name":"Four"}`); d.ID != made+3 {
+			t.Errorf("the next contact has the id %d, want %d", d.ID, made+3)
+		}
+	})
+}
+
+func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		first := crm.MakeID(account, 1)
+		x := script{t: t, s: s}
+		x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
+		x.create(account, `{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
+		x.create(account, `{"company":"Acme","phones":[{"value":"(212) 555-0100"}],"tags":["a","c"]}`, crm.Dedupe) // by the phone of the second
+		x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`, crm.Force)
+		x.create(account, `{"first_name":"Bo","emails":[{"value":"bo@x.org"}]}`, crm.Dedupe)
+		x.mustRun(account)
+		for i, want := range []struct {
+			id     int64
+			merged bool
+		}{{first, false}, {first, true}, {first, true}, {first + 1, false}, {first + 2, false}} {
+			x.wantAnswer(i, want.id, want.merged)
+		}
+		for i := range 2 {
+			if string(x.answers[i+1].Before) != string(x.answers[i].Body) {
+				t.Errorf("merge %d was made into %s, and not into %s", i+1, x.answers[i+1].Before, x.answers[i].Body)
+			}
+		}
+		document, err := s.Contact(t.Context(), account, first, nil)
+		if err != nil || string(document) != string(x.answers[2].Append(nil)) {
+			t.Errorf("%v: the contact is %s", err, document)
+		}
+		if p := parse(t, document); p.Title == nil || *p.Title != "Dr." || len(p.Emails) != 1 || len(p.Phones) != 1 || !slices.Equal(p.Tags, []string{"a", "b", "c"}) {
+			t.Errorf("the contact is %s", document)
+		}
+		wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "b", Contacts: 1}, contacts.TagCount{Name: "c", Contacts: 1})
+		if got := search(t, s, account, crm.Active, typed("acme ana"), 10); !slices.Equal(got, []int64{1}) {
+			t.Errorf("the search finds %v", got)
+		}
+	})
+}
+
+func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		id := create(t, s, account, `{"first_name":"Ana","tags":["kept","old"]}`).ID
+		x := script{t: t, s: s}
+		x.addTags(account, id, "new", "newer")
+		x.removeTags(account, id, "new", "old")
+		x.addTags(account, id, "old")
+		x.create(account, `{"first_name":"Bo","tags":["new"]}`, crm.Dedupe)
+		x.removeTags(account, id+1, "new")
+		x.addTags(account, id+1, "kept")
+		x.mustRun(account)
+		for i, want := range [][]string{{"kept", "old", "new", "newer"}, {"kept", "newer"}, {"kept", "newer", "old"}, {"new"}, {}, {"kept"}} {
+			if got := parse(t, x.answers[i].Append(nil)).Tags; !slices.Equal(got, want) {
+				t.Errorf("change %d was answered with the tags %q, want %q", i, got, want)
+			}
+		}
+		if got := get(t, s, account, id).Tags; !slices.Equal(got, []string{"kept", "newer", "old"}) {
+			t.Errorf("the tags are %q", got)
+		}
+		wantTags(t, s, account, contacts.TagCount{Name: "kept", Contacts: 2}, contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "old", Contacts: 1})
+		if got := search(t, s, account, crm.Active, typed("tag:new"), 10); len(got) != 0 {
+			t.Errorf("the search finds %v by a tag that is gone", got)
+		}
+	})
+}
+
+// If a contact is archived, restored, or gets another email, the rest of its batch finds it in its new state.
+func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+		x := script{t: t, s: s}
+		x.archive(account, old)
+		x.create(account, `{"first_name":"Young","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 1: no active contact has it
+		x.update(account, old+1, `{"emails":[{"value":"young@x.org"}]}`)
+		x.restore(account, old)
+		x.create(account, `{"title":"Dr.","emails":[{"value":"OLD@x.org"}]}`, crm.Dedupe)
+		x.create(account, `{"title":"Dr.","emails":[{"value":"YOUNG@x.org"}]}`, crm.Dedupe)
+		x.archive(account, old+1)
+		x.restore(account, old+1)
+		x.archive(account, old+1)
+		x.create(account, `{"title":"Prof.","emails":[{"value":"young@x.org"}]}`, crm.Dedupe) // 9
+		x.update(account, old, `{"emails":[{"value":"moved@x.org"}]}`)
+		x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it anymore
+		x.mustRun(account)
+		x.wantAnswer(1, old+1, false)
+		x.wantAnswer(4, old, true)
+		x.wantAnswer(5, old+1, true)
+		x.wantAnswer(9, old+2, false)
+		x.wantAnswer(11, old+3, false)
+		wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+		for scope, want := range map[crm.ContactScope][]int64{crm.Active: {3}, crm.Archived: {2}} {
+			if got := search(t, s, account, scope, typed("young@x.org"), 10); !slices.Equal(got, want) {
+				t.Errorf("%s: the search finds %v, want %v", scope, got, want)
+			}
+		}
+	})
+}
+
+// If more contacts have an email than are loaded, those with the same name are searched for, including those of the same batch.
+func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		x := script{t: t, s: s}
+		for i := range contacts.FewCandidates + 4 {
+			x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i), crm.Force)
+		}
+		x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
+		x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
+		x.mustRun(account)
+		x.wantAnswer(contacts.FewCandidates+4, crm.MakeID(account, 11), true)
+		x.wantAnswer(contacts.FewCandidates+5, crm.MakeID(account, 1), true)
+		wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
+	})
+}
+
+// The look-ups of a batch see what its earlier changes leave, not what was there before them.
+func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+		made := make([]contacts.Document, 6)
+		creates := func(i int, body string) func() error {
+			in := input(t, body)
+			return func() (err error) {
+				made[i], err = s.CreateContact(t.Context(), account, in, crm.Dedupe)
+				return err
+			}
+		}
+		patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
+		errs := together(t, s, account,
+			creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
+			creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
+			func() error {
+				_, err := s.UpdateContact(t.Context(), account, old, patch)
+				return err
+			},
+			creates(2, `{"first_name":"New","emails":[{"value":"old@x.org"}]}`),
+			creates(3, `{"emails":[{"value":"moved@x.org"}],"tags":["found"]}`),
+			func() error {
+				_, err := s.AddTags(t.Context(), account, old, []string{"last"})
+				return err
+			},
+			func() error { return s.ArchiveContact(t.Context(), account, old) },
+			creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
+			func() error {
+				_, err := s.AddTags(t.Context(), account, old, []string{"late"})
+				if !errors.Is(err, crm.ErrArchived) {
+					t.Errorf("a tag for an archived contact: %v", err)
+				}
+				return nil
+			})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []struct {
+			seq    int64
+			merged bool
+		}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
+			if crm.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
+				t.Errorf("create %d: contact %d, merged %v; want %+v", i, crm.IDSeq(made[i].ID), made[i].Merged, want)
+			}
+		}
+		tag := func(name string) func() error {
+			return func() error {
+				_, err := s.AddTags(t.Context(), account, made[2].ID, []string{name})
+				return err
+			}
+		}
+		if err := errors.Join(together(t, s, account, tag("a"), tag("b"), creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...); err != nil {
+			t.Fatal(err)
+		}
+		if tags := get(t, s, account, made[2].ID).Tags; fmt.Sprint(tags) != "[a b c d]" {
+			t.Errorf("the tags of the contact that was changed again and again are %q", tags)
+		}
+		restored := parse(t, restore(t, s, account, old).Append(nil))
+		if fmt.Sprint(restored.Tags) != "[found last]" {
+			t.Errorf("the tags of the changed contact are %q", restored.Tags)
+		}
+	})
+}
+
+// A disk page that cannot be read affects the change that needs it, and not the others of its batch.
+func TestADamagedPageDoesNotDisturbABatch(t *testing.T) {
+	t.Parallel()
+	o := store.Options{Data: t.TempDir()}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := newAccount(t, s).Number, newAccount(t, s).Number
+	bad := create(t, s, one, largeContact(200)).ID
+	create(t, s, two, `{"first_name":"Z"}`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(o.Data, "donorbook.db")
+	raw, _ := os.ReadFile(file)
+	n := 0
+	for at := 4096; at < len(raw); at += 4096 {
+		if bytes.Contains(raw[at:at+4096], []byte(`"address_2":"`)) && n < 3 { // of the document, and of nothing else
+			if n++; n == 3 {
+				copy(raw[at:], []byte{0, 0, 0, 0})
+			}
+		}
+	}
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, s)
+	errs := together(t, s, two, func() error {
+		_, err := s.AddTags(t.Context(), one, bad, []string{"x"})
+		return err
+	}, creating(t, s, two, "Innocent"), creating(t, s, two, "Innocent2"))
+	if errs[0] == nil || errs[1] != nil || errs[2] != nil {
+		t.Errorf("the changes got %v", errs)
+	}
+}

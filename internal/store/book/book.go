@@ -1,0 +1,32 @@
+package book
+
+import (
+	"context"
+
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/check"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
+	"donorbook/internal/store/people"
+)
+
+// Book is an open database, with everything that can be done to it.
+type Book struct {
+	*store.Base
+	*check.CheckStore
+}
+
+// Open opens the database, creates it if it does not exist, and upgrades an older one.
+func Open(ctx context.Context, o store.Options) (*Book, error) {
+	base, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	people := people.New(base)
+	contacts := contacts.New(base)
+	gifts := gifts.New(contacts, campaigns.New(people))
+	return &Book{base, check.New(move.New(jobs.New(gifts)))}, nil
+}

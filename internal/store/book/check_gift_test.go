@@ -1,0 +1,118 @@
+package book
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/move"
+)
+
+// withGifts is an account with some gifts: from two contacts, in two years, for a campaign and for none, with a refund and a
+// plan.
+func withGifts(t testing.TB, s *Book) (account crm.Account, contacts []int64) {
+	t.Helper()
+	account, now := newAccount(t, s), time.Now()
+	title := "Gala"
+	campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
+	}
+	in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","external_id":"p1"}`, contacts[0]))
+	if err == nil {
+		err = in.Validate(faults, true, "US", now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := s.CreatePlan(t.Context(), account.Number, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, body := range []string{
+		`"campaign_id":%[2]d,"external_id":"g1"`, `"plan_id":"%[3]s"`, `"status":"pending"`, `"campaign_id":%[2]d,"fee_covered":0.5`, `"currency":"EUR"`,
+	} {
+		body = fmt.Sprintf(`{"amount":%[4]d,"method":"card","transacted_at":"%[5]s","contact_id":%[1]d,`+body+`}`, contacts[i/3], campaign.ID, plan.Code,
+			100*(i+1), now.AddDate(-i%2, 0, 0).Format(time.DateOnly))
+		body, _, _ = strings.Cut(body, "%!(EXTRA")
+		if made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, now)); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		} else if i == 0 {
+			amount := int64(50_000)
+			if _, err := s.RefundGift(t.Context(), account.Number, made.Code, &amount, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return account, contacts
+}
+
+// A copy to the other database and back keeps every number, and so does the archive.
+func TestACopyKeepsEveryNumberOfGiving(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, from store.Options) {
+		source := open(t, from)
+		account, contacts := withGifts(t, source)
+		archive(t, source, account.Number, contacts[1])
+		for _, to := range []store.Options{newPostgres(t), newSQLite(t)} {
+			if _, err := move.Copy(t.Context(), from, to, move.CopyOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			target := open(t, to) // which is checked at the end
+			checkGiving(t, target, account, contacts)
+			if was, is := ledgerOf(t, source, account.Number), ledgerOf(t, target, account.Number); !reflect.DeepEqual(was, is) {
+				t.Errorf("the gifts are %+v, and were %+v", is, was)
+			}
+			from = to
+		}
+	})
+}
+
+func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, people := withGifts(t, s)
+		err := s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
+			row, err := contacts.Load(x, account.Number, people[0])
+			if err != nil {
+				return err
+			}
+			changed := row.Contact
+			changed.Stats.TotalContributions = 305
+			a, err := x.LockAccount(account.Number)
+			contacts.WriteContact(x, x.Save, a, row.CreatedAt, row.Trace, changed, changed.AppendBody(nil))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "what its document says of its contributions is not what its gifts say") {
+			t.Errorf("found %q", found)
+		}
+		if _, report := checkAll(t, s, true); report.Repaired != 1 {
+			t.Errorf("%+v", report)
+		}
+		checkGiving(t, s, account, people)
+	})
+}
+
+// A campaign with a damaged document does not prevent an upgrade of the database; the check reports it.
+func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _ := withGifts(t, s)
+		damage(t, s, `UPDATE campaign SET url_at = 100000 WHERE account_id = $1`, account.Number)
+		err := s.UpdateAccount(t.Context(), account.Number, func(x *store.Tx) error { return store.FillCells(x.Tx, nil) })
+		if err != nil {
+			t.Error(err)
+		}
+		if _, report := checkAll(t, s, true); report.Repaired == 0 {
+			t.Error("the check has not found the damage")
+		}
+	})
+}

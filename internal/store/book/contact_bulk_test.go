@@ -1,0 +1,305 @@
+package book
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+)
+
+// bulk does something to contacts, as a person does.
+func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.BulkKind, tags ...string) jobs.BulkResult {
+	t.Helper()
+	if of.All && of.Seen == 0 {
+		of.Seen, _ = s.SelectionSize(t.Context(), account, of)
+	}
+	done, err := s.BulkChange(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// undo undoes a job, and waits for its end.
+func undo(t testing.TB, s *Book, account, job int64) jobs.UndoProgress {
+	t.Helper()
+	undone, err := s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, job, "US")
+	if err != nil {
+		t.Fatal(err)
+	}
+	finishJobs(t, s)
+	if undone, err = s.Job(t.Context(), account, undone.ID); err != nil || undone.State != jobs.JobDone {
+		t.Fatalf("%v: the undo is %+v", err, undone)
+	}
+	var at jobs.UndoProgress
+	if err := json.Unmarshal(undone.Progress, &at); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// bulkProgress is how far a job has come.
+func bulkProgress(t testing.TB, s *Book, account, job int64) (at jobs.BulkProgress) {
+	t.Helper()
+	j, err := s.Job(t.Context(), account, job)
+	if err == nil {
+		err = json.Unmarshal(j.Progress, &at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// documentsOf are the contacts of an account without the times of their changes.
+func documentsOf(t testing.TB, s *Book, account int64) map[int64]string {
+	t.Helper()
+	found := map[int64]string{}
+	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
+			found[row.ID] = fmt.Sprint(row.Contact.FirstName, row.Contact.Tags, row.Contact.Archived())
+			return row.Damage
+		}, func() error { return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func wantDocuments(t testing.TB, s *Book, account int64, want map[int64]string) {
+	t.Helper()
+	for id, got := range documentsOf(t, s, account) {
+		if got != want[id] {
+			t.Errorf("contact %d is %s, want %s", id, got, want[id])
+		}
+	}
+}
+
+// Ids of other accounts, and such that no contact has, are ignored, and nothing tells that they are someone's.
+func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		fillTagged(t, s, account, 14, "old") // the first and the eighth are archived
+		fillTagged(t, s, other, 3, "theirs")
+		before, theirs := documentsOf(t, s, account), documentsOf(t, s, other)
+		picked := jobs.Selection{IDs: []int64{crm.MakeID(other, 2), -5, 0, 1 << 62, crm.MakeID(account, 15), crm.MakeID(account, crm.MaxSeq)}}
+		for seq := range int64(9) {
+			picked.IDs = append(picked.IDs, crm.MakeID(account, seq+1), crm.MakeID(account, seq+1))
+		}
+		if n, err := s.SelectionSize(t.Context(), account, picked); err != nil || n != 9 {
+			t.Errorf("%d contacts are selected, %v", n, err)
+		}
+		had := withTag(t, s, account, "new")
+		done := bulk(t, s, account, picked, crm.BulkTag, "new", "fresh")
+		archived := int64(0)
+		for id, document := range before {
+			if crm.IDSeq(id) <= 9 && document[len(document)-4:] == "true" {
+				archived++
+			}
+		}
+		if done.Unfinished() || done.Total != 9 || done.Archived != archived || done.Changed != 9-archived || done.Already != 0 {
+			t.Errorf("tagged: %+v", done)
+		}
+		if fresh := withTag(t, s, account, "fresh"); fresh != 9-archived || withTag(t, s, account, "new") <= had {
+			t.Errorf("%d contacts have the tag", fresh)
+		}
+		wantJob(t, s, account, done.Job, jobs.JobDone, 9-archived)
+		if again := bulk(t, s, account, picked, crm.BulkTag, "fresh"); again.Already != 9-archived || again.Changed != 0 {
+			t.Errorf("tagged again: %+v", again)
+		} else if _, err := s.UndoJob(t.Context(), account, again.Job, "US"); !errors.Is(err, crm.ErrChanged) {
+			t.Errorf("undoing nothing: %v", err)
+		}
+		if at := undo(t, s, account, done.Job); at.Undone != 9-archived || at.Kept != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		wantDocuments(t, s, account, before)
+		wantDocuments(t, s, other, theirs)
+		if done := bulk(t, s, other, jobs.Selection{IDs: picked.IDs[1:]}, crm.BulkArchive); done.Total != 0 || done.Changed != 0 {
+			t.Errorf("no contact of its own: %+v", done)
+		}
+		wantDocuments(t, s, account, before)
+		wantDocuments(t, s, other, theirs)
+	})
+}
+
+func TestContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, 40, "old")
+		before := documentsOf(t, s, account)
+		new := jobs.Selection{All: true, Scope: crm.All, Filter: crm.ContactFilter{Tags: []string{"new"}}}
+		archived := bulk(t, s, account, new, crm.BulkArchive)
+		if archived.Total != 20 || archived.Changed+archived.Already != 20 || archived.Changed == 0 || archived.Already == 0 {
+			t.Errorf("archived: %+v", archived)
+		}
+		if n := withTag(t, s, account, "new"); n != 0 {
+			t.Errorf("%d active contacts have the tag", n)
+		}
+		restored := bulk(t, s, account, new, crm.BulkRestore)
+		if restored.Changed != 20 || withTag(t, s, account, "new") != 20 {
+			t.Errorf("restored: %+v", restored)
+		}
+		removed := bulk(t, s, account, new, crm.BulkUntag, "new", "old")
+		if removed.Changed != 20 || withTag(t, s, account, "new") != 0 {
+			t.Errorf("removed: %+v", removed)
+		}
+		for _, job := range []int64{removed.Job, restored.Job, archived.Job} { // the last one first
+			undo(t, s, account, job)
+		}
+		wantDocuments(t, s, account, before)
+		checkIntegrity(t, s)
+	})
+}
+
+// Ten thousand contacts are changed by two nodes in the background. The first node is stopped in the middle. Contacts that match only later
+// are left alone, because the selection was frozen.
+func TestManyContactsAreChangedInTheBackground(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		closeAfter(t, a) // the other tests check that everything is consistent, with fewer contacts
+		closeAfter(t, b)
+		account := newAccount(t, a).Number
+		const n = 10_000
+		for start := 0; start < n; start += 1000 {
+			atOnce(1000, func(i int) {
+				create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"%s]}`, start+i, []string{"", `,"new"`}[min(1, i%10/9)]))
+			})
+		}
+		all := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{Tags: []string{"old"}}}
+		begun := bulk(t, a, account, all, crm.BulkTag, "new")
+		if !begun.Unfinished() || begun.Total != n || begun.Changed != 0 {
+			t.Errorf("begun: %+v", begun)
+		}
+		late := create(t, a, account, `{"first_name":"Late","tags":["old"]}`).ID
+		for range 5 {
+			if busy, err := jobs.NewJobWorker(a.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
+				t.Fatal(busy, err)
+			}
+		}
+		if at := bulkProgress(t, a, account, begun.Job); at.Changed+at.Already != 5*jobs.BulkUnit || at.Total != n {
+			t.Errorf("after five units of work: %+v", at)
+		}
+		finishJobs(t, b, a)
+		if at := bulkProgress(t, b, account, begun.Job); at.Changed != n-n/10 || at.Already != n/10 {
+			t.Errorf("in the end: %+v", at)
+		}
+		wantJob(t, b, account, begun.Job, jobs.JobDone, n-n/10)
+		if got := withTag(t, b, account, "new"); got != n || slices.Contains(get(t, b, account, late).Tags, "new") {
+			t.Errorf("%d contacts have the tag, and the late one has %q", got, get(t, b, account, late).Tags)
+		}
+	})
+}
+
+// A person has seen how many contacts a search finds. Another number is told, and nothing is done.
+func TestAnotherNumberThanWasSeenIsTold(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, 8, "old")
+		before := documentsOf(t, s, account)
+		found := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{Tags: []string{"old"}}, Seen: 7}
+		_, err := s.BulkChange(t.Context(), account, found, crm.BulkAction{Kind: crm.BulkArchive})
+		var changed *crm.SelectionChanged
+		if !errors.As(err, &changed) || changed.Contacts != 6 {
+			t.Errorf("%v: %+v", err, changed)
+		}
+		wantDocuments(t, s, account, before)
+		if jobs, _, err := s.Jobs(t.Context(), account, crm.PageRequest{Page: 1, PerPage: 10}); err != nil || len(jobs) != 0 {
+			t.Errorf("%v: %d jobs", err, len(jobs))
+		}
+		none := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{None: true}}
+		if n, err := s.SelectionSize(t.Context(), account, none); n != 0 || err != nil {
+			t.Errorf("a search that finds nothing: %d, %v", n, err)
+		}
+	})
+}
+
+// A contact that cannot be read is counted, and does not keep the others from being changed.
+func TestADamagedContactDoesNotStopABulkChange(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		closeAfter(t, s)
+		account := newAccount(t, s).Number
+		atOnce(jobs.BulkAtOnce+2, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, i)) })
+		id := crm.MakeID(account, 3)
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+		few := bulk(t, s, account, jobs.Selection{IDs: []int64{id - 1, id, id + 1}}, crm.BulkTag, "few")
+		if few.Changed != 2 || few.Unreadable != 1 {
+			t.Errorf("a few: %+v", few)
+		}
+		many := bulk(t, s, account, jobs.Selection{All: true, Scope: crm.Active}, crm.BulkTag, "many")
+		finishJobs(t, s)
+		if at := bulkProgress(t, s, account, many.Job); at.Changed != jobs.BulkAtOnce+1 || at.Unreadable != 1 {
+			t.Errorf("many: %+v", at)
+		}
+		if at := undo(t, s, account, many.Job); at.Undone != jobs.BulkAtOnce+1 || withTag(t, s, account, "many") != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+	})
+}
+
+// What was done to a tag is undone, also where several became one.
+func TestWorkOnTagsIsUndone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, 20, "Donor")
+		fillTagged(t, s, account, 8, "donor")
+		fillTagged(t, s, account, 4, "DONOR")
+		create(t, s, account, `{"first_name":"Both","tags":["donor","x","Donor"]}`)
+		before := documentsOf(t, s, account)
+		groups, err := s.AlikeTags(t.Context(), account, 10)
+		if err != nil || len(groups) != 1 || len(groups[0]) != 3 || groups[0][0].Name != "Donor" {
+			t.Fatalf("%v: alike are %v", err, groups)
+		}
+		merged, err := s.MergeTags(t.Context(), account, []string{"donor", "DONOR"}, "Donor")
+		if err != nil || merged.Unfinished() || merged.Changed != 13 {
+			t.Errorf("%v: merged: %+v", err, merged)
+		}
+		size, err := s.TagSize(t.Context(), account, "Donor")
+		if err != nil || size.Active+size.Archived != 33 {
+			t.Errorf("%v: it has %+v", err, size)
+		}
+		_, err = s.TagSize(t.Context(), account, "donor")
+		wantError(t, "the tag that was merged", err, crm.ErrNotFound)
+		deleted, err := s.DeleteTag(t.Context(), account, "Donor")
+		if err != nil || deleted.Changed != 33 {
+			t.Errorf("%v: deleted: %+v", err, deleted)
+		}
+		undo(t, s, account, deleted.Job)
+		if at := undo(t, s, account, merged.Job); at.Undone != 13 || at.Kept != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		wantDocuments(t, s, account, before)
+		checkIntegrity(t, s)
+	})
+}
+
+// What waits for the worker is shown.
+func TestTagsUnderWayAreTold(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")
+		begun, err := s.RenameTag(t.Context(), account, "old", "new")
+		if err != nil || !begun.Unfinished() || begun.Job == 0 {
+			t.Fatalf("%v: %+v", err, begun)
+		}
+		bulk(t, s, account, jobs.Selection{All: true, Scope: crm.Active}, crm.BulkTag, "other")
+		works, err := s.TagsUnderWay(t.Context(), account)
+		if err != nil || len(works) != 1 || works[0].Job != begun.Job || works[0].Names[0] != "old" || works[0].Becomes != "new" {
+			t.Errorf("%v: under way: %+v", err, works)
+		}
+		finishJobs(t, s)
+		if works, err := s.TagsUnderWay(t.Context(), account); err != nil || len(works) != 0 {
+			t.Errorf("%v: under way in the end: %+v", err, works)
+		}
+		if at := bulkProgress(t, s, account, begun.Job); at.Changed != jobs.BulkAtOnce+1 || at.Total != jobs.BulkAtOnce+1 {
+			t.Errorf("in the end: %+v", at)
+		}
+	})
+}

@@ -1,0 +1,342 @@
+package book
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+// filtered is one page of a filtered list: the ids on it, and the total.
+func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f crm.ContactFilter, number, perPage int64) (ids []int64, total int64) {
+	t.Helper()
+	dst, result, err := s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, ok := strings.CutPrefix(string(dst), "kept")
+	if ids = rig.IDs(t, documents); !ok || int64(len(ids)) != result.Count {
+		t.Fatalf("%d contacts are on a page, and %d are said to be: %s", len(ids), result.Count, dst)
+	}
+	return ids, result.Total
+}
+
+// filterOf parses a filter as the API does.
+func filterOf(t testing.TB, query string) crm.ContactFilter {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := crm.ParseContactFilter(func(yield func(name, value string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			for _, value := range values[name] {
+				if !yield(name, value) {
+					return
+				}
+			}
+		}
+	}, "US")
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return f
+}
+
+// What the people of the model are called and have, so that many have something in common.
+var (
+	modelFirst  = []string{"Ana", "ANÁ", "Ben", "Ana María", "!", "Łukasz"}
+	modelLast   = []string{"Diaz", "díaz", "Smith", "Smith-Diaz", strings.Repeat("Long", 55), "O'Neil"}
+	modelTags   = []string{"vip", "VIP", "gala 2026", "board", "müde"}
+	modelDomain = []string{"x.org", "y.example"}
+	modelCity   = []string{"Boston", "boston", "San José", "Boston Spa", ""}
+	modelColor  = []string{"Blue", "blue", "BLUE-green", "*", ""}
+	modelZip    = []string{"02110", "02110-1234", "021", "SW1A 1AA", ""}
+)
+
+func oneOf[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// modelPerson is the body of a contact at random.
+func modelPerson(r *rand.Rand, n int) string {
+	var emails, phones, addresses, tags []string
+	for range r.IntN(3) {
+		emails = append(emails, fmt.Sprintf(`{"value":"P%d@%s"}`, r.IntN(40), oneOf(r, modelDomain)))
+	}
+	for range r.IntN(2) {
+		phones = append(phones, fmt.Sprintf(`{"value":"212-555-01%02d"}`, r.IntN(30)))
+	}
+	for range r.IntN(3) {
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"1 Road","city":%q,"zipcode":%q}`, oneOf(r, modelCity), oneOf(r, modelZip)))
+	}
+	for range r.IntN(4) {
+		tags = append(tags, fmt.Sprintf("%q", oneOf(r, modelTags)))
+	}
+	return fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"addresses":[%s],"tags":[%s]}`,
+		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","), strings.Join(addresses, ","), strings.Join(tags, ","))
+}
+
+// modelFilter is a filter and an order at random.
+func modelFilter(r *rand.Rand, begin time.Time, days int, campaigns []int64) string {
+	var parts []string
+	add := func(oneIn int, name string, value func() string) {
+		if r.IntN(oneIn) == 0 {
+			parts = append(parts, name+"="+url.QueryEscape(value()))
+		}
+	}
+	moment := func() string {
+		return begin.Add(time.Duration(r.IntN(days*48+10)-5) * 30 * time.Minute).Format(time.RFC3339)
+	}
+	add(8, "email", func() string { return fmt.Sprintf("p%d@%s", r.IntN(40), oneOf(r, modelDomain)) })
+	add(12, "primary_email", func() string { return fmt.Sprintf("p%d@%s", r.IntN(40), oneOf(r, modelDomain)) })
+	add(12, "phone", func() string { return fmt.Sprintf("(212) 555-01%02d", r.IntN(30)) })
+	add(3, "tag", func() string { return oneOf(r, modelTags) })
+	add(6, "tag", func() string { return oneOf(r, modelTags) })
+	for range 2 {
+		add(6, "tag_any", func() string { return oneOf(r, modelTags) })
+		add(8, "tag_none", func() string { return oneOf(r, modelTags) })
+	}
+	add(8, "city", func() string { return strings.ToUpper(oneOf(r, modelCity[:4])) })
+	add(8, "zip", func() string { return strings.ToLower(oneOf(r, modelZip[:4])) })
+	add(8, "has", func() string { return oneOf(r, []string{"email", "phone"}) })
+	add(8, "lacks", func() string { return oneOf(r, []string{"email", "phone"}) })
+	add(10, "field_1", func() string { return strings.ToUpper(oneOf(r, modelColor[:4])) })
+	add(10, "field_2", func() string { return oneOf(r, []string{"yes", "false", "*"}) })
+	add(8, "campaign_id", func() string { return fmt.Sprint(oneOf(r, campaigns)) })
+	add(8, "gave_after", func() string { return modelDay(r) })
+	add(8, "gave_before", func() string { return modelDay(r) })
+	add(5, "q", func() string {
+		return oneOf(r, []string{"ana", "smith", "#vip", "@x.org", "diaz ana", "212555", "long", "p1"})
+	})
+	add(5, "created_after", moment)
+	add(5, "created_before", moment)
+	add(5, "updated_after", moment)
+	add(5, "updated_before", moment)
+	add(6, "first_name", func() string { return strings.ToUpper(oneOf(r, modelFirst)) })
+	add(6, "last_name", func() string { return strings.ToLower(oneOf(r, modelLast)) })
+	add(6, "total_contributions_min", func() string { return fmt.Sprint(r.IntN(60) - 10) })
+	add(6, "total_contributions_max", func() string { return fmt.Sprint(r.IntN(100) - 10) })
+	add(2, "sort", func() string {
+		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name", "total_contributions", "last_gift"})
+	})
+	return strings.Join(parts, "&")
+}
+
+// modelDay is one of the days at which the people of the model give.
+func modelDay(r *rand.Rand) string {
+	return oneOf(r, []string{"1969-12-31", "1970-01-01", "1970-01-02", "2025-06-01", "2025-06-02", "2026-01-01"})
+}
+
+// naive is the list that a filter asks for, found by looking at every contact and every gift.
+func naive(people map[int64]crm.Contact, gifts map[int64][]crm.Gift, scope crm.ContactScope, f crm.ContactFilter) (ids []int64) {
+	var found []crm.Contact
+	for _, c := range people {
+		gave := slices.ContainsFunc(gifts[c.ID], func(g crm.Gift) bool { return f.Gave.Has(&g) })
+		c.LastGift = time.Time{}
+		for _, g := range gifts[c.ID] {
+			if g.Net() > 0 && g.At.After(c.LastGift) {
+				c.LastGift = g.At
+			}
+		}
+		if (scope == crm.All || c.Archived() == (scope == crm.Archived)) && f.Matches(&c, gave) {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b crm.Contact) int { return f.Sort.Compare(&a, &b) })
+	return store.Collect(found, func(c crm.Contact) int64 { return c.ID })
+}
+
+// contactsOf are all contacts of an account as they are stored.
+func everyContact(t *testing.T, s *Book, account int64) map[int64]crm.Contact {
+	t.Helper()
+	all := map[int64]crm.Contact{}
+	err := s.View(t.Context(), func(c db.Conn) error {
+		return contacts.EachStored(c, account, func(s *contacts.Stored) error {
+			all[s.ID] = s.Contact
+			return s.Damage
+		}, func() error { return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// giftsOfContacts are all gifts of an account as they are stored, by their contacts.
+func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]crm.Gift {
+	t.Helper()
+	all := map[int64][]crm.Gift{}
+	err := s.View(t.Context(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			_, g := gifts.ScanGift(r)
+			all[g.Contact] = append(all[g.Contact], g.Gift)
+			return g.Damage
+		}, `SELECT `+gifts.GiftColumns+` FROM gift WHERE account_id = $1`, account)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// modelGift records a gift of a contact at random, and often changes it at once.
+func modelGift(t *testing.T, s *Book, r *rand.Rand, account, contact, other int64, campaigns []int64) {
+	t.Helper()
+	body := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":%q,"contact_id":%d,"campaign_id":%d}`, 1+r.IntN(50), modelDay(r), contact, oneOf(r, campaigns[1:]))
+	made, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch r.IntN(4) {
+	case 0:
+		_, err = s.RefundGift(t.Context(), account, made.Code, nil, "")
+	case 1:
+		_, err = s.UpdateGift(t.Context(), account, made.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"transacted_at":%q}`, other, modelDay(r)), false, time.Now()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that each way to find
+// something is taken.
+func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
+	const persons, days, filters = 300, 40, 250
+	eachEngine(t, func(t *testing.T, s *Book) {
+		random := rand.New(rand.NewPCG(16, 1))
+		now := stopClock(s)
+		begin := now.time()
+		owner, title := newAccount(t, s), "Gala"
+		account, other := owner.Number, newAccount(t, s).Number
+		campaigns := []int64{12345} // which does not exist
+		for range 2 {
+			made, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			campaigns = append(campaigns, made.ID)
+		}
+		for i, title := range []string{"Color", "Member"} {
+			define(t, s, account, title, []crm.FieldType{crm.TextField, crm.BooleanField}[i])
+		}
+		giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
+		for n := range persons {
+			now.move(time.Duration(days) * 24 * time.Hour / persons)
+			createAs(t, s, account, modelPerson(random, n), crm.Force)
+			if n%3 == 0 {
+				createAs(t, s, other, modelPerson(random, n), crm.Force)
+			}
+		}
+		for range 2 * persons {
+			now.move(time.Minute)
+			id := crm.MakeID(account, random.Int64N(persons)+2)
+			switch _, archived := s.Contact(t.Context(), account, id, nil); {
+			case archived != nil:
+				restore(t, s, account, id)
+			case random.IntN(2) == 0:
+				archive(t, s, account, id)
+			case random.IntN(3) == 0:
+				custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor), random.IntN(2) == 0)
+				if _, err := s.UpdateContact(t.Context(), account, id, input(t, custom)); err != nil {
+					t.Fatal(err)
+				}
+			case random.IntN(3) == 0:
+				if _, err := s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				modelGift(t, s, random, account, id, giver, campaigns)
+			}
+		}
+		all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
+		for _, costs := range []contacts.FilterCosts{contacts.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40}, {Few: 20, Document: 1, Sorted: 20, Key: 1}, {Document: 1, Sorted: 1000}} {
+			s.Costs = costs
+			for range filters {
+				query, scope := modelFilter(random, begin, days, campaigns), oneOf(random, scopes)
+				f := filterOf(t, query)
+				perPage := int64(1 + random.IntN(100))
+				want := naive(all, gifts, scope, f)
+				number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
+				got, total := filtered(t, s, account, scope, f, number, perPage)
+				if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
+					t.Fatalf("%s of %s with %+v, page %d by %d: %d of %d contacts %v, want %d of %d %v",
+						query, scope, costs, number, perPage, len(got), total, got, len(page), len(want), page)
+				}
+			}
+		}
+	})
+}
+
+// A walk through all pages shows each contact once, in every order.
+func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		random := rand.New(rand.NewPCG(16, 2))
+		for n := range 60 { // within a second or two, so that many are equal but for their ids
+			createAs(t, s, account, modelPerson(random, n), crm.Force)
+		}
+		s.Costs = contacts.FilterCosts{Document: 1, Key: 1 << 40}
+		all := everyContact(t, s, account)
+		for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name", "sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
+			f := filterOf(t, query)
+			want := naive(all, nil, crm.Active, f)
+			for _, perPage := range []int64{1, 7, 100} {
+				var seen []int64
+				for number := int64(1); ; number++ {
+					ids, total := filtered(t, s, account, crm.Active, f, number, perPage)
+					if total != int64(len(want)) {
+						t.Errorf("%s: %d in all, want %d", query, total, len(want))
+					}
+					if seen = append(seen, ids...); len(ids) == 0 {
+						break
+					}
+				}
+				if !slices.Equal(seen, want) {
+					t.Errorf("%s by %d: the walk saw %v, want %v", query, perPage, seen, want)
+				}
+			}
+		}
+	})
+}
+
+// A node holds the set of a tag in memory, and must notice every change of it, whichever node makes it.
+func TestAListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
+	eachPair(t, func(t *testing.T, one, two *Book) {
+		account := newAccount(t, one).Number
+		ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID
+		ben := create(t, one, account, `{"first_name":"Ben"}`).ID
+		tag := filterOf(t, "tag=vip")
+		want := func(what string, scope crm.ContactScope, ids ...int64) {
+			t.Helper()
+			for _, node := range []*Book{one, two} {
+				if got, total := filtered(t, node, account, scope, tag, 1, 20); !slices.Equal(got, ids) || total != int64(len(ids)) {
+					t.Errorf("%s: %v, %d in all, want %v", what, got, total, ids)
+				}
+			}
+		}
+		want("at first", crm.Active, ann)
+		if _, err := two.RemoveTags(t.Context(), account, ann, []string{"vip"}); err != nil {
+			t.Fatal(err)
+		}
+		want("after it was taken away", crm.Active)
+		if _, err := two.AddTags(t.Context(), account, ben, []string{"vip"}); err != nil {
+			t.Fatal(err)
+		}
+		want("after another one got it", crm.Active, ben)
+		archive(t, two, account, ben)
+		want("after archiving", crm.Active)
+		want("in the archive", crm.Archived, ben)
+		cat := create(t, one, account, `{"first_name":"Cat","tags":["vip"]}`).ID
+		want("after a new one came", crm.All, ben, cat)
+	})
+}

@@ -1,0 +1,437 @@
+package book
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/table"
+)
+
+func init() { jobs.UnitRows = 3 }
+
+// peopleFile is a file that has everything: the account has Ana and Ben before.
+const peopleFile = `First name,Last name,Email,Phone,Tags,Company
+Ana,Ruiz,ANA@example.org,,"board; gala",
+Cleo,Stone,cleo@example.org,(617) 555-0103,new,Stone Ltd
+Cleo,Stone,,+1 617-555-0103,later,
+,Nameless,n@example.org,,,
+Dan,Wu,dan at example,,,
+Dan,Wu,dan@example.org,,,,too many
+Ben,King,ben@example.org,,,
+Cleo,Stone,cleo@example.org,(617) 555-0103,new,Stone Ltd
+Eve,Long,,,,
+Eve,Long,,,,
+Fay,Moss,fay@example.org,,x,
+`
+
+func fillBefore(t testing.TB, s *Book, account int64) {
+	create(t, s, account, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@example.org"}],"tags":["board"]}`)
+	create(t, s, account, `{"first_name":"Ben","last_name":"King","emails":[{"value":"ben@example.org"}]}`)
+}
+
+func openTable(t testing.TB, text string) *table.Reader {
+	t.Helper()
+	rows, err := table.Open(strings.NewReader(text), int64(len(text)), "people.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func importOf(rows *table.Reader, mode jobs.ImportMode) jobs.FileImport {
+	return jobs.FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
+}
+
+// importFile imports a file as the command line does.
+func importFile(t testing.TB, s *Book, account int64, text string, mode jobs.ImportMode) jobs.Import {
+	t.Helper()
+	rows := openTable(t, text)
+	im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, mode), 0, false, func(jobs.ImportProgress) {})
+	if err != nil || known {
+		t.Fatal(known, err)
+	}
+	return im
+}
+
+// peopleOf is everything about the contacts of an account but when they were changed.
+func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
+	t.Helper()
+	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
+			c := row.Contact
+			all = append(all, fmt.Sprint(crm.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails, c.Phones, c.Tags, row.MatchKeys))
+			return row.Damage
+		}, func() error { return nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var importResults = map[jobs.ImportMode]jobs.ImportCounts{
+	jobs.MergeExisting: {Rows: 11, Created: 4, Merged: 2, Unchanged: 2, Rejected: 3},
+	jobs.SkipExisting:  {Rows: 11, Created: 4, Unchanged: 4, Rejected: 3},
+	jobs.ForceCreate:   {Rows: 11, Created: 8, Rejected: 3},
+}
+
+// triedResults are what a dry run tells before: one row only repeats what a row before it says, which a dry run does not know.
+var triedResults = map[jobs.ImportMode]jobs.ImportCounts{
+	jobs.MergeExisting: {Rows: 11, Created: 4, Merged: 3, Unchanged: 1, Rejected: 3},
+	jobs.SkipExisting:  importResults[jobs.SkipExisting],
+	jobs.ForceCreate:   importResults[jobs.ForceCreate],
+}
+
+// An import decides about each row as a create does, and a dry run says so before and changes nothing.
+func TestAnImportDecidesAsCreatesDo(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		for mode, want := range importResults {
+			account, other := newAccount(t, s).Number, newAccount(t, s).Number
+			fillBefore(t, s, account)
+			fillBefore(t, s, other)
+			before := peopleOf(t, s, account)
+			rows := openTable(t, peopleFile)
+			var told []string
+			tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, mode), func(row jobs.TrialRow) error {
+				if row.Told() {
+					told = append(told, fmt.Sprintf("%d %s", row.Line, row.InWords()))
+				}
+				return nil
+			}, func(jobs.ImportCounts) {})
+			if err != nil || tried != triedResults[mode] {
+				t.Errorf("%s: a dry run found %+v, want %+v: %v", mode, tried, triedResults[mode], err)
+			}
+			if after := peopleOf(t, s, account); !slices.Equal(before, after) {
+				t.Errorf("%s: a dry run has changed %q into %q", mode, before, after)
+			}
+			if mode == jobs.MergeExisting {
+				wantTold(t, told)
+			}
+			im := importFile(t, s, account, peopleFile, mode)
+			if im.Progress.ImportCounts != want || im.State != jobs.JobDone {
+				t.Errorf("%s: the import is %s with %+v, want %+v", mode, im.State, im.Progress, want)
+			}
+			var rejected []string
+			if err := s.RejectedRows(t.Context(), &im, func(line int64, row jobs.RejectedRow) error {
+				rejected = append(rejected, fmt.Sprintf("%d %s", line, row.Cells[1]))
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			if want := []string{"5 Nameless", "6 Wu", "7 Wu"}; !slices.Equal(rejected, want) {
+				t.Errorf("%s: rejected: %q", mode, rejected)
+			}
+			createRows(t, s, other, mode)
+			if diff := cmp.Diff(peopleOf(t, s, other), peopleOf(t, s, account)); diff != "" {
+				t.Errorf("%s: creates made the contacts (-), and the import others (+):\n%s", mode, diff)
+			}
+		}
+	})
+}
+
+func wantTold(t *testing.T, told []string) {
+	t.Helper()
+	want := []string{
+		"2 would be merged into Ana Ruiz, contact ", "4 would be merged into the new contact of line 3, by +1 617-555-0103.",
+		"5 would be rejected: ", "6 would be rejected: ", "7 would be rejected: ",
+		"9 would be merged into the new contact of line 3, by cleo@example.org.",
+	}
+	if len(told) != len(want) {
+		t.Fatalf("a dry run tells %q", told)
+	}
+	for i := range want {
+		if !strings.HasPrefix(told[i], want[i]) {
+			t.Errorf("a dry run tells %q, want %q", told[i], want[i])
+		}
+	}
+}
+
+// createRows creates the contacts of the rows that are not rejected, one by one.
+func createRows(t testing.TB, s *Book, account int64, mode jobs.ImportMode) {
+	t.Helper()
+	rows := openTable(t, peopleFile)
+	mapping := sheet.Contacts.Recognize(rows.Header(), nil)
+	for {
+		cells, _, err := rows.Next()
+		var broken *table.RowError
+		if errors.As(err, &broken) {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := sheet.Contacts.Rows(mapping, "US").Input(cells)
+		if in.Validate(&doc.Invalid{}, true, "US", s.Now()) == nil {
+			if _, err := s.CreateContact(t.Context(), account, in, jobs.CreateModes[mode]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// An import that is interrupted between any two units of work goes on when it is started again, and nothing is done twice.
+func TestAnImportGoesOnWhereItWas(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, whole := newAccount(t, s).Number, newAccount(t, s).Number
+		fillBefore(t, s, account)
+		fillBefore(t, s, whole)
+		importFile(t, s, whole, peopleFile, jobs.MergeExisting)
+		started := 0
+		for ended := false; !ended; started++ {
+			ctx, stop := context.WithCancel(t.Context())
+			rows := openTable(t, peopleFile)
+			im, known, err := s.ImportFile(ctx, account, rows, importOf(rows, jobs.MergeExisting), 11, false, func(jobs.ImportProgress) { stop() })
+			stop()
+			switch {
+			case known || started > 5:
+				t.Fatalf("started %d times: known %v, %v", started, known, err)
+			case err == nil:
+				ended = true
+				if want := importResults[jobs.MergeExisting]; im.ID != 1 || im.Progress.ImportCounts != want {
+					t.Errorf("import %d ended with %+v, want %+v", im.ID, im.Progress, want)
+				}
+			case !errors.Is(err, context.Canceled):
+				t.Fatal(err)
+			}
+		}
+		if started != 4 {
+			t.Errorf("it was started %d times", started)
+		}
+		if diff := cmp.Diff(peopleOf(t, s, whole), peopleOf(t, s, account)); diff != "" {
+			t.Errorf("without interruption (-), with (+):\n%s", diff)
+		}
+		rows := openTable(t, peopleFile)
+		if im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 11, false, nil); err != nil || !known || im.ID != 1 {
+			t.Errorf("the same file again: import %d, known %v, %v", im.ID, known, err)
+		}
+		rows = openTable(t, peopleFile)
+		again, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 11, true, func(jobs.ImportProgress) {})
+		if want := (jobs.ImportCounts{Rows: 11, Created: 2, Unchanged: 6, Rejected: 3}); err != nil || known || again.Progress.ImportCounts != want {
+			t.Errorf("imported again: %+v, %v, %v", again.Progress, known, err)
+		}
+	})
+}
+
+// upload uploads a file and begins to import it.
+func upload(t testing.TB, s *Book, account int64, text string) jobs.Import {
+	t.Helper()
+	im, err := s.UploadImport(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
+	if err != nil || im.State != jobs.JobMapping {
+		t.Fatalf("%v: %+v", err, im)
+	}
+	return im
+}
+
+func begin(t testing.TB, s *Book, im jobs.Import, trial bool) {
+	t.Helper()
+	if _, err := s.BeginImport(t.Context(), im.Account, im.ID, im.Spec.Mapping, jobs.MergeExisting, trial); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that was uploaded is tried and imported by any node. Undone, all is as before but for the new contacts, which are archived, and those
+// that were changed since.
+func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		account := newAccount(t, a).Number
+		fillBefore(t, a, account)
+		im := upload(t, a, account, peopleFile)
+		im, err := b.Import(t.Context(), account, im.ID)
+		if rows := previewOf(t, b, im); err != nil || len(rows) != jobs.PreviewRows || rows[1][0] != "Cleo" {
+			t.Errorf("%v: the preview is %q", err, rows)
+		}
+		before := peopleOf(t, a, account)
+		begin(t, a, im, true)
+		finishJobs(t, b, a)
+		im, err = a.Import(t.Context(), account, im.ID)
+		if err != nil || im.State != jobs.JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != triedResults[jobs.MergeExisting] {
+			t.Fatalf("%v: tried: %s %+v", err, im.State, im.Progress)
+		}
+		told, err := a.JobRows(t.Context(), account, im.ID, 0, 100)
+		if err != nil || len(told) != 6 {
+			t.Errorf("%v: the dry run lists %+v", err, told)
+		}
+		if after := peopleOf(t, a, account); !slices.Equal(before, after) {
+			t.Errorf("a dry run has changed %q into %q", before, after)
+		}
+		begin(t, b, im, false)
+		finishJobs(t, a, b)
+		im, err = b.Import(t.Context(), account, im.ID)
+		if err != nil || im.State != jobs.JobDone || im.Progress.ImportCounts != importResults[jobs.MergeExisting] || im.Progress.Total != 11 {
+			t.Fatalf("%v: imported: %s %+v", err, im.State, im.Progress)
+		}
+		wantJob(t, a, account, im.ID, jobs.JobDone, 6)
+		var file bytes.Buffer
+		if err := a.WriteRejected(t.Context(), &im, &file); err != nil {
+			t.Error(err)
+		}
+		rejected := openTable(t, file.String())
+		if header := rejected.Header(); header[len(header)-1] != "reason" || len(header) != 7 {
+			t.Errorf("the columns of the rejected rows are %q", header)
+		}
+		if n, err := jobs.CountRows(t.Context(), rejected); err != nil || n != 3 {
+			t.Errorf("%d rows are rejected: %v", n, err)
+		}
+
+		if _, err := a.AddTags(t.Context(), account, crm.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
+			t.Fatal(err)
+		}
+		undo, err := a.UndoJob(t.Context(), account, im.ID, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, a, b)
+		rows, err := a.JobRows(t.Context(), account, undo.ID, 0, 10)
+		if err != nil || len(rows) != 1 || rows[0].Contact != crm.MakeID(account, 3) {
+			t.Errorf("%v: changed since: %+v", err, rows)
+		}
+		after := peopleOf(t, a, account)
+		if diff := cmp.Diff(before, after[:2]); diff != "" {
+			t.Errorf("before the import (-) and after it was undone (+):\n%s", diff)
+		}
+		wantLists(t, a, account, []int64{1, 2, 3}, []int64{4, 5, 6})
+	})
+}
+
+// A file that changes one contact in every row is undone as a whole, in several units of work.
+func TestAnImportIntoOneContactIsUndone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		const rows = 2*jobs.UndoUnit + 50
+		account := newAccount(t, s).Number
+		file := new(strings.Builder)
+		file.WriteString("first_name,last_name,email,company\n")
+		for i := range rows {
+			fmt.Fprintf(file, "Amelia,Okafor,amelia@example.org,Company %d\n", i)
+		}
+		im := upload(t, s, account, file.String())
+		begin(t, s, im, false)
+		finishJobs(t, s)
+		if at := undo(t, s, account, im.ID); at.Undone != rows || at.Kept != 0 {
+			t.Errorf("undone: %+v", at)
+		}
+		wantLists(t, s, account, nil, []int64{1})
+	})
+}
+
+// A unit of work reads on in the history of a contact where it was. Were it read from its end for each change, other changes would wait for an import of
+// many rows for one contact.
+func TestAnUndoReadsTheHistoryOfAContactOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Email,Company\nAmelia,Okafor,amelia@example.org,A\nAmelia,Okafor,amelia@example.org,B\n")
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 2, true, func(jobs.ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := store.List(t.Context(), s.Base, store.ScanChange, jobs.SQLJobChanges, account, im.Last, im.First, int64(jobs.UndoUnit))
+		if err != nil || len(changes) != 2 {
+			t.Fatal(changes, err)
+		}
+		id := changes[0].ID
+		if _, err := s.UpdateContact(t.Context(), account, id, input(t, `{"company":"C"}`)); err != nil {
+			t.Fatal(err)
+		}
+		err = s.Update(t.Context(), account, contacts.MoveNeeds(id), func(x *store.Tx) error {
+			u := jobs.Undoing{T: x, A: x.Account(account), Of: &im.Job, Known: map[int64]int64{id: changes[0].Revision}} // what is newer was read
+			if untouched, err := u.Untouched(&changes[1]); err != nil || !untouched {
+				t.Errorf("the history was read from its end again: %v, %v", untouched, err)
+			}
+			u.Known = make(map[int64]int64)
+			if untouched, err := u.Untouched(&changes[1]); err != nil || untouched {
+				t.Errorf("the last change was not seen: %v, %v", untouched, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The mapping of a file is remembered for the next one with the same columns.
+func TestAMappingIsRemembered(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		im := upload(t, s, account, peopleFile)
+		changed, err := sheet.Contacts.With(im.Spec.Mapping, "Company=title")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.BeginImport(t.Context(), account, im.ID, changed, jobs.MergeExisting, true); err != nil {
+			t.Fatal(err)
+		}
+		if again := upload(t, s, account, peopleFile); !cmp.Equal(again.Spec.Mapping, changed) {
+			t.Errorf("the next file is mapped as %+v", again.Spec.Mapping)
+		}
+		if theirs := upload(t, s, other, peopleFile); !cmp.Equal(theirs.Spec.Mapping, im.Spec.Mapping) {
+			t.Errorf("another account's file is mapped as %+v", theirs.Spec.Mapping)
+		}
+	})
+}
+
+// A column becomes a custom field, and rows that were read before someone changed the definitions are made by the new ones.
+func TestAColumnBecomesACustomField(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Shoe size\nAna,Ruiz,38\nBen,King,\nCleo,Stone,big\nDan,Wu,44\nEve,Long,40.5\n")
+		spec := importOf(rows, jobs.MergeExisting)
+		mapping, err := sheet.Contacts.With(spec.Mapping, "Shoe size=new:number")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time it is there
+			if spec.Mapping, err = s.MakeFields(t.Context(), account, mapping); err != nil {
+				t.Fatal(err)
+			}
+		}
+		im, _, err := s.ImportFile(t.Context(), account, rows, spec, 5, false, func(p jobs.ImportProgress) {
+			if p.Rows == 3 { // the next rows were read already
+				if _, err := s.DefineField(t.Context(), account, crm.CustomFieldInput{Title: "Hat size", Type: crm.TextField}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if want := (jobs.ImportCounts{Rows: 5, Created: 4, Rejected: 1}); err != nil || im.Progress.ImportCounts != want {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		for seq, want := range map[int64]string{1: "38", 2: "", 3: "44", 4: "40.5"} {
+			c, err := s.ContactRecord(t.Context(), account, crm.MakeID(account, seq))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(c.Custom) > 0 {
+				got = c.Custom[0].Value
+			}
+			if got != want {
+				t.Errorf("contact %d has the shoe size %s, want %s", seq, got, want)
+			}
+		}
+		fields, err := s.CustomFields(t.Context(), account)
+		if err != nil || len(fields.Active()) != 2 {
+			t.Errorf("%v: %d fields are there", err, len(fields.Active()))
+		}
+		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
+		if guessed, err := s.ColumnMapping(t.Context(), account, jobs.ImportContacts, again.Header()); err != nil || guessed[2].Target != "custom.1" {
+			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
+		}
+	})
+}

@@ -1,0 +1,310 @@
+package book
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// define adds a custom field.
+func define(t testing.TB, s *Book, account int64, title string, kind crm.FieldType, options ...string) crm.CustomField {
+	t.Helper()
+	f, err := s.DefineField(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, crm.CustomFieldInput{Title: title, Type: kind, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// customOf are the custom fields of a document, as title=value.
+func customOf(t testing.TB, document []byte) string {
+	t.Helper()
+	var c struct {
+		Custom []struct {
+			ID    int64  `json:"id"`
+			Field int64  `json:"field_id"`
+			Title string `json:"title"`
+			Type  string `json:"type"`
+			Value any    `json:"value"`
+		} `json:"custom_fields"`
+	}
+	if err := json.Unmarshal(document, &c); err != nil {
+		t.Fatalf("%v: %s", err, document)
+	}
+	var texts []string
+	for _, f := range c.Custom {
+		texts = append(texts, fmt.Sprintf("%s=%v", f.Title, f.Value))
+		if f.ID != f.Field || f.Type == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// shownIn is the document of a contact by every way in which one is read.
+func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
+	t.Helper()
+	shown := make(map[string][]byte)
+	single, err := s.Contact(t.Context(), account, id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown["the contact"] = single
+	for name, filter := range map[string]crm.ContactFilter{
+		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}}, "the list by name": {Sort: crm.ContactSort{By: crm.ByName}},
+		"the list by time": {Created: crm.Window{From: time.Unix(0, 0)}, Sort: crm.ContactSort{Descending: true}}, "the list by search": {Search: crm.ParseSearch("ada", "US")},
+	} {
+		for _, flush := range []store.Flush{nil, func(dst []byte, _ store.ListResult) ([]byte, error) { return dst, nil }} {
+			dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
+			var all []json.RawMessage
+			if err := errors.Join(err, json.Unmarshal([]byte("["+string(dst)+"]"), &all)); err != nil {
+				t.Fatalf("%s: %v: %s", name, err, dst)
+			}
+			at := slices.IndexFunc(all, func(d json.RawMessage) bool { return parse(t, d).ID == id })
+			if at < 0 {
+				t.Fatalf("%s lacks the contact: %s", name, dst)
+			}
+			shown[name] = all[at]
+		}
+	}
+	return shown
+}
+
+// A contact is shown with what the definitions say now, wherever it is read, and on every node.
+func TestContactsAreShownWithTheirCustomFields(t *testing.T) {
+	eachPair(t, func(t *testing.T, s, other *Book) {
+		account := newAccount(t, s).Number
+		create(t, s, account, `{"first_name":"Without"}`)
+		size, since := define(t, s, account, "Shirt size", crm.SelectField, "S", "M"), define(t, s, account, "Member since", crm.DateField)
+		body := fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"tags":["t"],"custom_fields":[{"field_id":%d,"value":"2020-01-31"},{"field_id":%d,"value":"M"}]}`, since.ID, size.ID)
+		made := create(t, s, account, body)
+		create(t, s, account, `{"first_name":"Later"}`)
+		want := func(what string) {
+			t.Helper()
+			for _, node := range []*Book{s, other} {
+				for name, document := range shownIn(t, node, account, made.ID) {
+					if got := customOf(t, document); got != what {
+						t.Errorf("%s: %s, not %s", name, got, what)
+					}
+				}
+			}
+			tagged, err := s.AddTags(t.Context(), account, made.ID, []string{"u"})
+			if got := customOf(t, tagged.Append(nil)); err != nil || got != what {
+				t.Errorf("the answer to a change: %s, %v", got, err)
+			}
+			if record, err := s.ContactRecord(t.Context(), account, made.ID); err != nil || len(record.Custom) != 2 {
+				t.Errorf("the record has %v, %v", record.Custom, err)
+			}
+		}
+		if got := customOf(t, made.Append(nil)); got != "Shirt size=M Member since=2020-01-31" {
+			t.Errorf("the answer to the create: %s", got)
+		}
+		want("Shirt size=M Member since=2020-01-31")
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(other.MoveField(t.Context(), account, since.ID, -1))
+		want("Member since=2020-01-31 Shirt size=M")
+		must(other.ReviseField(t.Context(), account, size.ID, crm.CustomFieldInput{Title: "T-shirt", Options: []string{"XL"}}))
+		want("Member since=2020-01-31 T-shirt=M") // which is no option any more, and stays
+		must(other.EndField(t.Context(), account, since.ID))
+		want("T-shirt=M")
+		must(s.ResumeField(t.Context(), account, since.ID))
+		want("Member since=2020-01-31 T-shirt=M")
+		archive(t, s, account, made.ID)
+		if got := customOf(t, restore(t, s, account, made.ID).Append(nil)); got != "Member since=2020-01-31 T-shirt=M" {
+			t.Errorf("restored: %s", got)
+		}
+		again := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"custom_fields":{"field_%d":"XL","field_%d":null}}`, size.ID, since.ID))
+		if got := customOf(t, again.Append(nil)); !again.Merged || got != "Member since=2020-01-31 T-shirt=XL" {
+			t.Errorf("merged: %s", got)
+		}
+		wantError(t, "no such field", s.EndField(t.Context(), account, 99), crm.ErrNotFound)
+		wantError(t, "no such field to move", s.MoveField(t.Context(), account, 99, 1), crm.ErrNotFound)
+		stranger := newAccount(t, s).Number
+		wantError(t, "another account's field", s.EndField(t.Context(), stranger, size.ID), crm.ErrNotFound)
+		_, err := s.CreateContact(t.Context(), stranger, input(t, fmt.Sprintf(`{"first_name":"A","custom_fields":{"field_%d":"XL"}}`, size.ID)), crm.Dedupe)
+		if err == nil || err.Error() != fmt.Sprintf("The custom_fields.field_%d field is not one of the account's custom fields.", size.ID) {
+			t.Errorf("a value in another account's field: %v", err)
+		}
+	})
+}
+
+// A contact without custom fields costs one statement, and one with them no more once the definitions are known.
+func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		without := create(t, s, account, `{"first_name":"Without"}`).ID
+		field := define(t, s, account, "Color", crm.TextField)
+		with := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
+		statements := func(id int64) (n int) {
+			var mu sync.Mutex
+			s.Db.Observe(&db.Observer{Read: func(string) { mu.Lock(); n++; mu.Unlock() }})
+			defer s.Db.Observe(new(db.Observer))
+			if _, err := s.Contact(t.Context(), account, id, nil); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := statements(without); n != 1 {
+			t.Errorf("a contact without custom fields: %d statements", n)
+		}
+		s.Fields.Known = nil
+		if n := statements(with); n != 3 {
+			t.Errorf("a contact with custom fields that are not known: %d statements", n)
+		}
+		if n := statements(with); n != 1 {
+			t.Errorf("a contact with custom fields that are known: %d statements", n)
+		}
+	})
+}
+
+// What a client has sent is checked by the definitions as they are when it is saved.
+func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		field := define(t, s, account, "Color", crm.SelectField, "red", "blue")
+		old, err := s.CustomFields(t.Context(), account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := func(value string) crm.ContactInput {
+			in := input(t, fmt.Sprintf(`{"first_name":"A","last_name":"B","custom_fields":{"field_%d":"%s"}}`, field.ID, value))
+			if err := in.CheckCustom(old); err != nil {
+				t.Fatal(err)
+			}
+			return in
+		}
+		if err := s.ReviseField(t.Context(), account, field.ID, crm.CustomFieldInput{Title: "Colour", Options: []string{"blue"}}); err != nil {
+			t.Fatal(err)
+		}
+		refused := fmt.Sprintf("The custom_fields.field_%d field must be one of blue.", field.ID)
+		if _, err := s.CreateContact(t.Context(), account, sent("red"), crm.Dedupe); err == nil || err.Error() != refused {
+			t.Errorf("an option that is gone: %v", err)
+		}
+		made, err := s.CreateContact(t.Context(), account, sent("blue"), crm.Dedupe)
+		if got := customOf(t, made.Append(nil)); err != nil || got != "Colour=blue" {
+			t.Errorf("an option that is still there: %s, %v", got, err)
+		}
+		if err := s.EndField(t.Context(), account, field.ID); err != nil {
+			t.Fatal(err)
+		}
+		for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (contacts.Document, error){"update": s.UpdateContact, "edit": s.EditContact} {
+			if _, err := change(t.Context(), account, made.ID, sent("blue")); err == nil || !strings.Contains(err.Error(), "is not one of the account's custom fields") {
+				t.Errorf("%s: a field that has ended: %v", name, err)
+			}
+		}
+	})
+}
+
+// Changes of definitions and of values are in the history, and definitions that change nothing leave nothing there.
+func TestTheHistoryTellsOfCustomFields(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		field := define(t, s, account, "Color", crm.SelectField, "red")
+		made := create(t, s, account, `{"first_name":"A"}`)
+		in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
+		if _, err := s.UpdateContact(t.Context(), account, made.ID, in); err != nil {
+			t.Fatal(err)
+		}
+		err := errors.Join(
+			s.ReviseField(t.Context(), account, field.ID, crm.CustomFieldInput{Title: "Color", Options: []string{"red"}}),
+			s.MoveField(t.Context(), account, field.ID, 1), s.ResumeField(t.Context(), account, field.ID), s.EndField(t.Context(), account, field.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		type row struct {
+			Noun, Kind, ID int64
+			Actor, Data    string
+		}
+		rows, err := store.List(t.Context(), s.Base, func(r db.Row) row { return row{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Text(4)} },
+			`SELECT noun, kind, id, actor, data FROM change WHERE account_id = $1 ORDER BY revision`, account)
+		if err != nil || len(rows) != 4 {
+			t.Fatalf("%v: %+v", err, rows)
+		}
+		want := []row{
+			{int64(crm.FieldNoun), int64(crm.DidCreate), field.ID, "ana@example.org", `{"title":[null,"Color"],"type":[null,"select"],"options":[[],["red"]]}`},
+			{int64(crm.ContactNoun), int64(crm.DidCreate), made.ID, "", ""},
+			{int64(crm.ContactNoun), int64(crm.DidUpdate), made.ID, "", fmt.Sprintf(`{"custom_fields.field_%d":[null,"red"]}`, field.ID)},
+			{int64(crm.FieldNoun), int64(crm.DidArchive), field.ID, "", `{"title":["Color","Color"]}`},
+		}
+		if diff := cmp.Diff(want, rows); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// The words of texts in custom fields find their contact, and no longer once they are gone.
+func TestCustomFieldsAreSearched(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		field := define(t, s, account, "Allergies", crm.LongTextField)
+		made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`, field.ID))
+		found := func(text string) bool {
+			result, err := s.SearchContacts(t.Context(), account, crm.Active, crm.ParseSearch(text, "US"), contacts.SearchPlace{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(result.Contacts) == 1 && result.Contacts[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
+		}
+		if !found("nuts") || !found("grosse ada") || found("shrimp") {
+			t.Error("the words of a custom field do not find it")
+		}
+		if _, err := s.UpdateContact(t.Context(), account, made.ID, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))); err != nil {
+			t.Fatal(err)
+		}
+		if found("nuts") {
+			t.Error("words that are gone still find it")
+		}
+	})
+}
+
+// Many people define fields at once: each gets an id of its own, and no two get the same title.
+func TestFieldsAreDefinedAtOnce(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		account := newAccount(t, a).Number
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		made := 0
+		for i := range 20 {
+			wait.Go(func() {
+				s := a
+				if i%2 == 1 {
+					s = b
+				}
+				_, err := s.DefineField(context.Background(), account, crm.CustomFieldInput{Title: fmt.Sprint("Field ", i%10), Type: crm.TextField})
+				var invalid *doc.Invalid
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					made++
+				case !errors.As(err, &invalid) || invalid.Faults[0].Rule != doc.Taken:
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		fields, err := a.CustomFields(t.Context(), account)
+		if err != nil || made != 10 || len(fields.Active()) != 10 {
+			t.Errorf("%d were made, %d are there, %v", made, len(fields.Active()), err)
+		}
+	})
+}

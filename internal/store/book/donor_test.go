@@ -1,0 +1,320 @@
+package book
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+var donorsNow = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
+
+// generous is an account with gifts of three years from many contacts, in two currencies.
+func generous(t *testing.T, s *Book) (account crm.Account, campaigns []crm.Campaign, gifts []crm.Gift) {
+	account = newAccount(t, s)
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, title := range []string{"Gala", "Coats", "Books"} {
+		campaigns = append(campaigns, createCampaign(t, s, account, fmt.Sprintf(`{"title":%q}`, title)))
+	}
+	var contacts []int64
+	for i := range 60 {
+		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
+	}
+	for range 200 {
+		body := fmt.Sprintf(`{"contact_id":%d,"amount":%d.50,"method":%q,"transacted_at":%q,"status":%q`, contacts[random.IntN(60)], 1+random.IntN(200),
+			crm.Methods[random.IntN(len(crm.Methods))], donorsNow.AddDate(0, 0, -random.IntN(1000)).Format(time.DateOnly),
+			[]string{"succeeded", "succeeded", "succeeded", "pending"}[random.IntN(4)])
+		if random.IntN(5) == 0 {
+			body += `,"currency":"EUR"`
+		} else if random.IntN(2) == 0 {
+			body += fmt.Sprintf(`,"campaign_id":%d`, campaigns[random.IntN(2)].ID)
+		}
+		made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body+"}", true, donorsNow))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if random.IntN(10) == 0 && made.Status == crm.Succeeded {
+			if made, err = s.RefundGift(t.Context(), account.Number, made.Code, nil, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gifts = append(gifts, made.Gift)
+	}
+	return account, campaigns, gifts
+}
+
+// gave are the contacts who gave in a currency, in a year (0 for any) and for a campaign (0 for any).
+func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int64 {
+	given := map[int64]int64{}
+	for i := range gifts {
+		g := &gifts[i]
+		if (currency == "" || g.Currency == currency) && (year == 0 || crm.Year(g.Local) == year) && (campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
+			given[g.Contact] += g.Net()
+		}
+	}
+	return given
+}
+
+// donorsOf computes which donors a filter finds, in the simplest way.
+func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
+	for id := range gave(gifts, "USD", f.Campaign, f.Year) {
+		earlier := false
+		for i := range gifts {
+			g := &gifts[i]
+			earlier = earlier || g.Contact == id && g.Currency == "USD" && g.Net() > 0 && crm.Year(g.Local) < f.Year
+		}
+		keep := map[crm.DonorKind]bool{
+			crm.AllDonors: true, crm.NewDonors: !earlier, crm.ReturningDonors: gave(gifts, "USD", 0, f.Year-1)[id] > 0,
+			crm.LapsedDonors: gave(gifts, "USD", 0, f.Year+1)[id] == 0,
+		}
+		if keep[f.Kind] {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestDonorsAreThoseOfTheLedger(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, campaigns, gifts := generous(t, s)
+		filters := []crm.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
+		for year := int64(2024); year <= 2026; year++ {
+			for _, kind := range crm.DonorKinds {
+				filters = append(filters, crm.DonorFilter{Year: year, Kind: kind})
+			}
+		}
+		for _, f := range filters {
+			want, given := donorsOf(gifts, f), gave(gifts, "USD", f.Campaign, f.Year)
+			var got []int64
+			var at, last contacts.SearchPlace
+			for {
+				page, err := s.Donors(t.Context(), account.Number, f, at, 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
+					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
+				}
+				if at.After != 0 && page.Prev == (contacts.SearchPlace{}) {
+					t.Errorf("%+v: no page before %+v", f, at)
+				}
+				for _, d := range page.Donors {
+					got = append(got, d.Contact.ID)
+					if d.Giving.Amount != given[d.Contact.ID] {
+						t.Errorf("%+v: contact %d gave %d, want %d", f, d.Contact.ID, d.Giving.Amount, given[d.Contact.ID])
+					}
+				}
+				if last = page.Prev; page.Next == (contacts.SearchPlace{}) {
+					break
+				}
+				at = page.Next
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v: %v, want %v", f, got, want)
+			}
+			if len(want) <= 7 {
+				continue
+			}
+			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
+			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] || back.Next == (contacts.SearchPlace{}) {
+				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
+			}
+		}
+		page, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, contacts.SearchPlace{}, 7)
+		euros := int64(0)
+		for _, amount := range gave(gifts, "EUR", 0, 2026) {
+			euros += amount
+		}
+		if err != nil || len(page.Others) != 1 || page.Others["EUR"] != euros {
+			t.Errorf("%v: other currencies: %v, want %d EUR", err, page.Others, euros)
+		}
+	})
+}
+
+// Pages of statements have every giver of a year once, in the order of their ids, forward and back, whatever the currency.
+func TestStatementsHaveEveryGiverOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _, gifts := generous(t, s)
+		for _, year := range []int64{2020, 2024, 2025, 2026} {
+			want := slices.Sorted(maps.Keys(gave(gifts, "", 0, year)))
+			for _, back := range []bool{false, true} {
+				var got []int64
+				at, pages := contacts.SearchPlace{}, 0
+				if back {
+					at.Before = crm.MakeID(account.Number, crm.MaxSeq)
+				}
+				for more := true; more; pages++ {
+					people, page, err := statementPageOf(s, account.Number, crm.DonorFilter{Year: year}, at, 3)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids := store.Collect(people, func(c crm.Contact) int64 { return c.ID })
+					if at = page.Next; back {
+						at = page.Prev
+						got = append(ids, got...)
+					} else {
+						got = append(got, ids...)
+					}
+					more = at != (contacts.SearchPlace{})
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%d, back %v: %v on %d pages, want %v", year, back, got, pages, want)
+				}
+			}
+			for _, id := range want {
+				checkCountedGifts(t, s, account, id, year, gifts)
+			}
+		}
+	})
+}
+
+func statementPageOf(s *Book, account int64, f crm.DonorFilter, at contacts.SearchPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
+	err = s.Db.Read(context.Background(), func(c db.Conn) error {
+		contacts, page, err = gifts.StatementContacts(c, account, f, at, limit)
+		return err
+	})
+	return contacts, page, err
+}
+
+func checkCountedGifts(t *testing.T, s *Book, account crm.Account, contact, year int64, gifts []crm.Gift) {
+	t.Helper()
+	var got, want []int64
+	for record, err := range s.CountedGifts(t.Context(), account.Number, contact, year) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, record.ID)
+	}
+	gifts = slices.Clone(gifts)
+	slices.SortFunc(gifts, func(a, b crm.Gift) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	for i := range gifts {
+		if g := &gifts[i]; g.Contact == contact && crm.Year(g.At) == year && g.Net() > 0 {
+			want = append(want, g.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("contact %d in %d: gifts %v, want %v", contact, year, got, want)
+	}
+}
+
+// More gifts than are read at once, many of them at the same moment.
+func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+		var found []crm.Gift
+		for i := range gifts.GiftsAtOnce + 5 {
+			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`, contact, 1+i%2)
+			made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, made.Gift)
+		}
+		checkCountedGifts(t, s, account, contact, 2025, found)
+	})
+}
+
+func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _, found := generous(t, s)
+		sums := sumsOf(found)
+		donors := func(year int64, kind crm.DonorKind) int64 {
+			return int64(len(donorsOf(found, crm.DonorFilter{Year: year, Kind: kind})))
+		}
+		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
+			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
+			year, toDate := int64(now.Year()), int64(0)
+			for i := range found {
+				if g := &found[i]; g.Currency == "USD" && crm.Year(g.At) == year-1 && crm.Day(g.At) <= crm.Day(now)-10000 {
+					toDate += g.Net()
+				}
+			}
+			o, err := s.GivingOverview(t.Context(), account.Number, now)
+			if err != nil || !o.Any || o.Currency != "USD" || o.LastYearToDate != toDate ||
+				o.ThisYear != yearOf(found, year, 0) || o.LastYearDonors != donors(year-1, crm.AllDonors) {
+				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
+			}
+			for _, kind := range crm.DonorKinds {
+				if o.Donors[kind] != donors(year, kind) {
+					t.Errorf("%v: %d %s donors, want %d", now, o.Donors[kind], kind, donors(year, kind))
+				}
+			}
+			for i := range gifts.OverviewMonths + 1 {
+				month := crm.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
+				want := sums[crm.Cell(0, month, "USD", 0)]
+				if i == gifts.OverviewMonths {
+					want = crm.Giving{} // not shown
+				}
+				if o.Months[month] != want {
+					t.Errorf("%v: the month %d is %+v, want %+v", now, month, o.Months[month], want)
+				}
+			}
+		}
+		top, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5)
+		if err != nil || len(top) != 2 || top[0].Giving.Amount < top[1].Giving.Amount {
+			t.Fatalf("%v: top campaigns: %+v", err, top)
+		}
+		for _, c := range top {
+			if want := yearOf(found, 2026, c.Campaign.ID); c.Giving.Gifts != want.Gifts || c.Giving.Amount != want.Amount || c.Campaign.Title == "" {
+				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
+			}
+		}
+		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (crm.Giving{}) {
+			t.Errorf("%v: an account without gifts: %+v", err, o)
+		}
+	})
+}
+
+// The home page and the lists of gifts and donors read the same amount, no matter how many contacts gave.
+func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		var costs [2][]int64
+		for i := range costs {
+			account := newAccount(t, s)
+			contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+			for n := range 40 {
+				if i == 1 && n > 0 {
+					contact = create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, n)).ID
+				}
+				body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2026-11-01"}`, contact)
+				if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			spy := spyOn(t, s)
+			for _, read := range []func() error{
+				func() error { _, err := s.GivingOverview(t.Context(), account.Number, donorsNow); return err },
+				func() error { _, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5); return err },
+				func() error {
+					_, _, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 5})
+					return err
+				},
+			} {
+				before := spy.rows.Load()
+				if err := read(); err != nil {
+					t.Fatal(err)
+				}
+				costs[i] = append(costs[i], spy.rows.Load()-before)
+			}
+			before := spy.rows.Load()
+			if _, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, contacts.SearchPlace{}, 5); err != nil || spy.rows.Load()-before > 30 {
+				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
+			}
+		}
+		if !slices.Equal(costs[0], costs[1]) {
+			t.Errorf("40 donors take %d rows, one %d", costs[1], costs[0])
+		}
+	})
+}

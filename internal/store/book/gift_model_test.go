@@ -1,0 +1,398 @@
+package book
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
+	"donorbook/internal/store/check"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+)
+
+// giftModel is an account with gifts that are created and changed at random, through two nodes.
+type giftModel struct {
+	*testing.T
+	nodes     []*Book
+	random    *rand.Rand
+	account   crm.Account
+	now       time.Time
+	contacts  []int64
+	campaigns []crm.Campaign
+	plans     []crm.Plan
+	gifts     []string // public ids
+	refunded  []string // of those of which something was refunded once
+	names     int
+	undoable  int64 // an import
+}
+
+func (m *giftModel) node() *Book { return m.nodes[m.random.IntN(len(m.nodes))] }
+
+func pick[T any](m *giftModel, all []T) T { return all[m.random.IntN(len(all))] }
+
+func giftInput(t testing.TB, body string, isNew bool, now time.Time) crm.GiftInput {
+	t.Helper()
+	in, faults, err := crm.DecodeGift([]byte(body))
+	if err == nil {
+		err = in.Validate(faults, isNew, "US", now)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return in
+}
+
+// day is a day of the last three years, or a time.
+func (m *giftModel) day() string {
+	if m.random.IntN(2) == 0 {
+		return m.now.Add(-time.Duration(m.random.IntN(3*365*24*60*60)) * time.Second).UTC().Format(time.RFC3339)
+	}
+	return m.now.AddDate(0, 0, -m.random.IntN(3*365)).Format(time.DateOnly)
+}
+
+func (m *giftModel) money() string {
+	return fmt.Sprintf("%d.%02d", 1+m.random.IntN(300), m.random.IntN(100))
+}
+
+func (m *giftModel) step() (what string, err error) {
+	ctx := context.Background()
+	switch n := m.random.IntN(100); {
+	case n < 8 || len(m.contacts) < 3:
+		m.names++
+		made := create(m, m.node(), m.account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"p%[1]d@example.org"}]}`, m.names))
+		m.contacts = append(m.contacts, made.ID)
+		return "contact", nil
+	case n < 45:
+		return m.give(ctx)
+	case n < 60 && len(m.gifts) > 0:
+		body := "{}"
+		if m.random.IntN(2) == 0 {
+			body = `{"amount":` + m.money() + `}`
+		}
+		amount, err := crm.DecodeRefund([]byte(body))
+		if err != nil {
+			m.Fatal(err)
+		}
+		if len(m.refunded) > 0 && m.random.IntN(3) == 0 {
+			_, err = m.node().UndoRefund(ctx, m.account.Number, pick(m, m.refunded), amount, "")
+			return "undo a refund " + body, err
+		}
+		made, err := m.node().RefundGift(ctx, m.account.Number, pick(m, m.gifts), amount, "")
+		if err == nil {
+			m.refunded = append(m.refunded, made.Code)
+		}
+		return "refund " + body, err
+	case n < 80 && len(m.gifts) > 0:
+		body := pick(m, []string{
+			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`, pick(m, m.campaigns).ID), `{"campaign_id":null}`,
+			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
+			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,"method":"cash","fee":0,"fee_covered":0}`,
+			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(), pick(m, m.contacts), m.day()),
+			`{"transacted_at":"` + m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) + `"}`, // only a promise can be due then
+			fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"transacted_at":"%s"}`, pick(m, m.contacts), pick(m, m.campaigns).ID, m.day()),
+		})
+		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
+		return "change " + body, err
+	case n < 85:
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts)))
+		if err == nil {
+			err = in.Validate(faults, true, "US", m.now)
+		}
+		if err != nil {
+			m.Fatal(err)
+		}
+		plan, err := m.node().CreatePlan(ctx, m.account.Number, in)
+		if err == nil {
+			m.plans = append(m.plans, plan.Plan)
+		}
+		return "plan", err
+	case n < 90:
+		return m.importAndUndo(ctx)
+	case n < 93:
+		return m.moveZone(ctx)
+	case n < 95:
+		id := pick(m, m.contacts)
+		return "archive", m.node().ArchiveContact(ctx, m.account.Number, id)
+	default:
+		_, err := m.node().RestoreContact(ctx, m.account.Number, pick(m, m.contacts))
+		return "restore", err
+	}
+}
+
+// moveZone changes the time zone, or lets the gifts move that have not yet.
+func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
+	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu", ""})
+	if zone != "" {
+		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number, crm.AccountSettingsInput{Timezone: &zone})
+	}
+	finishJobs(m, m.node())
+	return "move", nil
+}
+
+func (m *giftModel) give(ctx context.Context) (string, error) {
+	status, day := pick(m, []string{"succeeded", "succeeded", "succeeded", "pending", "failed"}), m.day()
+	if status == "pending" && m.random.IntN(2) == 0 {
+		day = m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) // when it is due
+	}
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), day, status)
+	switch m.random.IntN(6) {
+	case 0:
+		m.names++
+		body += fmt.Sprintf(`,"first_name":"N%d","last_name":"B","email":"p%d@example.org","company":"C"`, m.names, m.random.IntN(m.names+1))
+	case 1:
+		if len(m.plans) > 0 {
+			plan := pick(m, m.plans)
+			body += fmt.Sprintf(`,"contact_id":%d,"plan_id":"%s"`, plan.Contact, plan.Code)
+			break
+		}
+		fallthrough
+	default:
+		body += fmt.Sprintf(`,"contact_id":%d`, pick(m, m.contacts))
+	}
+	if m.random.IntN(2) == 0 {
+		body += fmt.Sprintf(`,"campaign_id":%d`, pick(m, m.campaigns).ID)
+	}
+	if m.random.IntN(4) == 0 {
+		body += `,"fee_covered":0.5,"fee":0.7`
+	}
+	if m.random.IntN(8) == 0 {
+		body += `,"currency":"EUR"`
+	}
+	if m.random.IntN(4) == 0 {
+		body += fmt.Sprintf(`,"external_id":"x%d"`, m.random.IntN(60))
+	}
+	body += "}"
+	made, err := m.node().CreateGift(ctx, m.account.Number, giftInput(m, body, true, m.now))
+	if err == nil && !made.Existing {
+		m.gifts = append(m.gifts, made.Code)
+		if made.NewGiver {
+			m.contacts = append(m.contacts, made.Contact)
+		}
+	}
+	return "give " + body, err
+}
+
+// importAndUndo imports a few gifts, and undoes some of these imports, of which others may have changed something meanwhile.
+func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) {
+	if m.undoable != 0 && m.random.IntN(2) == 0 {
+		finishUndo(m, m.node(), m.account.Number, m.undoable)
+		m.undoable = 0
+		return "undo an import", nil
+	}
+	file := "amount,date,method,first_name,last_name,email,campaign,external_id\n"
+	for range 4 {
+		reference := ""
+		if m.random.IntN(2) == 0 {
+			reference = fmt.Sprintf("x%d", m.random.IntN(60))
+		}
+		m.names++
+		file += fmt.Sprintf("%s,%s,cash,N%d,B,p%d@example.org,%s,%s\n", m.money(), m.day(), m.names, m.random.IntN(m.names+1), pick(m, []string{"", "Gala"}), reference)
+	}
+	rows := openTable(m, file)
+	spec := giftImportOf(rows)
+	spec.SHA256 = file
+	im, _, err := m.node().ImportFile(ctx, m.account.Number, rows, spec, 4, true, func(jobs.ImportProgress) {})
+	if im.First != 0 {
+		m.undoable = im.ID
+	}
+	return "import " + file, err
+}
+
+// ledgerOf reads all gifts of an account.
+func ledgerOf(t testing.TB, s *Book, account int64) (gifts []crm.Gift) {
+	t.Helper()
+	for page := int64(1); ; page++ {
+		records, totals, err := s.GiftPage(t.Context(), account, crm.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			gifts = append(gifts, r.Gift)
+		}
+		if len(records) == 0 {
+			if int64(len(gifts)) != totals.Total {
+				t.Fatalf("%d gifts on all pages, and the total is %d", len(gifts), totals.Total)
+			}
+			return gifts
+		}
+	}
+}
+
+// sumsOf computes every total again, in the simplest way.
+func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
+	sums := map[string]crm.Giving{}
+	type donor struct {
+		campaign, contact int64
+		currency          string
+	}
+	gave := map[donor]bool{}
+	for i := range gifts {
+		g := &gifts[i]
+		cells := []string{crm.Cell(0, crm.Month(g.Local), g.Currency, 0), crm.Cell(0, 0, g.Currency, g.Contact)}
+		if g.Campaign != 0 {
+			cells = append(cells, crm.Cell(g.Campaign, 0, g.Currency, 0), crm.Cell(g.Campaign, 0, g.Currency, g.Contact))
+		}
+		for _, cell := range cells {
+			sum := sums[cell]
+			sum.Entries++
+			if g.Net() > 0 {
+				sum.Gifts++
+				sum.Amount += g.Net()
+				if g.PlanCode != "" {
+					sum.Recurring += g.Net()
+				}
+			}
+			sums[cell] = sum
+		}
+		if g.Net() > 0 && g.Campaign != 0 {
+			gave[donor{g.Campaign, g.Contact, g.Currency}] = true
+		}
+	}
+	for d := range gave {
+		cell := crm.Cell(d.campaign, 0, d.currency, 0)
+		sum := sums[cell]
+		sum.Donors++
+		sums[cell] = sum
+	}
+	return sums
+}
+
+// yearOf sums up the gifts of a year in US dollars.
+func yearOf(gifts []crm.Gift, year, campaign int64) (sum crm.Giving) {
+	for name, of := range sumsOf(slices.DeleteFunc(slices.Clone(gifts), func(g crm.Gift) bool { return campaign != 0 && g.Campaign != campaign })) {
+		if _, month, currency, _ := crm.CellParts(name); month/100 == year && currency == "USD" {
+			sum.Add(of)
+		}
+	}
+	return sum
+}
+
+// checkDonors compares who is new, returning and lapsed in some years with the ledger.
+func checkDonors(t testing.TB, s *Book, account int64, gifts []crm.Gift, now time.Time) {
+	t.Helper()
+	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
+		page, err := s.Donors(t.Context(), account, crm.DonorFilter{Year: year}, contacts.SearchPlace{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range crm.DonorKinds {
+			if want := len(donorsOf(gifts, crm.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
+				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
+			}
+		}
+	}
+}
+
+// checkGiving compares every derived number of an account with its ledger.
+func checkGiving(t testing.TB, s *Book, account crm.Account, contacts []int64) {
+	t.Helper()
+	found := ledgerOf(t, s, account.Number)
+	want := sumsOf(found)
+	checkDonors(t, s, account.Number, found, time.Now())
+	rows, err := store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]crm.Giving{}
+	for _, row := range rows {
+		got[row.Name] = row.Giving
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s is %+v, want %+v", name, got[name], want[name])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is %+v, and there are no such gifts", name, got[name])
+		}
+	}
+	for _, id := range contacts {
+		contact, err := s.ContactRecord(t.Context(), account.Number, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := want[crm.Cell(0, 0, "USD", id)]
+		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100, RecurringContributions: sums.Recurring / 100}) {
+			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
+		}
+	}
+}
+
+func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		m := &giftModel{T: t, nodes: []*Book{a, b}, random: rand.New(rand.NewPCG(1, 2)), account: newAccount(t, a), now: time.Now()}
+		for _, title := range []string{"Gala", "Coats"} {
+			campaign, err := a.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.campaigns = append(m.campaigns, campaign)
+		}
+		refused := 0
+		for i := range 200 {
+			what, err := m.step()
+			var faults *doc.Invalid
+			switch {
+			case errors.As(err, &faults) || errors.Is(err, crm.ErrArchived):
+				refused++
+			case err != nil:
+				t.Fatalf("step %d: %s: %v", i, what, err)
+			}
+			if checkGiving(t, m.node(), m.account, m.contacts); t.Failed() {
+				t.Fatalf("after step %d: %s: %v", i, what, err)
+			}
+			if i%50 == 49 {
+				if wantSound(t, m.node()); t.Failed() {
+					t.Fatalf("after step %d: %s", i, what)
+				}
+			}
+		}
+		for _, zone := range []string{"America/New_York", "Australia/Sydney"} {
+			if err := a.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+				t.Fatal(err)
+			}
+			wantSound(t, b) // while they move
+			finishJobs(t, b)
+			for _, g := range ledgerOf(t, a, m.account.Number) {
+				if !g.Local.Equal(crm.GiftClock(g.At, text.Location(zone))) {
+					t.Errorf("a gift of %v is at %v in %s", g.At, g.Local, zone)
+				}
+			}
+			checkGiving(t, a, m.account, m.contacts)
+			wantSound(t, b)
+		}
+		undone, corrected := 0, 0
+		for _, g := range ledgerOf(t, a, m.account.Number) {
+			for i := 1; i < len(g.Entries); i++ {
+				switch e := &g.Entries[i]; {
+				case e.IsReversal():
+					corrected++
+				case e.Amount > 0 && !g.Entries[i-1].IsReversal():
+					undone++
+				}
+			}
+		}
+		if len(m.gifts) < 40 || refused == 0 || undone < 3 || corrected < 3 {
+			t.Errorf("%d gifts, %d refusals, %d refunds undone and %d corrections are too few to tell anything", len(m.gifts), refused, undone, corrected)
+		}
+	})
+}
+
+// wantSound lets a check look at everything.
+func wantSound(t testing.TB, s *Book) {
+	t.Helper()
+	if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}); err != nil {
+		t.Fatal(err)
+	}
+}

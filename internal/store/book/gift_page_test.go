@@ -1,0 +1,206 @@
+package book
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+)
+
+func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s), newAccount(t, s)
+		var ids []int64
+		for _, title := range []string{"Gala", "Coats", "Roof"} {
+			campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, campaign.ID)
+		}
+		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+		for i := range 6 {
+			in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":%d,"method":"cash","transacted_at":"2025-0%d-01"}`, contact, ids[i%2], i+1, i+1), true, time.Now())
+			if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := s.LatestGifts(t.Context(), account.Number, crm.GiftFilter{Campaign: ids[1]}, 2)
+		if err != nil || len(found) != 2 || found[0].Net() != 600 || found[1].Net() != 400 || found[0].Slug != "coats" {
+			t.Errorf("%+v, %v", found, err)
+		}
+		newest, err := s.NewestCampaigns(t.Context(), account.Number, 2)
+		if want := []gifts.CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"}, {ID: ids[1], Title: "Coats", Currency: "USD"}}; err != nil || !slices.Equal(newest, want) {
+			t.Errorf("%v, %v, want %v", newest, err, want)
+		}
+		names, err := s.CampaignNames(t.Context(), account.Number, []int64{ids[0], 5})
+		if err != nil || len(names) != 1 || names[ids[0]].Title != "Gala" {
+			t.Errorf("%v, %v", names, err)
+		}
+		if names, err := s.CampaignNames(t.Context(), other.Number, ids); err != nil || len(names) != 0 {
+			t.Errorf("another account reads %v, %v", names, err)
+		}
+	})
+}
+
+// The totals of contacts are stored among those of the account, and a page reads none of them.
+func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, e := newAccount(t, s), spyOn(t, s)
+		var read []int64
+		for _, more := range []int{3, 30} {
+			for range more {
+				contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+				in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())
+				if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e.rows.Store(0)
+			records, totals, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2})
+			if err != nil || len(records) != 2 || totals.Sums["USD"] != totals.Gifts*500 {
+				t.Fatalf("%d gifts, %+v, %v", len(records), totals, err)
+			}
+			read = append(read, e.rows.Load())
+		}
+		if read[0] != read[1] {
+			t.Errorf("a page reads %d rows, and %d where ten times as many contacts gave", read[0], read[1])
+		}
+	})
+}
+
+// A busy day has thousands of gifts, and its pages skip them.
+func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+	if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	var skips, plan string
+	spyOn(t, s).read = func(sql string) {
+		if strings.Contains(sql, "OFFSET") {
+			skips = sql
+		}
+	}
+	if records, _, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
+		t.Fatalf("%+v, %v", records, err)
+	}
+	err := s.Db.Read(t.Context(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			plan += r.Text(3) + "\n"
+			return nil
+		}, "EXPLAIN QUERY PLAN "+skips, account.Number, int64(0), int64(0), int64(0))
+	})
+	if err != nil || plan != "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at<?)\n" {
+		t.Errorf("%s\n%s%v", skips, plan, err)
+	}
+}
+
+// A page shows a bounded part of a long history: the latest.
+func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+	made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, contact), true, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 203 {
+		if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := giftInput(t, fmt.Sprintf(`{"note":%q}`, strings.Repeat("long ", 1000)), false, time.Now())
+	if _, err := s.UpdateGift(t.Context(), account.Number, made.Code, note); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := s.GiftRecord(t.Context(), account.Number, made.Code); err != nil || len(record.Events[199].Changes[0].After) > 300 || !strings.HasSuffix(record.Events[199].Changes[0].After, `..."`) {
+		t.Errorf("the history keeps %d bytes of a note, %v", len(record.Events[199].Changes[0].After), err)
+	}
+	if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.GiftRecord(t.Context(), account.Number, made.Code)
+	if err != nil || len(record.Events) != 200 {
+		t.Fatalf("%d changes, %v", len(record.Events), err)
+	}
+	if last := record.Events[199]; last.Who != "ana@example.org" || last.Changes[0].After != `"n202"` || record.Events[0].Changes[0].After != `"n5"` {
+		t.Errorf("the last change is %+v, the first one %+v", last, record.Events[0])
+	}
+}
+
+// A gift that moves to another contact cannot stay a gift of the first contact's plan.
+func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana))
+		if err == nil {
+			err = in.Validate(faults, true, "US", time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.CreatePlan(t.Context(), account.Number, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gift, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		move := fmt.Sprintf(`{"contact_id":%d}`, ben)
+		_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
+		if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
+			t.Errorf("the gift moves alone: %v", err)
+		}
+		moved, err := s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now()))
+		if err != nil || moved.Contact != ben || moved.PlanCode != "" {
+			t.Errorf("%+v, %v", moved.Gift, err)
+		}
+	})
+}
+
+// A gift for a plan is in the plan's currency unless another one was sent, and a gift in a payment provider's test mode pays for
+// nothing.
+func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
+		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana))
+		if err == nil {
+			err = in.Validate(faults, true, "US", time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.CreatePlan(t.Context(), account.Number, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		give := func(more string) (gifts.GiftDocument, error) {
+			body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
+			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
+		}
+		if _, err := give(`,"livemode":false`); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.Equal(plan.NextBill) {
+			t.Errorf("a test gift moves the plan on from %v to %v, %v", plan.NextBill, found.NextBill, err)
+		}
+		made, err := give("")
+		if err != nil || made.Currency != "EUR" {
+			t.Errorf("%s, %v", made.Currency, err)
+		}
+		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.After(plan.NextBill) {
+			t.Errorf("the plan stays at %v, %v", found.NextBill, err)
+		}
+	})
+}

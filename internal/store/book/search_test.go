@@ -1,0 +1,274 @@
+package book
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// search walks through all pages of a search and back again, and returns the sequence numbers that it found.
+func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what crm.Search, limit int) (seqs []int64) {
+	t.Helper()
+	read := func(at contacts.SearchPlace) contacts.SearchResult {
+		page, err := s.SearchContacts(t.Context(), account, scope, what, at, limit)
+		if err != nil || len(page.Contacts) > limit {
+			t.Fatalf("%q at %+v: %d contacts, %v", what.Text, at, len(page.Contacts), err)
+		}
+		return page
+	}
+	page := read(contacts.SearchPlace{})
+	total, pages := page.Total, []contacts.SearchResult{page}
+	if page.Prev != (contacts.SearchPlace{}) {
+		t.Errorf("%q: there is a page before the first", what.Text)
+	}
+	for page.Next != (contacts.SearchPlace{}) {
+		page = read(page.Next)
+		pages = append(pages, page)
+	}
+	for _, page := range pages {
+		for _, contact := range page.Contacts {
+			seqs = append(seqs, crm.IDSeq(contact.ID))
+		}
+	}
+	for i := len(pages) - 2; i >= 0; i-- {
+		if page = read(page.Prev); !slices.EqualFunc(page.Contacts, pages[i].Contacts, func(a, b crm.Contact) bool { return a.ID == b.ID }) {
+			t.Errorf("%q: page %d is another one on the way back", what.Text, i+1)
+		}
+	}
+	if total != min(int64(len(seqs)), contacts.CountedResults+1) {
+		t.Errorf("%q: %d were found and %d counted", what.Text, len(seqs), total)
+	}
+	return seqs
+}
+
+func typed(text string) crm.Search { return crm.ParseSearch(text, "US") }
+
+func TestSearchFindsPeople(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		for _, body := range []string{
+			`{"first_name":"Maria","middle_name":"Elena","last_name":"Smith","company":"Acme","emails":[{"value":"Boss@acme.example"}],"tags":["VIP"]}`,
+			`{"first_name":"Mariana","last_name":"Smithson","phones":[{"value":"212-555-0100"}],"tags":["vip"]}`,
+			`{"first_name":"Smith","last_name":"Maria","emails":[{"value":"maria@x.org"},{"value":"maria.s@x.org"}]}`,
+			`{"first_name":"José","last_name":"Łukasz","emails":[{"value":"mar@x.org"}],"tags":["VIP"]}`,
+			`{"first_name":"Maria","addresses":[{"city":"Brooklyn","zipcode":"11201"}]}`,
+		} {
+			createAs(t, s, account, body, crm.Force)
+		}
+		create(t, s, other, `{"first_name":"Maria","last_name":"Smith","emails":[{"value":"boss@acme.example"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP"]}`)
+		for text, want := range map[string][]int64{ // newest first
+			"maria":             {5, 3, 2, 1},
+			"mar":               {5, 4, 3, 2, 1}, // one by the beginning of an email
+			"maria smith":       {3, 2, 1},
+			"smith maria":       {3, 2, 1},
+			"smith acme":        {1},
+			"acme smith":        {1},
+			"acme":              {1},
+			"acme maria":        {1},
+			"elena smi":         {1},
+			"jose luk":          {4},
+			"lukasz jose":       {4},
+			"BOSS@":             {1},
+			"@x.org":            {4, 3},
+			"x.org maria":       {3},
+			"212 555":           {2},
+			"+12125550100":      {2},
+			"0100":              {2},
+			"#VIP":              {4, 2, 1},
+			"vip smith":         {2, 1},
+			"tag:vip":           {2},
+			"tag:VIP":           {4, 1},
+			"brooklyn":          {5},
+			"11201 maria":       {5},
+			"o'neil":            nil,
+			"nobody":            nil,
+			"maria nobody":      nil,
+			"???":               nil,
+			"":                  nil,
+			"smith maria nobod": nil,
+			`") OR ("a`:         nil,
+			`' | 'a`:            {1},
+			`\ maria`:           {5, 3, 2, 1},
+		} {
+			for limit := 1; limit <= 6; limit++ {
+				if got := search(t, s, account, crm.Active, typed(text), limit); !slices.Equal(got, want) {
+					t.Errorf("%q, %d per page: got %v, want %v", text, limit, got, want)
+				}
+			}
+		}
+		page, err := s.SearchContacts(t.Context(), account, crm.Active, typed("tag:VIP"), contacts.SearchPlace{}, 2)
+		if err != nil || page.Next != (contacts.SearchPlace{}) || len(page.Contacts) != 2 || page.Contacts[1].LastName != "Smith" || page.Contacts[1].Emails[0].Value != "Boss@acme.example" {
+			t.Errorf("%v: a page that holds everything is %+v", err, page)
+		}
+	})
+}
+
+func TestSearchKeepsToTheScope(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		for range 6 {
+			create(t, s, account, `{"first_name":"Ana","last_name":"Diaz","tags":["a"]}`)
+		}
+		for _, seq := range []int64{1, 4, 5} {
+			archive(t, s, account, crm.MakeID(account, seq))
+		}
+		for scope, want := range map[crm.ContactScope][]int64{crm.Active: {6, 3, 2}, crm.Archived: {5, 4, 1}, crm.All: {6, 5, 4, 3, 2, 1}} {
+			for _, what := range []crm.Search{typed("ana"), typed("diaz a"), crm.TagSearch("a")} {
+				if got := search(t, s, account, scope, what, 2); !slices.Equal(got, want) {
+					t.Errorf("%s, %q: got %v, want %v", scope, what.Text, got, want)
+				}
+			}
+		}
+	})
+}
+
+// For any search, the pages together are exactly the contacts that match by their documents, each once, in the same order for
+// every page size.
+func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		some := func(values ...string) string { return values[rand.IntN(len(values))] }
+		atOnce(10, func(int) {
+			for range 15 {
+				create(t, s, account, fmt.Sprintf(`{"first_name":%q,"middle_name":%q,"last_name":%q,"company":%q,"emails":[{"value":"%s%d@x.org"}],"tags":[%q]}`,
+					some("Ana", "Ana Bo", "Bo", "Ánna"), some("", "Bo", "Ana"), some("Bo", "Ann-Bo", "Cy", "Ana"), some("", "Ana & Bo", "Bob"),
+					some("ana", "bo", "12", "12monkeys"), rand.IntN(80), some("a", "b")))
+			}
+		})
+		var all []crm.Contact
+		for page := int64(1); len(all) == 0 || page <= 2; page++ {
+			contacts, _, err := s.ContactPage(t.Context(), account, crm.All, crm.PageRequest{Page: page, PerPage: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, contacts...)
+		}
+		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org", "1", "12", "12m", "12 mo", "an.bo", "bo.ana", "ana.bob", "12monkeys", "1234"} {
+			var want []int64
+			for _, c := range all {
+				if typed(text).Finds(c.SearchWords()) {
+					want = append(want, crm.IDSeq(c.ID))
+				}
+			}
+			slices.Sort(want)
+			once := search(t, s, account, crm.All, typed(text), 1000)
+			for _, limit := range []int{1, 7, 100} {
+				if len(once)/limit > 50 {
+					continue // where fewer are found, every place of the list is the end of a page
+				}
+				if got := search(t, s, account, crm.All, typed(text), limit); !slices.Equal(got, once) {
+					t.Errorf("%q: %d a page: %v\nand in one page: %v", text, limit, got, once)
+				}
+			}
+			slices.Sort(once)
+			if !slices.Equal(once, want) {
+				t.Errorf("%q: got %v, want %v", text, once, want)
+			}
+		}
+	})
+}
+
+// Above a thousand, a search only reports that there are more: counting on would cost more the more there are.
+func TestASearchCountsUpToAThousand(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillNamed(t, s, account, contacts.CountedResults+7, func(i int) string {
+			return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d","company":"Bakery%[1]d"}`, i%contacts.CountedResults)
+		})
+		for text, want := range map[string]int64{
+			"ana": contacts.CountedResults + 1, "an l": contacts.CountedResults + 1, "l999": 1, "l1 ana": 112, "bakery": contacts.CountedResults + 1, "bakery bakery1": 112, "bakery99": 11,
+		} {
+			page, err := s.SearchContacts(t.Context(), account, crm.Active, typed(text), contacts.SearchPlace{}, 1)
+			if err != nil || page.Total != want || len(page.Contacts) != 1 {
+				t.Errorf("%q: %d contacts of %d, want %d, %v", text, len(page.Contacts), page.Total, want, err)
+			}
+		}
+	})
+}
+
+// fillNamed makes many contacts quickly.
+func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) string) {
+	t.Helper()
+	const part = 500
+	for first := 0; first < n; first += part {
+		err := s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
+			for i := first; i < min(first+part, n); i++ {
+				contact, err := crm.NewContact(input(t, body(i)), s.Now())
+				if err == nil {
+					_, err = contacts.InsertContact(x, account, contact, contact.AppendBody(nil), contact.SearchDocument(account))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A position comes from an address, and anyone can write one.
+func TestAnyPlaceOfASearchShowsTheAccountAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		for range 3 {
+			create(t, s, account, `{"first_name":"Ana","last_name":"Diaz"}`)
+			create(t, s, other, `{"first_name":"Ana","last_name":"Diaz"}`)
+		}
+		for _, id := range []int64{-1, 1, crm.MakeID(account, 2), crm.MakeID(other, 2), math.MaxInt64, math.MinInt64} {
+			for _, at := range []contacts.SearchPlace{{After: id}, {Before: id}, {After: id, Before: id}} {
+				page, err := s.SearchContacts(t.Context(), account, crm.Active, typed("ana"), at, 10)
+				if err != nil || page.Total != 3 {
+					t.Errorf("%+v: %d in all, %v", at, page.Total, err)
+				}
+				for _, contact := range page.Contacts {
+					if crm.IDAccount(contact.ID) != account {
+						t.Errorf("%+v shows contact %d of another account", at, contact.ID)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A new contact is found as soon as its create was answered, on every node, and no longer by what a change removed.
+func TestASearchFindsWhatWasJustWritten(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		account := newAccount(t, a).Number
+		id := create(t, a, account, `{"first_name":"Ana","last_name":"Diaz","tags":["board"]}`).ID
+		finds := func(text string, scope crm.ContactScope, want int) {
+			t.Helper()
+			for _, s := range []*Book{a, b} {
+				if got := search(t, s, account, scope, typed(text), 10); len(got) != want {
+					t.Errorf("%q finds %v, want %d", text, got, want)
+				}
+			}
+		}
+		finds("diaz ana", crm.Active, 1)
+		if _, err := b.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Reyes","emails":[{"value":"ana@x.org"}]}`)); err != nil {
+			t.Fatal(err)
+		}
+		finds("diaz", crm.Active, 0)
+		finds("reyes ana@x", crm.Active, 1)
+		if _, err := a.SyncTags(t.Context(), account, id, []string{"staff"}); err != nil {
+			t.Fatal(err)
+		}
+		finds("#board", crm.Active, 0)
+		finds("#staff", crm.Active, 1)
+		archive(t, b, account, id)
+		finds("reyes", crm.Active, 0)
+		finds("reyes", crm.Archived, 1)
+		finds("reyes", crm.All, 1)
+		restore(t, a, account, id)
+		finds("reyes", crm.Active, 1)
+		finds("reyes", crm.Archived, 0)
+	})
+}

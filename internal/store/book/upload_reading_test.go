@@ -1,0 +1,311 @@
+package book
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+)
+
+// TestAFileThatTakesLongIsReadAfterTheAnswer: the worker reads it, and says what is wrong with it.
+func TestAFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		s.Files.Patience = 0
+		account := newAccount(t, s).Number
+		send := func(text string) jobs.Import {
+			im, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
+			if err != nil || im.State != jobs.JobWaiting || !im.Spec.Unread {
+				t.Fatalf("%v: %+v", err, im)
+			}
+			if _, err := s.BeginImport(t.Context(), account, im.ID, nil, jobs.MergeExisting, false); !errors.Is(err, crm.ErrChanged) {
+				t.Errorf("an import whose file was not read begins: %v", err)
+			}
+			return im
+		}
+		good, bad := send("first_name,last_name\nAna,Rossi\n"), send("%PDF-1.7")
+		finishJobs(t, s)
+		good, err := s.Import(t.Context(), account, good.ID)
+		if err != nil || good.State != jobs.JobMapping || good.Spec.Unread || strings.Join(good.Spec.Header, " ") != "first_name last_name" || fmt.Sprint(previewOf(t, s, good)) != "[[Ana Rossi]]" {
+			t.Errorf("%v: %+v", err, good)
+		}
+		bad, err = s.Import(t.Context(), account, bad.ID)
+		if err != nil || bad.State != jobs.JobFailed || !strings.Contains(bad.Progress.Error, "This is a PDF document") {
+			t.Errorf("%v: %+v", err, bad)
+		}
+		begin(t, s, good, false)
+		finishJobs(t, s)
+		if done, err := s.Import(t.Context(), account, good.ID); err != nil || done.State != jobs.JobDone || done.Progress.Created != 1 {
+			t.Errorf("%v: %+v", err, done)
+		}
+	})
+}
+
+// TestAPreviewLooksAtFewRows: a file whose rows are all broken is not read to its end to find one that is not.
+func TestAPreviewLooksAtFewRows(t *testing.T) {
+	rows := openTable(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi,x\n", 2*jobs.PreviewLook))
+	first, err := jobs.Preview(rows)
+	if err != nil || len(first) != 0 {
+		t.Errorf("%v: %q", err, first)
+	}
+	if _, line, _ := rows.Next(); line != jobs.PreviewLook+2 {
+		t.Errorf("the preview was looked for up to line %d", line-1)
+	}
+}
+
+// TestAPreviewIsKeptNoLongerThanItsImport, and is not in what the worker reads of each job that is open.
+func TestAPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		canceled, done := upload(t, s, account, "first_name,last_name\nSecret,Person\n"), upload(t, s, account, "first_name,last_name\nSecret,Person\n")
+		spy := spyOn(t, s)
+		var read []string
+		spy.read = func(sql string) { read = append(read, sql) }
+		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(read) != 1 || strings.Contains(read[0], "spec") {
+			t.Errorf("where nothing is to be done, the worker reads %q", read)
+		}
+		spy.read = nil
+		if strings.Contains(string(canceled.Job.Spec), "Secret") || fmt.Sprint(previewOf(t, s, canceled)) != "[[Secret Person]]" {
+			t.Errorf("the job has %s", canceled.Job.Spec)
+		}
+		if _, err := s.CancelJob(t.Context(), account, canceled.ID); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, s, done, false)
+		finishJobs(t, s)
+		for _, im := range []jobs.Import{canceled, done} {
+			if n := keptParts(t, s, im.Of()); n != 0 || previewOf(t, s, im) != nil {
+				t.Errorf("import %d has ended, and %d parts of its file are kept", im.ID, n)
+			}
+		}
+	})
+}
+
+// keptParts is how many parts of a job are kept.
+func keptParts(t testing.TB, s *Book, of jobs.JobOf) int {
+	t.Helper()
+	parts, err := store.List(t.Context(), s.Base, store.Number, jobs.SQLParts, of.Account, of.ID, int64(1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(parts)
+}
+
+// TestALargeFileIsRemovedInUnits, so that others can write meanwhile, also where the server was killed before it was removed.
+func TestALargeFileIsRemovedInUnits(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		clock := stopClock(s)
+		account := newAccount(t, s).Number
+		file := "first_name,last_name\n" + strings.Repeat("Ana,"+strings.Repeat("x", 1000)+"\n", 40*jobs.PartSize/1005)
+		canceled, killed := upload(t, s, account, file), upload(t, s, account, file)
+		spy := spyOn(t, s)
+		if _, err := s.CancelJob(t.Context(), account, canceled.ID); err != nil {
+			t.Fatal(err)
+		}
+		if n := spy.commits.Load(); n != 1+3 {
+			t.Errorf("a file of 40 parts was removed in %d transactions", n)
+		}
+		err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			j, err := store.FindIn(tx.Conn, crm.ErrNotFound, jobs.ScanJob, jobs.SQLJob, account, killed.ID)
+			if err == nil {
+				err = jobs.EndJob(tx, &j, jobs.JobCanceled)
+			}
+			jobs.SaveJob(tx, &j)
+			return err
+		})
+		if n := keptParts(t, s, killed.Of()); err != nil || n != 40 {
+			t.Fatalf("%v: %d parts are left of the file of a server that was killed", err, n)
+		}
+		clock.move(time.Hour)
+		if err := s.SweepJobs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, im := range []jobs.Import{canceled, killed} {
+			if n := keptParts(t, s, im.Of()); n != 0 {
+				t.Errorf("%d parts of import %d are left", n, im.ID)
+			}
+		}
+	})
+}
+
+// sharedWorkbook is a workbook of contacts whose texts are shared, each about as long as this.
+func sharedWorkbook(t testing.TB, rows, length int) []byte {
+	t.Helper()
+	var texts, sheet strings.Builder
+	sheet.WriteString(`<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c><c t="str"><v>email</v></c><c t="str"><v>skipped</v></c></row>`)
+	for i := range rows {
+		fmt.Fprintf(&texts, `<si><t>ana%d@example.org</t></si><si><t>%s</t></si>`, i, strings.Repeat("x", length))
+		fmt.Fprintf(&sheet, `<row><c t="str"><v>Ana</v></c><c t="str"><v>Rossi</v></c><c t="s"><v>%d</v></c><c t="s"><v>%d</v></c></row>`, 2*i, 2*i+1)
+	}
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	for _, part := range [][2]string{
+		{"_rels/.rels", `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/></sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
+		{"xl/t.xml", "<sst>" + texts.String() + "</sst>"},
+		{"xl/s.xml", "<worksheet><sheetData>" + sheet.String() + "</sheetData></worksheet>"},
+	} {
+		w, err := archive.Create(part[0])
+		if err == nil {
+			_, err = io.WriteString(w, part[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// TestOneLargeWorkbookIsOpenAtATime: each may have 100 MB of texts in memory. Another one waits for its turn, and small files do not wait.
+func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
+	file := sharedWorkbook(t, 1000, 2*jobs.SmallTexts/1000)
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other, third := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
+		first, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
+		if err != nil || first.State != jobs.JobMapping {
+			t.Fatalf("%v: %+v", err, first)
+		}
+		begin(t, s, first, false)
+		w := jobs.NewJobWorker(s.JobStore)
+		defer w.Forget(nil)
+		workUntil(t, w, func() bool { return rowsOf(t, s, first) > 0 })
+		second, err := s.UploadImport(t.Context(), other, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
+		if err != nil || second.State != jobs.JobWaiting {
+			t.Fatalf("while a large workbook is open, another one is read: %v: %+v", err, second)
+		}
+		upload(t, s, third, "first_name,last_name\nEva,Meyer\n")
+		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		run := w.Runs[first.Of()].(*jobs.ImportRun)
+		for end := time.Now().Add(time.Minute); s.Files.Waiting.Load() == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the second workbook does not wait")
+			}
+		}
+		u := <-run.Ahead // whatever is prepared waits there, so that nothing is read
+		run.Ahead <- u
+		run.Opening, run.Beside.Opened = 0, time.Now().Add(-2*jobs.LargeTurn) // it has been open for long
+		workUntil(t, w, func() bool { return stateOf(t, s, first) == jobs.JobDone && stateOf(t, s, second) == jobs.JobMapping })
+		im, err := s.Import(t.Context(), account, first.ID)
+		if want := (jobs.ImportCounts{Rows: 1000, Created: 1000}); err != nil || im.Progress.ImportCounts != want {
+			t.Errorf("%v: %+v, want %+v", err, im.Progress, want)
+		}
+	})
+}
+
+// TestAFileThatGivesWayGoesOnWhereItWas: rows of contacts and of gifts come once each, whenever the file was closed meanwhile.
+func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s).Number
+	rows := 10*min(jobs.UnitRows, jobs.UnitGifts) + 3
+	file := "first_name,last_name,amount,date,method\n" + strings.Repeat("Ana,Rossi,5,2026-01-02,cash\n", rows)
+	for _, of := range []string{jobs.ImportContacts, jobs.ImportGifts} {
+		im, err := s.UploadImport(t.Context(), account, of, "people.csv", "US", strings.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := jobs.NewJobWorker(s.JobStore).OpenRun(t.Context(), &im.Job, im)
+		seen := map[string]bool{}
+		for n := range rows {
+			u := <-run.Ahead
+			if u.Err != nil {
+				t.Fatal(u.Err)
+			}
+			for i := range u.Rows {
+				key := fmt.Sprint(u.Rows[i].Line)
+				if gift := u.Rows[i].Gift; gift != nil {
+					key = *gift.ExternalID
+				}
+				if seen[key] {
+					t.Fatalf("%q: row %s came twice", of, key)
+				}
+				seen[key] = true
+			}
+			if u.End {
+				run.Ahead <- u
+				break
+			}
+			if n%2 == 0 { // as if it were a large workbook that others wait for
+				run.Opening, run.Beside.Opened = 0, time.Time{}
+				s.Files.Large <- struct{}{}
+				run.Beside.Large = func() { <-s.Files.Large }
+				s.Files.Waiting.Add(1)
+			}
+			run.ReadOn(run.Prepare)
+			u = <-run.Ahead
+			run.Ahead <- u
+			if n%2 == 0 {
+				s.Files.Waiting.Add(-1)
+			}
+		}
+		run.Close()
+		if len(seen) != rows || len(s.Files.Large)+len(s.Files.Turn) != 0 {
+			t.Errorf("%q: %d rows of %d came, and %d places are held", of, len(seen), rows, len(s.Files.Large)+len(s.Files.Turn))
+		}
+	}
+}
+
+// TestManyLargeImportsLeaveRoomForAnother: those that have been open for long give their places up by turns, and each row is imported once.
+func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		rows := int64(20 * jobs.UnitRows)
+		var long []jobs.Import
+		for range jobs.OpenFiles {
+			im := upload(t, s, newAccount(t, s).Number, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", int(rows)))
+			begin(t, s, im, false)
+			long = append(long, im)
+		}
+		w := jobs.NewJobWorker(s.JobStore)
+		defer w.Forget(nil)
+		workUntil(t, w, func() bool { return rowsOf(t, s, long[jobs.OpenFiles-1]) > 0 })
+		small := upload(t, s, newAccount(t, s).Number, "first_name,last_name\nEva,Meyer\n")
+		begin(t, s, small, false)
+		for _, run := range w.Runs {
+			run.(*jobs.ImportRun).Started = time.Now().Add(-2 * jobs.OpenTurn)
+		}
+		workUntil(t, w, func() bool { return stateOf(t, s, small) == jobs.JobDone })
+		for i, im := range long {
+			if state := stateOf(t, s, im); state == jobs.JobDone {
+				t.Errorf("long import %d is %s when the small one is done", i, state)
+			}
+		}
+		workUntil(t, w, func() bool {
+			w.LookAgain()
+			return !slices.ContainsFunc(long, func(im jobs.Import) bool { return stateOf(t, s, im) != jobs.JobDone })
+		})
+		for _, im := range long {
+			if n := rowsOf(t, s, im); n != rows {
+				t.Errorf("%d rows of %d were imported", n, rows)
+			}
+		}
+	})
+}
+
+// TestAnErasedPersonLeavesThePreviewOfAnOpenImport: the page of the import shows the other rows alone.
+func TestAnErasedPersonLeavesThePreviewOfAnOpenImport(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Vanderkwolf","emails":[{"value":"kwolf@example.org"}]}`)
+		im := upload(t, s, account, "first_name,last_name,email\nQuetzalina,Vanderkwolf,kwolf@example.org\nOtto,Bystander,otto@example.org\n")
+		erase(t, s, store.By(t.Context(), crm.ConsoleDoor, "owner@example.org"), account, person.ID)
+		if rows := fmt.Sprint(previewOf(t, s, im)); rows != "[[Otto Bystander otto@example.org]]" {
+			t.Errorf("the preview is %s", rows)
+		}
+	})
+}

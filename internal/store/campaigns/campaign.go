@@ -1,0 +1,487 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/people"
+)
+
+const (
+	SQLSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
+	SQLCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
+	SQLCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
+
+	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
+
+	// A campaign that only benefits an account is another organization's.
+	sqlCampaignCount = `SELECT COUNT(*) FROM campaign_reader WHERE account_id = $1 AND relation <> $2`
+)
+
+// ImportResult says what an import did.
+type ImportResult struct {
+	Created, Updated, Unchanged int
+}
+
+// ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
+// is refused, none.
+func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
+	plans, err := s.changeCampaigns(ctx, owner, inputs, func(c *campaignChange) ([]campaignPlan, error) {
+		return c.planImport(inputs)
+	})
+	for _, p := range plans {
+		switch {
+		case p.isNew:
+			result.Created++
+		case p.changed, len(p.moved) > 0:
+			result.Updated++
+		default:
+			result.Unchanged++
+		}
+	}
+	return result, err
+}
+
+// CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
+// number until it is.
+func (s *CampaignStore) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
+	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
+		slug, _, err := c.findSlug(in, false)
+		return c.plan(nil, in, slug, err)
+	})
+}
+
+// UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
+func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
+	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
+		old, err := c.own(id, in.Seen)
+		if err != nil {
+			return campaignPlan{}, err
+		}
+		if in.Slug != nil && *in.Slug != "" && *in.Slug != old.Slug {
+			_, _, err = c.findSlug(in, false)
+		}
+		return c.plan(&old, in, old.Slug, err)
+	})
+}
+
+func (s *CampaignStore) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
+	plans, err := s.changeCampaigns(ctx, owner, []crm.CampaignInput{in}, func(c *campaignChange) ([]campaignPlan, error) {
+		p, err := decide(c)
+		if err == nil && !p.isNew { // a new one has no gifts, and no id yet
+			p.campaign.Given, err = c.given(p.campaign)
+		}
+		return []campaignPlan{p}, err
+	})
+	if err != nil {
+		return crm.Campaign{}, err
+	}
+	return plans[0].campaign, nil
+}
+
+// MadeCampaign is a campaign that was created or changed, as the API shows it.
+type MadeCampaign struct {
+	crm.Campaign
+	BaseURL string // of its address
+	Created bool
+}
+
+// Append appends the wire form.
+func (m MadeCampaign) Append(dst []byte) []byte {
+	body, urlAt := m.AppendBody(nil)
+	return crm.AppendCampaign(dst, m.ID, body, urlAt, m.BaseURL, m.Given)
+}
+
+// Fate tells what has become of a create.
+func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
+
+// campaignChange is a unit of work in which campaigns of one account change.
+type campaignChange struct {
+	*store.Tx
+	owner crm.Account
+	now   time.Time
+
+	above         []int64          // the accounts above the owner, which list its campaigns, too
+	beneficiaries map[string]int64 // accounts that the inputs name, by their public ids
+
+	// What the rows of a file before this one have taken. Rows that ask for the same go on where the last one has ended, so that a
+	// file costs what its length says.
+	slugs map[string]bool
+	tried map[string]int // slugs of each title
+
+	unlocked []int64 // accounts whose lists change and that are not locked
+}
+
+// campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
+type campaignPlan struct {
+	campaign crm.Campaign
+	old      *crm.Campaign // nil for a new one
+	isNew    bool
+	changed  bool // its document, or what is kept beside it
+	deleted  bool
+	slug     string                 // that it had, where that changes
+	readers  map[int64]crm.Relation // who may list it from now on; nil where that stays
+	benefits doc.Differences        // whom it benefits, where that changes
+	moved    []int64                // the accounts whose lists change
+}
+
+// changeCampaigns decides about campaigns and writes them. It locks every account whose list may change before anything else, in
+// ascending order, so that two changes do not wait for each other: the owner, the accounts above it and the beneficiaries. Where a list
+// of any other account changes, as that of a former beneficiary, it begins again with that one.
+func (s *CampaignStore) changeCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
+	var above []int64
+	named, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (named []crm.Account, err error) {
+		if above, err = people.AccountsAbove(c, owner); err == nil {
+			named, err = db.List(c, people.ReadAccount, people.SQLAccountsByID, beneficiariesOf(inputs))
+		}
+		return named, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	beneficiaries, locked := make(map[string]int64), slices.Clone(above)
+	for _, a := range named {
+		beneficiaries[a.ID] = a.Number
+		locked = append(locked, a.Number)
+	}
+	err = store.Repeat(func() error {
+		now := s.Now()
+		_, err := store.Answered(ctx, s.Base, owner.Number, store.Needs{Also: locked}, func(t *store.Tx) (made MadeCampaign, err error) {
+			c := &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
+				slugs: map[string]bool{}, tried: map[string]int{}}
+			if _, err := t.LockAccount(owner.Number); err != nil {
+				return made, err
+			}
+			if plans, err = decide(c); err != nil {
+				return made, err
+			}
+			if locked = append(locked, c.unlocked...); len(c.unlocked) > 0 {
+				return made, store.ErrAgain
+			}
+			if err := c.number(plans, people.TopOf(owner, above)); err != nil {
+				return made, err
+			}
+			for _, p := range plans { // the API, which answers with what was made, changes one at a time
+				made = MadeCampaign{p.campaign, store.BaseURLOf(ctx), p.isNew}
+			}
+			return made, c.save(plans)
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plans, nil
+}
+
+// beneficiariesOf are the public ids of accounts that inputs name.
+func beneficiariesOf(inputs []crm.CampaignInput) (ids []string) {
+	for _, in := range inputs {
+		if in.Beneficiaries != nil {
+			ids = append(ids, *in.Beneficiaries...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !crm.IsAccountID(id) })
+}
+
+// planImport decides about every row, and tells all faults at once.
+func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaignPlan, err error) {
+	wrong := &crm.RowsInvalid{}
+	for i, in := range inputs {
+		slug, old, err := c.findSlug(in, true)
+		c.slugs[slug] = true
+		if old != nil {
+			in.DropTotals(*old)
+		}
+		p, err := c.plan(old, in, slug, err)
+		var faults *doc.Invalid
+		switch {
+		case errors.As(err, &faults):
+			wrong.Rows = append(wrong.Rows, crm.RowFaults{Row: i + 1, Faults: faults.Faults})
+		case err != nil:
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	if len(wrong.Rows) > 0 {
+		return nil, wrong
+	}
+	return plans, nil
+}
+
+// plan decides about one campaign, a new one where old is nil, and tells all its faults at once; slugErr is what is wrong with its slug.
+func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug string, slugErr error) (p campaignPlan, err error) {
+	var inputErr, readersErr error
+	if old == nil {
+		inputErr = in.CheckNew()
+	} else {
+		p.campaign = old.Update(in, c.now)
+		inputErr = c.checkCurrency(*old, p.campaign)
+	}
+	if old == nil || in.Beneficiaries != nil {
+		p.readers, readersErr = c.readers(in.Beneficiaries)
+	}
+	if err := FirstOrFaults(inputErr, slugErr, readersErr); err != nil {
+		return p, err
+	}
+	var was map[int64]crm.Relation
+	if p.old = old; old == nil {
+		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, 0, slug, c.now), true // number gives the id
+	} else {
+		before, _ := old.AppendBody(nil)
+		after, _ := p.campaign.AppendBody(nil)
+		p.changed = string(before) != string(after) || p.campaign.Status != old.Status || p.campaign.PaymentLink != old.PaymentLink
+		if p.campaign.Slug != old.Slug {
+			p.slug = old.Slug
+		}
+		if p.readers == nil {
+			return p, nil
+		}
+		if was, err = Relations(c.Conn, old.ID); err != nil {
+			return p, err
+		}
+	}
+	c.move(&p, was)
+	if old != nil && len(p.moved) > 0 {
+		ids, err := beneficiaries(c.Conn, old.ID)
+		if err != nil {
+			return p, err
+		}
+		p.benefits = doc.Differences{doc.TextsDifference("beneficiaries", ids, slices.Sorted(slices.Values(*in.Beneficiaries)))}
+	}
+	return p, nil
+}
+
+// checkCurrency refuses another currency once a campaign has gifts: what it has raised would become other money.
+func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
+	if next.Currency == old.Currency {
+		return nil
+	}
+	found, err := c.Exists(sqlCampaignGift, c.owner.Number, old.ID)
+	if found {
+		err = store.Fault("currency", doc.CurrencyStays, old.Currency, "campaign")
+	}
+	return err
+}
+
+// given is what the gifts to a campaign come to in its currency.
+func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
+	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, campaign.Cell())
+	if err != nil || sums == nil {
+		return crm.Given{}, err
+	}
+	return crm.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
+}
+
+// move notes whose lists change where those who could list a campaign were others.
+func (c *campaignChange) move(p *campaignPlan, was map[int64]crm.Relation) {
+	p.moved = Differences(was, p.readers)
+	for _, account := range p.moved {
+		if c.Accounts[account] == nil {
+			c.unlocked = append(c.unlocked, account)
+		}
+	}
+}
+
+// findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it
+// may also be that of a campaign of the account, which is old then.
+func (c *campaignChange) findSlug(in crm.CampaignInput, mine bool) (slug string, old *crm.Campaign, err error) {
+	for slug := range crm.SlugCandidates(in, c.tried) {
+		if c.slugs[slug] {
+			continue
+		}
+		row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLSlug, slug)
+		switch {
+		case errors.Is(err, crm.ErrNotFound):
+			return slug, nil, nil
+		case err != nil:
+			return "", nil, err
+		case mine && row.of == c.owner.Number:
+			campaign, err := row.Parse()
+			return slug, &campaign, err
+		}
+	}
+	faults := &doc.Invalid{}
+	faults.Add("slug", doc.Taken)
+	return "", nil, faults
+}
+
+// number gives the new campaigns their ids, in the order in which lists show them. The account at the top, which counts all of its organization, is locked.
+func (c *campaignChange) number(plans []campaignPlan, top int64) error {
+	var created []*crm.Campaign
+	for i := range plans {
+		if plans[i].isNew {
+			created = append(created, &plans[i].campaign)
+		}
+	}
+	if len(created) == 0 {
+		return nil
+	}
+	if err := c.CheckLimit(crm.CampaignLimit, int64(len(created)), sqlCampaignCount, top, int64(crm.Benefiting)); err != nil {
+		return err
+	}
+	slices.SortStableFunc(created, func(a, b *crm.Campaign) int { return cmp.Compare(a.ListedAt, b.ListedAt) })
+	row := c.Account(c.owner.Number)
+	seq := row.CampaignSeq
+	for _, campaign := range created {
+		for taken := true; taken; { // by an older campaign, whose id is a time
+			if seq++; seq > crm.MaxSeq {
+				return store.ErrNoMoreIDs
+			}
+			campaign.ID = crm.MakeID(row.Account, seq)
+			var err error
+			if taken, err = c.Exists(SQLCampaignByID, campaign.ID); err != nil {
+				return err
+			}
+		}
+	}
+	row.Touch(c.Tx)
+	row.CampaignSeq = seq
+	return nil
+}
+
+// readers is who may list a campaign, and why: its owner, its beneficiaries, and every account above the owner.
+func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]crm.Relation, error) {
+	readers := map[int64]crm.Relation{c.owner.Number: crm.Own}
+	for _, account := range c.above {
+		readers[account] |= crm.Chapter
+	}
+	faults := &doc.Invalid{}
+	if beneficiaries != nil {
+		for i, id := range *beneficiaries {
+			if account, ok := c.beneficiaries[id]; ok {
+				readers[account] |= crm.Benefiting
+				continue
+			}
+			field := fmt.Sprintf("beneficiaries.%d", i)
+			faults.Add(field, "The %s field must be the id of an account: there is no account %q.", field, id)
+		}
+	}
+	return readers, faults.Err()
+}
+
+// own finds a campaign of the account, which is locked, where it is still what the user saw of it.
+func (c *campaignChange) own(id int64, seen string) (crm.Campaign, error) {
+	row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLCampaignRow, id)
+	if err == nil && row.of != c.owner.Number {
+		err = crm.ErrNotFound
+	}
+	campaign, err := ParseFound(row, err)
+	if err != nil || seen == "" {
+		return campaign, err
+	}
+	ids, err := beneficiaries(c.Conn, id)
+	if err == nil && campaign.Version(ids) != seen {
+		err = crm.ErrChanged
+	}
+	return campaign, err
+}
+
+// FirstOrFaults is the first error that is not about the input, or all faults of the input together.
+func FirstOrFaults(errs ...error) error {
+	all := &doc.Invalid{}
+	for _, err := range errs {
+		var faults *doc.Invalid
+		switch {
+		case errors.As(err, &faults):
+			all.Faults = append(all.Faults, faults.Faults...)
+		case err != nil:
+			return err
+		}
+	}
+	return all.Err()
+}
+
+func (c *campaignChange) save(plans []campaignPlan) error {
+	for _, p := range plans {
+		revision := c.note(p)
+		body, urlAt := p.campaign.AppendBody(nil)
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, store.Checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
+		switch {
+		case p.isNew:
+			c.Insert(store.CampaignTable, row...)
+		case p.deleted:
+			c.Delete(store.CampaignTable, p.campaign.ID)
+		case revision != 0:
+			c.Save(store.CampaignTable, row...)
+		}
+		delete(Of(c.Account(c.owner.Number)).Campaigns.Rows, p.campaign.ID) // gifts of the batch must look again
+		if err := c.moveSlugs(p); err != nil {
+			return err
+		}
+		if err := MoveReaders(c.Tx, p.campaign.ID, p.moved, p.readers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note notes what is done to a campaign; the revision is 0 where that is nothing.
+func (c *campaignChange) note(p campaignPlan) (revision int64) {
+	kind, data := crm.DidUpdate, p.benefits
+	switch {
+	case p.isNew:
+		kind = crm.DidCreate
+	case p.deleted:
+		kind, data = crm.DidDelete, doc.Differences{doc.TextDifference("title", p.campaign.Title, "")}
+	case p.changed:
+		data = append(p.old.Differences(&p.campaign), data...)
+	case len(p.moved) == 0:
+		return 0
+	}
+	return c.Record(c.Account(c.owner.Number), crm.CampaignNoun, p.campaign.ID, kind, data.Text())
+}
+
+// Relations is who may list a campaign now.
+func Relations(c db.Conn, campaign int64) (map[int64]crm.Relation, error) {
+	readers := make(map[int64]crm.Relation)
+	err := c.Each(func(r db.Row) error {
+		readers[r.Int(0)] = crm.Relation(r.Int(1))
+		return nil
+	}, sqlCampaignReaders, campaign)
+	return readers, err
+}
+
+// Differences are the accounts whose relations differ, in ascending order.
+func Differences(was, now map[int64]crm.Relation) []int64 {
+	accounts := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(now))
+	slices.Sort(accounts)
+	return slices.DeleteFunc(slices.Compact(accounts), func(account int64) bool { return was[account] == now[account] })
+}
+
+// SaveReaders makes a campaign one that these accounts may list.
+func SaveReaders(t *store.Tx, campaign int64, readers map[int64]crm.Relation) error {
+	was, err := Relations(t.Conn, campaign)
+	if err != nil {
+		return err
+	}
+	return MoveReaders(t, campaign, Differences(was, readers), readers)
+}
+
+// MoveReaders writes what these accounts may do with a campaign, and moves their campaign revisions.
+func MoveReaders(t *store.Tx, campaign int64, accounts []int64, readers map[int64]crm.Relation) error {
+	for _, account := range accounts {
+		if readers[account] == 0 {
+			t.Delete(store.ReaderTable, account, campaign)
+		} else {
+			t.Save(store.ReaderTable, account, campaign, int64(readers[account]))
+		}
+		row, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		row.Touch(t)
+		row.CampaignRevision++
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package campaigns
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const (
+	sqlCampaignGift = `SELECT 1 FROM gift WHERE account_id = $1 AND campaign_id = $2 AND campaign_id <> 0 LIMIT 1`
+	sqlCampaignPlan = `SELECT 1 FROM plan WHERE account_id = $1 AND campaign_id = $2 AND campaign_id <> 0 LIMIT 1`
+
+	SQLOldSlugs = `SELECT slug FROM campaign_slug WHERE campaign_id = $1 ORDER BY left_at, slug`
+)
+
+// CheckDeletable refuses a campaign of the account that has gifts or plans, whatever became of them.
+func (s *CampaignStore) CheckDeletable(ctx context.Context, owner, id int64) error {
+	return s.View(ctx, func(c db.Conn) error { return checkDeletable(c, owner, id) })
+}
+
+func checkDeletable(c db.Conn, owner, id int64) error {
+	for _, sql := range []string{sqlCampaignGift, sqlCampaignPlan} {
+		found, err := c.Exists(sql, owner, id)
+		if err != nil {
+			return err
+		}
+		if found {
+			faults := new(doc.Invalid)
+			faults.Add("", doc.HasGifts)
+			return faults
+		}
+	}
+	return nil
+}
+
+// DeleteCampaign removes a campaign that the account owns, where nothing hangs on it and it is still what the user saw of it. The account
+// is locked, as it is by one that records a gift, so that no gift can come in between.
+func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner crm.Account, id int64, seen string) error {
+	_, err := s.changeCampaigns(ctx, owner, nil, func(c *campaignChange) ([]campaignPlan, error) {
+		old, err := c.own(id, seen)
+		if err == nil {
+			err = checkDeletable(c.Conn, owner.Number, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		was, err := Relations(c.Conn, id)
+		p := campaignPlan{campaign: old, deleted: true}
+		c.move(&p, was)
+		return []campaignPlan{p}, err
+	})
+	return err
+}
+
+// moveSlugs keeps the slug that a campaign had. A slug that is kept is not taken: the campaign that has it now comes first.
+func (c *campaignChange) moveSlugs(p campaignPlan) error {
+	switch {
+	case p.deleted:
+		return c.dropSlugs(p.campaign.ID, 0)
+	case p.slug != "":
+		c.Save(store.SlugTable, p.slug, p.campaign.ID, c.now.UnixMicro())
+		return c.dropSlugs(p.campaign.ID, crm.OldSlugs)
+	}
+	return nil
+}
+
+// dropSlugs forgets the slugs that a campaign had, but for the last ones.
+func (c *campaignChange) dropSlugs(campaign int64, keep int) error {
+	old, err := db.List(c.Conn, func(r db.Row) string { return r.Text(0) }, SQLOldSlugs, campaign)
+	for _, slug := range old[:max(0, len(old)-keep)] {
+		c.Delete(store.SlugTable, slug)
+	}
+	return err
+}

@@ -1,0 +1,329 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/people"
+)
+
+const (
+	// What a campaign is made of behind its id and one more column, and where that comes from: its gifts are counted elsewhere.
+	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0), c.listed_at`
+	campaignAndGifts = ` LEFT JOIN giving g ON g.account_id = c.account_id AND g.cell = c.cell `
+
+	// Its gifts are read by themselves: the account that reads it and the one that owns it may be on different machines.
+	sqlCampaign = `SELECT c.id, r.relation, c.body, c.checksum, c.status, c.payment_link, 0, 0, c.listed_at, c.account_id, c.cell
+		FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
+	sqlCampaignGiven     = `SELECT amount, donors FROM giving WHERE account_id = $1 AND cell = $2`
+	SQLCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
+	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
+	SQLCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
+		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
+	SQLReaderCampaigns  = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
+	sqlCampaignAccounts = `SELECT id, account_id, listed_at FROM campaign WHERE id = ANY($1)`
+)
+
+// CampaignRow is a campaign as it is stored.
+type CampaignRow struct {
+	ID, of       int64 // of is its account, or what else the statement asks for
+	Body         []byte
+	Checksum     int64
+	status, link string
+	given        crm.Given
+	listedAt     int64
+}
+
+func ScanCampaign(r db.Row) CampaignRow {
+	return CampaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3), r.Text(4), r.Text(5), scanGiven(r), r.Int(8)}
+}
+
+// scanGiven reads what the gifts of a campaign come to.
+func scanGiven(r db.Row) crm.Given { return crm.Given{Amount: r.Int(6), Donors: r.Int(7)} }
+
+func (row CampaignRow) Parse() (crm.Campaign, error) {
+	if err := store.Intact(store.CampaignTable, row.ID, row.Body, row.Checksum); err != nil {
+		return crm.Campaign{}, err
+	}
+	c, err := crm.ParseCampaign(row.ID, row.Body)
+	c.Status, c.PaymentLink, c.Given, c.ListedAt = row.status, row.link, row.given, row.listedAt
+	return c, err
+}
+
+// ParseFound parses a campaign that was found.
+func ParseFound(row CampaignRow, err error) (crm.Campaign, error) {
+	if err != nil {
+		return crm.Campaign{}, err
+	}
+	return row.Parse()
+}
+
+// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
+// it has, or by one that it had and no other campaign has now.
+func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
+	err = crm.ErrNotFound
+	for _, sql := range []string{sqlCampaignBySlug, SQLCampaignByOldSlug} {
+		if errors.Is(err, crm.ErrNotFound) {
+			campaign, err = ParseFound(store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) CampaignRow {
+				owner = r.Text(9)
+				return ScanCampaign(r)
+			}, sql, slug))
+		}
+	}
+	return campaign, owner, err
+}
+
+// CampaignRecord is a campaign as an account that may list it sees it.
+type CampaignRecord struct {
+	Campaign crm.Campaign
+	Relation crm.Relation
+
+	// Only for the owner:
+	Beneficiaries []string // public ids of accounts in ascending order
+	Uncounted     []string // other currencies than its own in which gifts came
+}
+
+// Version names the state that the owner sees.
+func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficiaries) }
+
+// Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
+func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record CampaignRecord, err error) {
+		row, err := readCampaign(c, account, id)
+		if record.Campaign, err = ParseFound(row, err); err != nil {
+			return record, err
+		}
+		if record.Relation = crm.Relation(row.of); record.Relation&crm.Own != 0 {
+			if record.Beneficiaries, err = beneficiaries(c, id); err == nil {
+				record.Uncounted, err = uncounted(c, account, record.Campaign)
+			}
+		}
+		return record, err
+	})
+}
+
+// readCampaign finds a campaign that the account may list, and then what its gifts come to.
+func readCampaign(c db.Conn, account, id int64) (row CampaignRow, err error) {
+	var owner int64
+	var cell string
+	row, err = store.FindIn(c, crm.ErrNotFound, func(r db.Row) CampaignRow {
+		owner, cell = r.Int(9), r.Text(10)
+		return ScanCampaign(r)
+	}, sqlCampaign, account, id)
+	if err == nil {
+		_, err = c.One(func(r db.Row) { row.given = crm.Given{Amount: r.Int(0), Donors: r.Int(1)} }, sqlCampaignGiven, owner, cell)
+	}
+	return row, err
+}
+
+// CampaignWire appends the wire form of a campaign that the account may list, for any reason.
+func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
+	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return readCampaign(c, account, id) }))
+	if err != nil {
+		return dst, err
+	}
+	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}.Append(dst), nil
+}
+
+const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
+
+// uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts
+// have given in each: the sums of all of them come first.
+func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []string, err error) {
+	from, end := crm.Cell(campaign.ID, 0, "", 0), crm.Cell(campaign.ID, 1, "", 0)
+	for found := true; found && err == nil; {
+		found, err = c.One(func(r db.Row) {
+			_, _, currency, _ := crm.CellParts(r.Text(0))
+			if currency != campaign.Currency && r.Int(1) > 0 {
+				currencies = append(currencies, currency)
+			}
+			from = crm.Cell(campaign.ID, 0, currency+"~", 0) // after those of all contacts
+		}, sqlNextCell, owner, from, end)
+	}
+	return currencies, err
+}
+
+// beneficiaries are the public ids of accounts that a campaign benefits, in ascending order.
+func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
+	readers, err := Relations(c, campaign)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int64
+	for account, relation := range readers {
+		if relation&crm.Benefiting != 0 {
+			numbers = append(numbers, account)
+		}
+	}
+	accounts, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, numbers)
+	ids = store.Collect(accounts, func(a crm.Account) string { return a.ID })
+	slices.Sort(ids)
+	return ids, err
+}
+
+// CampaignPage is one page of campaigns, newest first.
+func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result store.ListResult, err error) {
+	rows, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (rows []CampaignRow, err error) {
+		var ids []int64
+		if result, ids, err = s.Cache.Page(c, account, scope, page, store.NewestFirst); err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		return db.List(c, ScanCampaign, SQLCampaigns, ids)
+	})
+	for _, row := range slices.Backward(rows) {
+		campaign, err := row.Parse()
+		if err != nil {
+			return nil, result, err
+		}
+		campaigns = append(campaigns, campaign)
+	}
+	return campaigns, result, err
+}
+
+// CampaignTotals is how many campaigns the account has in each scope.
+func (s *CampaignStore) CampaignTotals(ctx context.Context, account int64) (map[crm.CampaignScope]int64, error) {
+	list, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (*campaignList, error) { return s.Cache.of(c, account) })
+	if err != nil {
+		return nil, err
+	}
+	totals := map[crm.CampaignScope]int64{}
+	for _, scope := range crm.CampaignScopes {
+		totals[scope] = int64(len(list.ids[scope]))
+	}
+	return totals, nil
+}
+
+// campaignCache remembers which campaigns an account may list, for as long as its campaign revision stays. An account
+// has few: what is kept is their ids, so that any page costs what the first one does.
+type campaignCache struct {
+	mu       sync.Mutex
+	accounts map[int64]*campaignList
+}
+
+type campaignList struct {
+	revision int64
+	ids      map[crm.CampaignScope][]int64
+}
+
+// campaignListsKept bounds the cache; lists are quickly read again.
+const campaignListsKept = 10_000
+
+// of is the account's list at the snapshot that c reads.
+func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) {
+	row, err := store.ReadTally(c, account)
+	if err != nil {
+		return nil, err
+	}
+	cache.mu.Lock()
+	list := cache.accounts[account]
+	cache.mu.Unlock()
+	if list != nil && list.revision == row.CampaignRevision {
+		return list, nil
+	}
+	list = &campaignList{revision: row.CampaignRevision, ids: map[crm.CampaignScope][]int64{}}
+	found, err := ReadableCampaigns(c, account)
+	if err != nil {
+		return nil, err
+	}
+	for _, campaign := range found {
+		for _, scope := range crm.CampaignScopes {
+			if campaign.Relation&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], campaign.ID)
+			}
+		}
+	}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if cache.accounts == nil || len(cache.accounts) >= campaignListsKept {
+		cache.accounts = make(map[int64]*campaignList)
+	}
+	cache.accounts[account] = list
+	return list, nil
+}
+
+// readableCampaign is a campaign that an account may list.
+type readableCampaign struct {
+	ID, Owner, listedAt int64
+	Relation            crm.Relation
+}
+
+// ReadableCampaigns are the campaigns that an account may list, oldest first.
+func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err error) {
+	relations, ids := map[int64]crm.Relation{}, []int64{}
+	err = c.Each(func(r db.Row) error {
+		relations[r.Int(0)], ids = crm.Relation(r.Int(1)), append(ids, r.Int(0))
+		return nil
+	}, SQLReaderCampaigns, account)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	found, err = db.List(c, func(r db.Row) readableCampaign {
+		return readableCampaign{r.Int(0), r.Int(1), r.Int(2), relations[r.Int(0)]}
+	}, sqlCampaignAccounts, ids)
+	store.SortRows(found, func(a, b *readableCampaign) int {
+		return cmp.Or(cmp.Compare(a.listedAt, b.listedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return found, err
+}
+
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
+// flush piece by piece.
+func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+	var result store.ListResult
+	var ids []int64
+	p := store.NewPieces(dst, flush)
+	p.Lossy = true
+	read := func(c db.Conn, ids []int64) error {
+		return p.Read(c, func(dst []byte, r db.Row) ([]byte, error) {
+			body, err := store.DocumentIn(store.CampaignTable, r, 2, r.Int(0))
+			if err != nil {
+				return dst, err
+			}
+			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r)), nil
+		}, SQLCampaigns, ids)
+	}
+	err := s.View(ctx, func(c db.Conn) (err error) {
+		result, ids, err = s.Cache.Page(c, account, scope, page, store.OldestFirst)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		return read(c, ids)
+	})
+	if err == nil && p.Full() {
+		p.Found = result
+		err = p.Rest(ctx, s.Base, ids, read)
+		result.Count = int64(p.Before + p.N)
+	}
+	return p.Dst, result, err
+}
+
+// Page finds one page of the account's list, the oldest campaign first for either order of pages.
+func (cache *campaignCache) Page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order store.PageOrder) (result store.ListResult, ids []int64, err error) {
+	list, err := cache.of(c, account)
+	if err != nil {
+		return result, nil, err
+	}
+	ids = list.ids[scope]
+	result.Total = int64(len(ids))
+	if page.Skip() >= result.Total {
+		return result, nil, nil
+	}
+	from, to := order(page)(result.Total)
+	ids = ids[from:to]
+	result.Count = int64(len(ids))
+	return result, ids, nil
+}
+
+const GivingColumns = `SELECT cell, entries, gifts, amount, recurring, donors FROM giving WHERE account_id = $1`
+
+const SQLGiving = GivingColumns + ` AND cell = ANY($2)`
+
+func ScanGiving(r db.Row) (string, *crm.Giving) {
+	return r.Text(0), &crm.Giving{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
+}

@@ -1,0 +1,64 @@
+package campaigns
+
+import (
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/people"
+)
+
+// campaignUnit is what a batch knows of the campaigns of an account, and of what was given to them and by its contacts.
+type campaignUnit struct {
+	Campaigns store.Lookup[int64, *OwnCampaign]
+	Giving    store.Lookup[string, *crm.Giving]
+}
+
+var campaignsPart = &store.Part{}
+
+func init() {
+	*campaignsPart = store.Part{
+		Begin: func() any {
+			return &campaignUnit{Campaigns: store.NewLookup(SQLOwnCampaigns, scanOwnCampaign), Giving: store.NewLookup(SQLGiving, ScanGiving)}
+		},
+	}
+	store.Register(campaignsPart)
+}
+
+func Of(a *store.Account) *campaignUnit { return a.Known[campaignsPart.Number].(*campaignUnit) }
+
+const campaignShown = "campaign"
+
+// Shown names the campaign for an answer that shows it.
+func (m MadeCampaign) Shown() store.Shown { return store.Shown{Kind: campaignShown, ID: m.ID} }
+
+func init() {
+	store.Readers[campaignShown] = func(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Made, error) {
+		campaign, err := ParseFound(store.FindIn(t.Conn, crm.ErrNotFound, ScanCampaign, sqlCampaign, a.Account, id))
+		return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
+	}
+}
+
+// OwnCampaign is what a gift has to know of a campaign of its account.
+type OwnCampaign struct{ Slug, Currency string }
+
+func scanOwnCampaign(r db.Row) (int64, *OwnCampaign) {
+	row := CampaignRow{ID: r.Int(0), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3)}
+	campaign, err := row.Parse()
+	if err != nil { // a damaged one takes no gifts
+		return row.ID, nil
+	}
+	return row.ID, &OwnCampaign{r.Text(1), campaign.Currency}
+}
+
+const SQLOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE account_id = $1 AND id = ANY($2)`
+
+// CampaignStore has the campaigns of a database.
+type CampaignStore struct {
+	*store.Base
+	*people.PeopleStore
+	Cache campaignCache
+}
+
+func New(p *people.PeopleStore) *CampaignStore { return &CampaignStore{Base: p.Base, PeopleStore: p} }

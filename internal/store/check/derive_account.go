@@ -1,0 +1,116 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+)
+
+const (
+	sqlLastKey = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
+
+	// Older campaigns have ids that no account's number is in.
+	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
+
+	sqlAnswerBytes = `SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1 AND length(body) > $2`
+
+	sqlCampaignRows = `SELECT id, account_id, slug, url_at, body, checksum, cell, status, payment_link, listed_at, revision FROM campaign WHERE id = ANY($1)`
+)
+
+// totals compares the account's row. Its sequences never go back: an id is not given out again, even where what had it is missing.
+func (d *derivation) totals() error {
+	key, err := d.conn.Int(sqlLastKey, d.Account)
+	if err != nil {
+		return err
+	}
+	campaign, err := d.conn.Int(sqlLastCampaign, d.Account, crm.MakeID(d.Account, 0), crm.MakeID(d.Account, crm.MaxSeq))
+	if err != nil {
+		return err
+	}
+	if d.AnswerBytes, err = d.conn.Int(sqlAnswerBytes, d.Account, int64(store.LargeAnswer)); err != nil {
+		return err
+	}
+	d.LastCreated = max(d.LastCreated, d.created)
+	d.KeySeq = max(d.KeySeq, crm.IDSeq(key))
+	d.CampaignSeq = max(d.CampaignSeq, crm.IDSeq(campaign))
+	if len(d.fields) > 0 {
+		d.FieldSeq = max(d.FieldSeq, d.fields[len(d.fields)-1])
+	}
+	return d.settle(store.TallyTable, d.was, d.Tally.Values())
+}
+
+// Accounts are all accounts, by their numbers.
+type Accounts map[int64]crm.Account
+
+// campaigns looks at campaigns of the account: what stands beside their documents, and who may list them.
+func (d *derivation) campaigns(ids []int64) error {
+	for part := range slices.Chunk(ids, 100) {
+		rows, err := db.List(d.conn, func(r db.Row) []any {
+			return []any{r.Int(0), r.Int(1), r.Text(2), r.Int(3), slices.Clone(r.Bytes(4)), r.Int(5), r.Text(6), r.Text(7), r.Text(8), r.Int(9), r.Int(10)}
+		}, sqlCampaignRows, part)
+		for _, row := range rows {
+			if err == nil {
+				err = d.campaign(row)
+			}
+			if err == nil {
+				err = d.readers(row[0].(int64))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *derivation) campaign(row []any) error {
+	id, owner := row[0].(int64), d.known[d.Account]
+	campaign, err := campaigns.CampaignRow{ID: id, Body: row[4].([]byte), Checksum: row[5].(int64)}.Parse()
+	switch {
+	case err != nil:
+		d.on.lost(Problem{Campaign: id, What: "its document is damaged: " + restoreIt})
+		return nil
+	case campaign.AccountID != owner.ID:
+		d.on.lost(Problem{Campaign: id, What: fmt.Sprintf("its document names the account %q: %s", campaign.AccountID, restoreIt)})
+		return nil
+	}
+	_, urlAt := campaign.AppendBody(nil)
+	should := slices.Clone(row)
+	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), campaign.Cell(), d.head(crm.CampaignNoun, id, row[10].(int64))
+	return d.settle(store.CampaignTable, row, should)
+}
+
+// readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written nowhere else.
+func (d *derivation) readers(campaign int64) error {
+	was, err := campaigns.Relations(d.conn, campaign)
+	if err != nil {
+		return err
+	}
+	should := map[int64]crm.Relation{d.Account: crm.Own}
+	for account, relation := range was {
+		if _, exists := d.known[account]; exists && relation&crm.Benefiting != 0 {
+			should[account] |= crm.Benefiting
+		}
+	}
+	for above := d.known[d.Account].Parent; above != 0 && should[above]&crm.Chapter == 0; above = d.known[above].Parent { // or it is a circle
+		if _, exists := d.known[above]; exists {
+			should[above] |= crm.Chapter
+		}
+	}
+	row := func(readers map[int64]crm.Relation, account int64) []any {
+		if readers[account] == 0 {
+			return nil
+		}
+		return []any{account, campaign, int64(readers[account])}
+	}
+	for _, account := range campaigns.Differences(was, should) {
+		if err := d.on.settle(store.ReaderTable, row(was, account), row(should, account)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+// contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
+func (d *derivation) contacts() (err error) {
+	if d.fields, err = db.List(d.conn, store.Number, contacts.SQLFieldIDs, d.Account); err != nil {
+		return err
+	}
+	var page []*contacts.Stored
+	after := int64(math.MinInt64) // the last contact of the page before
+	settle := func(to int64) error {
+		given, err := d.given(after, to)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if err := d.contact(s, given[s.ID]); err != nil {
+				return err
+			}
+			after = s.ID
+		}
+		err = d.read("contacts", int64(len(page)))
+		page = page[:0]
+		return err
+	}
+	err = contacts.EachStored(d.conn, d.Account, func(s *contacts.Stored) error {
+		page = append(page, s)
+		return nil
+	}, func() error {
+		if len(page) == 0 {
+			return nil
+		}
+		return settle(page[len(page)-1].ID)
+	})
+	if err == nil {
+		err = settle(math.MaxInt64) // gifts of contacts that are not there
+	}
+	if err != nil {
+		return err
+	}
+	d.missing(d.ContactSeq)
+	d.ContactSeq = max(d.ContactSeq, d.last)
+	d.ContactActive = d.active
+	d.sets.end(d)
+	for name, n := range d.tags {
+		d.on.derived(store.TagTable, d.Account, crm.FoldTag(name), name, n, int64(len(strconv.FormatInt(n, 10))))
+	}
+	for name, sums := range d.cells {
+		d.on.derived(store.GivingTable, gifts.GivingValues(d.Account, name, &sums)...)
+	}
+	return nil
+}
+
+// missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
+func (d *derivation) missing(to int64) {
+	switch first, last := crm.MakeID(d.Account, d.last+1), crm.MakeID(d.Account, to); {
+	case first == last:
+		d.on.lost(Problem{Contact: first, What: "it is missing: " + restoreIt})
+	case first < last:
+		d.on.lost(Problem{What: fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", first, last)})
+	}
+}
+
+// contact works out what follows from the document of a contact, and from what it gave; nil is nothing.
+func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
+	d.missing(crm.IDSeq(s.ID) - 1)
+	d.last = crm.IDSeq(s.ID)
+	d.created = max(d.created, created(s))
+	if g == nil {
+		g = new(givenSums)
+	}
+	if s.Damage != nil { // it keeps the match keys that are noted beside its document: an upgrade is no reason to lose it
+		d.damaged[s.ID] = true
+		d.active += 1 - s.Archived
+		d.on.lost(Problem{Contact: s.ID, What: "its document is damaged: " + restoreIt})
+		if s.Archived != 0 {
+			g.sets = append(g.sets, contacts.ArchiveSet)
+		}
+		d.keep(s.ID, store.SplitKeys(s.MatchKeys), nil, g.sets)
+		return nil
+	}
+	should := d.shouldBe(s, g)
+	c := &should.Contact
+	for _, value := range c.Custom {
+		if _, found := slices.BinarySearch(d.fields, value.Field); !found {
+			d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup", value.Field)})
+		}
+	}
+	tags := c.Tags
+	if d.active += 1 - should.Archived; c.Archived() {
+		tags = nil // they count active contacts
+	}
+	d.keep(s.ID, c.MatchKeys, tags, append(contacts.SetsOf(c), g.sets...))
+	d.on.derived(store.WordsTable, d.Account, s.ID, c.SearchDocument(d.Account))
+	return d.settle(store.ContactTable, s.Row(d.Account, s.Columns), should.Values(d.Account))
+}
+
+// created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact before.
+func created(s *contacts.Stored) int64 {
+	if s.Damage != nil {
+		return s.CreatedAt
+	}
+	return store.Seconds(s.Contact.CreatedAt)
+}
+
+// shouldBe is a contact with what its row says of its document, its gifts and its history.
+func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored {
+	should := *s
+	should.Contact = s.Contact.WithEmailKeys()
+	c := &should.Contact
+	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), contacts.Flag(len(c.Custom) > 0), contacts.Flag(c.Archived())
+	should.Revision, should.CreatedAt = d.head(crm.ContactNoun, s.ID, s.Revision), d.created
+	if !d.giving {
+		return should
+	}
+	sums := g.sums[crm.Cell(0, 0, d.Currency, s.ID)]
+	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), gifts.StatsOf(&sums, d.Currency)
+	if c.Stats != s.Contact.Stats {
+		should.Body = c.AppendBody(nil)
+		should.Checksum = store.Checksum(should.Body)
+	}
+	return should
+}
+
+// keep notes what contacts are found by together: match keys, tags and sets.
+func (d *derivation) keep(id int64, keys, tags, sets []string) {
+	for _, key := range keys {
+		d.on.derived(store.IndexTable, d.Account, key, id)
+	}
+	for _, name := range tags {
+		d.tags[name]++
+	}
+	if block := contacts.BlockOf(id); block != d.sets.block {
+		d.sets.end(d)
+		d.sets.block = block
+	}
+	d.sets.add(id, sets)
+}
+
+// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of
+// their ids.
+type blockSets struct {
+	block   int64
+	members map[string]*db.SetBlock
+}
+
+func (b *blockSets) add(id int64, names []string) {
+	if b.members == nil {
+		b.members = make(map[string]*db.SetBlock)
+	}
+	_, at := db.BlockOf(crm.IDSeq(id))
+	for _, name := range names {
+		if b.members[name] == nil {
+			b.members[name] = new(db.SetBlock)
+		}
+		b.members[name].Put(at, true)
+	}
+}
+
+// end hands the sets of the block over, and forgets them.
+func (b *blockSets) end(d *derivation) {
+	for name, bits := range b.members {
+		d.on.derived(store.SetTable, d.Account, name, b.block, bits.Count(), bits.Encode())
+	}
+	clear(b.members)
+}

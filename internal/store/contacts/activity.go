@@ -1,0 +1,312 @@
+package contacts
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const (
+	sqlChanges = store.ChangeColumns + ` AND revision = ANY($2) ORDER BY revision DESC`
+	SQLOldest  = store.ChangeColumns + ` AND revision = ANY($2) ORDER BY revision`
+	sqlOlder   = store.ChangeColumns + ` AND revision < $2 AND ` + notTwice + ` ORDER BY revision DESC LIMIT $3`
+	sqlNewer   = store.ChangeColumns + ` AND revision > $2 AND ` + notTwice + ` ORDER BY revision LIMIT $3`
+
+	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
+	// there were such rows came through no door.
+	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1))`
+
+	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
+)
+
+// Activities appends the wire forms of one page of the history of an active contact to dst, separated by commas. A large page goes through
+// flush piece by piece.
+func (s *ContactStore) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+	var found timelinePage
+	if store.Foreign(account, contact) {
+		return dst, found.ListResult, crm.ErrNotFound
+	}
+	p, sql := store.NewPieces(dst, flush), SQLOldest
+	p.Lossy = true // a sweep may take old ones meanwhile
+	if newest {
+		sql = sqlChanges
+	}
+	read := func(c db.Conn, revisions []int64) error {
+		return p.Read(c, func(dst []byte, r db.Row) ([]byte, error) {
+			change := store.ScanChange(r)
+			change.Undone = found.undone[change.Revision]
+			return change.Append(dst), nil
+		}, sql, account, revisions)
+	}
+	err := s.InTurn(ctx, account, func(w store.Weigh) error {
+		return s.View(ctx, func(c db.Conn) error {
+			archived, err := store.FindIn(c, crm.ErrNotFound, store.Number, sqlIsArchived, account, contact)
+			if err == nil && archived != 0 {
+				err = crm.ErrArchived
+			}
+			if err == nil {
+				found, err = readTimeline(c, w, account, contact, page, newest)
+			}
+			if err != nil || len(found.revisions) == 0 {
+				return err
+			}
+			return read(c, found.revisions)
+		})
+	})
+	if err == nil && p.Full() {
+		p.Found = found.ListResult
+		err = p.Rest(ctx, s.Base, found.revisions, read)
+	}
+	return p.Dst, found.ListResult, err
+}
+
+// Timeline is one page of the history of a contact in any state, newest first.
+func (s *ContactStore) Timeline(ctx context.Context, account, contact int64, page crm.PageRequest) (changes []store.Change, result store.ListResult, err error) {
+	if store.Foreign(account, contact) {
+		return nil, result, crm.ErrNotFound
+	}
+	changes, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]store.Change, error) {
+		if _, err := store.FindIn(c, crm.ErrNotFound, store.Number, sqlIsArchived, account, contact); err != nil {
+			return nil, err
+		}
+		found, err := readTimeline(c, w, account, contact, page, true)
+		if result = found.ListResult; err != nil {
+			return nil, err
+		}
+		changes, err := db.List(c, store.ScanChange, sqlChanges, account, found.revisions)
+		for i := range changes {
+			changes[i].Undone = found.undone[changes[i].Revision]
+		}
+		return changes, err
+	})
+	return changes, result, err
+}
+
+// timelinePage is one page of the history of a contact.
+type timelinePage struct {
+	store.ListResult
+	revisions []int64        // in the order that was asked for
+	undone    map[int64]bool // those of them that a later one has taken back
+}
+
+func readTimeline(c db.Conn, w store.Weigh, account, contact int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
+	if found.Total, err = c.Int(store.SQLHowMany, account, int64(crm.ContactNoun), contact); err == nil {
+		err = w(found.Total)
+	}
+	if err != nil || page.Skip() >= found.Total {
+		return found, err
+	}
+	sql := store.SQLOldestOf
+	if newest {
+		sql = store.SQLNewestOf
+	}
+	found.revisions, err = db.List(c, store.Number, sql, account, int64(crm.ContactNoun), contact, page.PerPage, page.Skip())
+	found.Count = int64(len(found.revisions))
+	if err == nil && found.Count > 0 {
+		found.undone, err = store.UndoneSince(c, account, crm.ContactNoun, contact, slices.Min(found.revisions))
+	}
+	return found, err
+}
+
+// HistoryPart is a part of the history of an account, newest first.
+type HistoryPart struct {
+	Changes      []store.Change
+	Newer, Older bool // there are more
+}
+
+// HistoryPlace is where a part of the history is: behind a change, or before one. The zero place is the newest part.
+type HistoryPlace struct{ Before, After int64 }
+
+// History is the part of the history of an account at a place, so many changes long. What would be told twice is left out.
+func (s *ContactStore) History(ctx context.Context, account int64, place HistoryPlace, most int) (part HistoryPart, err error) {
+	if place.After > 0 {
+		part.Changes, err = store.List(ctx, s.Base, store.ScanChange, sqlNewer, account, place.After, int64(most+1))
+		if part.Newer, part.Older = len(part.Changes) > most, true; err != nil || part.Newer {
+			part.Changes = part.Changes[:min(most, len(part.Changes))]
+			slices.Reverse(part.Changes)
+			return part, err
+		}
+		place.Before = 0 // the newest part, which is whole
+	}
+	before := place.Before
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	part.Changes, err = store.List(ctx, s.Base, store.ScanChange, sqlOlder, account, before, int64(most+1))
+	part.Older, part.Newer = len(part.Changes) > most, place.Before > 0
+	part.Changes = part.Changes[:min(most, len(part.Changes))]
+	return part, err
+}
+
+const (
+	sqlContactNames = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlGiftCodes    = `SELECT id, code FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanCodes    = `SELECT id, code FROM plan WHERE account_id = $1 AND id = ANY($2)`
+)
+
+// GiftCodes are the public ids of the gifts with these ids.
+func (s *ContactStore) GiftCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+	return s.codes(ctx, sqlGiftCodes, account, ids)
+}
+
+// PlanCodes are the public ids of the plans with these ids.
+func (s *ContactStore) PlanCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
+	return s.codes(ctx, sqlPlanCodes, account, ids)
+}
+
+func (s *ContactStore) codes(ctx context.Context, sql string, account int64, ids []int64) (map[int64]string, error) {
+	codes := make(map[int64]string)
+	if len(ids) == 0 {
+		return codes, nil
+	}
+	err := s.Read(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			codes[r.Int(0)] = strings.Clone(r.Text(1))
+			return nil
+		}, sql, account, ids)
+	})
+	return codes, err
+}
+
+// ContactNames are the contacts with these ids, with nothing but their names. One that is damaged has none.
+func (s *ContactStore) ContactNames(ctx context.Context, account int64, ids []int64) (map[int64]crm.Contact, error) {
+	names := make(map[int64]crm.Contact)
+	err := s.Read(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			body, err := store.ContactBody(r, 1, r.Int(0))
+			if err != nil {
+				return nil //nolint:nilerr // a page that mentions it must not fail
+			}
+			found, err := crm.ParseContact(r.Int(0), body, nil)
+			if err == nil {
+				names[found.ID] = crm.Contact{ID: found.ID, FirstName: strings.Clone(found.FirstName), MiddleName: strings.Clone(found.MiddleName),
+					LastName: strings.Clone(found.LastName), ArchivedAt: found.ArchivedAt}
+			}
+			return nil
+		}, sqlContactNames, account, ids)
+	})
+	return names, err
+}
+
+// NoteDocument is a note that was added.
+type NoteDocument struct{ store.Change }
+
+// Append appends the wire form.
+func (n NoteDocument) Append(dst []byte) []byte { return n.Change.Append(dst) }
+
+// Fate tells that it is new.
+func (NoteDocument) Fate() (created, merged bool) { return true, false }
+
+// AddNote adds a valid note to the history of an active contact. Its document stays as it is.
+func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in crm.NoteInput) (NoteDocument, error) {
+	if store.Foreign(account, contact) {
+		return NoteDocument{}, crm.ErrNotFound
+	}
+	return store.Answered(ctx, s.Base, account, store.Needs{Contact: contact}, func(t *store.Tx) (made NoteDocument, err error) {
+		row, err := Load(t, account, contact)
+		if err == nil && row.Contact.Archived() {
+			err = crm.ErrArchived
+		}
+		if err != nil {
+			return made, err
+		}
+		made.Change = store.Change{Noun: crm.ContactNoun, ID: contact, Kind: crm.DidNote, At: store.Moment(t.Author.At), Door: t.Author.Door, Who: t.Author.Who, Data: in.Text()}
+		made.Revision = Mention(t, t.Account(account), row, crm.DidNote, made.Data)
+		return made, nil
+	})
+}
+
+// Mention notes something in the history of a contact whose document stays as it is.
+func Mention(t *store.Tx, a *store.Account, row *Stored, kind crm.ChangeKind, data string) (revision int64) {
+	at := row.Trace
+	at.Revision = t.Record(a, crm.ContactNoun, row.ID, kind, data)
+	WriteContact(t, t.Save, a, row.CreatedAt, at, row.Contact, row.Body)
+	return at.Revision
+}
+
+// UndoChange takes a change of a contact back. It tells which fields it has left alone, because they were changed since. Phone numbers
+// without a country are of a region.
+func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revision int64, region string) (made Document, left []string, err error) {
+	if store.Foreign(account, contact) {
+		return made, nil, crm.ErrNotFound
+	}
+	now := s.Now()
+	err = s.Update(ctx, account, MoveNeeds(contact), func(t *store.Tx) error {
+		row, err := Load(t, account, contact)
+		if err != nil {
+			return err
+		}
+		change, err := changeOf(t, account, contact, revision)
+		if err == nil && row.Contact.Archived() && change.Kind.NeedsActive() {
+			err = store.Fault("", doc.ArchivedFirst)
+		}
+		if err == nil {
+			made, left, err = Undo(t, row, change, region, now)
+		}
+		return err
+	})
+	return made, left, err
+}
+
+// changeOf finds a change of a contact.
+func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, error) {
+	change, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, account, revision)
+	if err == nil && (change.Noun != crm.ContactNoun || change.ID != contact) {
+		err = crm.ErrNotFound
+	}
+	return change, err
+}
+
+// Undo takes a change of a contact back by a new change.
+func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
+	t.Author.Undoes = change.Revision
+	defer func() { t.Author.Undoes = 0 }()
+	if change.Kind == crm.DidNote {
+		return undoNote(t, row, change)
+	}
+	differences, err := doc.ParseDifferences(change.Data)
+	if err != nil {
+		return made, nil, err
+	}
+	made, err = Change(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
+		undone, left, err = c.Undo(change.Kind, differences, region, now)
+		return undone, err
+	})
+	return made, left, err
+}
+
+// undoNote hides a note, or shows one again that was hidden.
+func undoNote(t *store.Tx, row *Stored, change store.Change) (made Document, left []string, err error) {
+	account := crm.IDAccount(row.ID)
+	undone, err := store.UndoneSince(t.Conn, account, crm.ContactNoun, row.ID, change.Revision)
+	switch {
+	case err != nil:
+		return made, nil, err
+	case undone[change.Revision]:
+		return made, nil, store.Fault("", doc.NothingToUndo)
+	}
+	a, err := t.LockAccount(account)
+	if err == nil {
+		Mention(t, a, row, crm.DidNote, "")
+	}
+	return Document{ID: row.ID, Body: row.Body}, nil, err
+}
+
+const noteShown = "note"
+
+// Shown names the note for an answer that shows it.
+func (n NoteDocument) Shown() store.Shown { return store.Shown{Kind: noteShown, ID: n.Revision} }
+
+func init() {
+	store.Readers[noteShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+		note, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, a.Account, id)
+		return NoteDocument{note}, err
+	}
+}

@@ -1,0 +1,441 @@
+package contacts
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// UsualBody is room for the document of most contacts.
+const UsualBody = 2048
+
+// UpdateContact changes what a valid input names.
+func (s *ContactStore) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+	return s.patchContact(ctx, account, editNeeds(id, in), &in, func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+}
+
+// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
+// is *crm.Matched until the person has seen that contact.
+func (s *ContactStore) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (Document, error) {
+	n := editNeeds(id, in)
+	n.Keys = in.MatchKeys()
+	return s.patchContact(ctx, account, n, &in, func(t *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		patched, err := c.Patch(in, now)
+		if err != nil {
+			return c, err
+		}
+		other, err := Match(t, account, &in, in.AddedKeys(c))
+		if err == nil && other != nil {
+			err = in.CheckSeen(&other.Contact)
+		}
+		return patched, err
+	})
+}
+
+// editNeeds is what a change of a contact's fields looks up.
+func editNeeds(id int64, in crm.ContactInput) store.Needs {
+	n := store.Needs{Contact: id}
+	if in.Tags != nil {
+		n = syncNeeds(id, *in.Tags)
+	}
+	n.Sets, n.Words = append(n.Sets, in.CommonWords()...), in.Addresses != nil || len(in.Custom) > 0
+	return n
+}
+
+// tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
+func tagNeeds(id int64, tags []string) store.Needs {
+	return store.Needs{Contact: id, Sets: SetNames(TagSet, tags)}
+}
+
+func syncNeeds(id int64, tags []string) store.Needs {
+	n := tagNeeds(id, tags)
+	n.Tags = true
+	return n
+}
+
+// MoveNeeds is what a change looks up that takes a contact to the archive or back.
+func MoveNeeds(id int64) store.Needs { return store.Needs{Contact: id, Sets: []string{ArchiveSet}} }
+
+// AddTags adds tags to a contact.
+func (s *ContactStore) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
+}
+
+// SyncTags replaces the tags of a contact.
+func (s *ContactStore) SyncTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeActive(ctx, account, syncNeeds(id, tags), func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
+}
+
+// RemoveTags takes tags from a contact.
+func (s *ContactStore) RemoveTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
+	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
+}
+
+// ArchiveContact archives an active contact.
+func (s *ContactStore) ArchiveContact(ctx context.Context, account, id int64) error {
+	_, err := s.changeActive(ctx, account, MoveNeeds(id), func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
+	return err
+}
+
+// RestoreContact makes an archived contact active again; an active one stays as it is.
+func (s *ContactStore) RestoreContact(ctx context.Context, account, id int64) (Document, error) {
+	return s.changeContact(ctx, account, MoveNeeds(id), func(_ *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		switch {
+		case !c.Archived():
+			return c, nil
+		case c.Erased():
+			return c, crm.ErrArchived // there is nothing to bring back
+		}
+		return c.Restore(now), nil
+	})
+}
+
+// decision is what becomes of a contact. It changes nothing itself.
+type decision func(t *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error)
+
+// changeActive is changeContact for what archived contacts refuse.
+func (s *ContactStore) changeActive(ctx context.Context, account int64, n store.Needs, decide decision) (Document, error) {
+	return s.changeContact(ctx, account, n, func(t *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+		if c.Archived() {
+			return c, crm.ErrArchived
+		}
+		return decide(t, c, now)
+	})
+}
+
+// changeContact is the one way in which a contact changes: load, let crm decide, save.
+func (s *ContactStore) changeContact(ctx context.Context, account int64, n store.Needs, decide decision) (Document, error) {
+	if store.Foreign(account, n.Contact) {
+		return Document{}, crm.ErrNotFound
+	}
+	now := s.Now()
+	matches := conditionOf(ctx)
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (Document, error) {
+		found, err := Load(t, account, n.Contact)
+		if err != nil {
+			return Document{}, err
+		}
+		return Change(t, found, 0, func(c crm.Contact) (crm.Contact, error) {
+			changed, err := decide(t, c, now)
+			if err == nil {
+				err = matches(t.Account(account), found)
+			}
+			return changed, err
+		})
+	})
+}
+
+// Stored is a contact as it is stored, whether it can be read or not.
+type Stored struct {
+	ID, CreatedAt, Archived int64 // createdAt never falls from one contact to the next, even where the document says so
+	MatchKeys               string
+	Body                    []byte
+	Checksum                int64
+	Contact                 crm.Contact
+	Damage                  error          // where it cannot be read
+	Columns                 contactColumns // as they are kept; known where all contacts are gone through
+	Trace
+}
+
+// Trace is what the row of a contact says beside its document.
+type Trace struct {
+	Revision int64 // of its last change
+	LastGift int64 // when the last gift was given that counts
+	Custom   int64 // it has custom fields
+}
+
+// contactColumns are what contacts are filtered and sorted by. Their documents say the same.
+type contactColumns struct {
+	updatedAt int64
+	sortName  string
+	given     int64
+}
+
+func columnsOf(c *crm.Contact) contactColumns {
+	return contactColumns{store.Seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
+}
+
+func ScanContact(r db.Row) *Stored {
+	body, err := store.ContactBody(r, 4, r.Int(0))
+	s := &Stored{ID: r.Int(0), CreatedAt: r.Int(1), Archived: r.Int(2), MatchKeys: r.Text(3), Body: slices.Clone(body), Checksum: r.Int(5), Trace: Trace{r.Int(6), r.Int(7), r.Int(8)}, Damage: err}
+	if err == nil {
+		s.Contact, s.Damage = crm.ParseContact(s.ID, s.Body, store.SplitKeys(s.MatchKeys))
+		s.Contact.LastGift = store.Moment(s.LastGift)
+	}
+	return s
+}
+
+// Row is a contact as it is stored, nil where there is none.
+func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
+	row, known := Of(a).Contacts[id]
+	if !known {
+		_, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id})
+	}
+	return row, err
+}
+
+// Load reads a contact of an account.
+func Load(t *store.Tx, account, id int64) (*Stored, error) {
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return nil, err
+	}
+	row, err := Row(t, a, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case row == nil:
+		return nil, crm.ErrNotFound
+	}
+	return row, row.Damage
+}
+
+// Match finds the active contact that the input is about, nil where there is none.
+func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (best *Stored, err error) {
+	a, err := t.LockAccount(account)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	emails, phones := crm.SplitMatchKeys(keys)
+	for _, kind := range [][]string{emails, phones} { // an email match beats any phone match
+		ids, err := candidates(t, a, in, kind)
+		if err != nil {
+			return nil, err
+		}
+		if best, err = closest(t, account, in, ids); best != nil || err != nil {
+			return best, err
+		}
+	}
+	return nil, nil
+}
+
+// FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
+const FewCandidates = 8
+
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
+// may have the same name.
+func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+	var unknown []string
+	for _, key := range keys {
+		if found, ok := Of(a).Keys[key]; ok {
+			ids = append(ids, found...)
+		} else {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, unknown)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) > FewCandidates {
+		ids, err = db.List(t.Conn, store.Number, SQLActive, a.Account, ids)
+		slices.Sort(ids)
+	}
+	if err != nil || len(ids) <= FewCandidates {
+		return ids, err
+	}
+	if name, ok := in.NameSearch(); ok {
+		return named(t, a.Account, ids, name)
+	}
+	return ids, nil
+}
+
+const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
+
+// closest loads candidates until it is known which active one the input is about: none after the first with the same name
+// is closer.
+func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64) (best *Stored, err error) {
+	for _, id := range ids {
+		s, err := Load(t, account, id)
+		if err != nil {
+			return nil, err
+		}
+		if s.Contact.Archived() {
+			continue
+		}
+		if best == nil || in.Closer(s.Contact, best.Contact) {
+			best = s
+		}
+		if in.SameName(s.Contact) {
+			break
+		}
+	}
+	return best, nil
+}
+
+// Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.
+func Change(t *store.Tx, s *Stored, kind crm.ChangeKind, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+	changed, err := decide(s.Contact)
+	if err != nil {
+		return Document{}, err
+	}
+	body := changed.AppendBody(make([]byte, 0, len(s.Body)+256))
+	if string(body) == string(s.Body) {
+		d, err := document(t, &changed, s.Body)
+		d.Tag = s.etag(t.Account(crm.IDAccount(s.ID)))
+		return d, err
+	}
+	if err := saveContact(t, s, kind, changed, body); err != nil {
+		return Document{}, err
+	}
+	return document(t, &changed, body)
+}
+
+func saveContact(t *store.Tx, s *Stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {
+	account := crm.IDAccount(s.ID)
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return err
+	}
+	moved := changed.Archived() != s.Contact.Archived()
+	if !sameSets(&s.Contact, &changed) {
+		if err := MoveSets(t, a, s.ID, SetsOf(&s.Contact), SetsOf(&changed)); err != nil {
+			return err
+		}
+	}
+	if moved || !slices.Equal(s.Contact.Tags, changed.Tags) {
+		countTags(t, account, s.Contact, -1)
+		countTags(t, account, changed, 1)
+	}
+	if moved {
+		a.Touch(t)
+		a.ContactActive += 1 - 2*Flag(changed.Archived())
+	}
+	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind), changed, body)
+	gone, added := crm.KeyChange(&s.Contact, &changed)
+	for _, key := range gone {
+		dropKey(t, a, key, s.ID)
+	}
+	insertKeys(t, a, s.ID, added)
+	if words := changed.SearchDocument(account); words != s.Contact.SearchDocument(account) {
+		t.Save(store.WordsTable, account, s.ID, words)
+	}
+	return nil
+}
+
+// WriteContact writes a contact, and notes it for the changes that come after.
+func WriteContact(t *store.Tx, write func(*db.Table, ...any), a *store.Account, createdAt int64, at Trace, c crm.Contact, body []byte) {
+	at.Custom = Flag(len(c.Custom) > 0)
+	c.LastGift = store.Moment(at.LastGift)
+	row := &Stored{ID: c.ID, CreatedAt: createdAt, Trace: at, Archived: Flag(c.Archived()), MatchKeys: store.JoinKeys(c.MatchKeys), Body: body, Checksum: store.Checksum(body), Contact: c}
+	Of(a).Contacts[row.ID] = row
+	write(store.ContactTable, row.Values(a.Account)...)
+}
+
+// Values are the columns of the row of a contact that can be read.
+func (s *Stored) Values(account int64) []any { return s.Row(account, columnsOf(&s.Contact)) }
+
+// Row is the row of a contact with the columns that it is filtered and sorted by.
+func (s *Stored) Row(account int64, c contactColumns) []any {
+	return []any{account, s.ID, s.Archived, s.MatchKeys, s.Body, s.Checksum, s.CreatedAt, c.updatedAt, c.sortName, c.given,
+		s.Revision, s.LastGift, s.Custom}
+}
+
+// InsertContact gives a new contact its id and writes it. Contacts are numbered as they are made: none was made before the one before it.
+func InsertContact(t *store.Tx, account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return 0, err
+	}
+	if a.ContactSeq >= crm.MaxSeq {
+		return 0, store.ErrNoMoreIDs
+	}
+	c.ID = crm.MakeID(account, a.ContactSeq+1)
+	if last := store.Moment(a.LastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
+		c.CreatedAt, c.UpdatedAt = last, last
+		body = c.AppendBody(make([]byte, 0, len(body)))
+	}
+	if err := MoveSets(t, a, c.ID, nil, SetsOf(&c)); err != nil {
+		return 0, err
+	}
+	at := Trace{Revision: t.Record(a, crm.ContactNoun, c.ID, crm.DidCreate, "")}
+	AddContact(t, a, at, c, body, words)
+	return c.ID, nil
+}
+
+// AddContact writes a contact under the next sequence number. Its sets have it already.
+func AddContact(t *store.Tx, a *store.Account, at Trace, c crm.Contact, body []byte, words string) {
+	a.Touch(t)
+	a.ContactSeq++
+	a.ContactActive += 1 - Flag(c.Archived())
+	a.LastCreated = max(a.LastCreated, store.Seconds(c.CreatedAt))
+	countTags(t, a.Account, c, 1)
+	WriteContact(t, t.Insert, a, a.LastCreated, at, c, body)
+	insertKeys(t, a, c.ID, c.MatchKeys)
+	t.Insert(store.WordsTable, a.Account, c.ID, words)
+}
+
+func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
+	for _, key := range keys {
+		if found, known := Of(a).Keys[key]; known {
+			Of(a).Keys[key] = append(found, id)
+		}
+		t.Insert(store.IndexTable, a.Account, key, id)
+	}
+}
+
+// dropKey takes a key from a contact.
+func dropKey(t *store.Tx, a *store.Account, key string, id int64) {
+	t.Delete(store.IndexTable, a.Account, key, id)
+	if found, known := Of(a).Keys[key]; known {
+		Of(a).Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
+	}
+}
+
+func Flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// EachStored reads all contacts of an account; after is called after some of them, when another statement may run.
+func EachStored(c db.Conn, account int64, read func(*Stored) error, after func() error) error {
+	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
+	for n := storedRead; n == storedRead; {
+		n = 0
+		err := c.Each(func(r db.Row) error {
+			n++
+			s := ScanContact(r)
+			s.Columns = contactColumns{r.Int(9), r.Text(10), r.Int(11)}
+			id = s.ID
+			return read(s)
+		}, sqlStored, account, id, end)
+		if err == nil {
+			err = after()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+
+const (
+	storedRead = 200 // as the statement says
+)
+
+// trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
+func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind crm.ChangeKind) Trace {
+	differences := s.Contact.Differences(changed)
+	switch kind {
+	case 0:
+		kind = crm.Kind(differences)
+	case crm.DidErase:
+		differences = nil // the history must not keep what was erased
+	}
+	at := s.Trace
+	at.Revision = t.Record(a, crm.ContactNoun, s.ID, kind, differences.Text())
+	return at
+}

@@ -1,0 +1,278 @@
+package contacts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// The document of a contact names custom fields by their ids alone. What their definitions say is put in when it is read, so that a title
+// changes at once and touches no contact. The account's row counts the changes of the definitions: field_seq, from which new fields take their
+// ids, too. Every row of a contact that has custom fields comes with that count, and definitions that were read once serve until it moves.
+
+// customAt is a column of a contact's row: 0 where the contact has no custom fields, and else the count of the definitions that it is shown
+// with. Only for a contact that has some is the account's row looked at. With the revision and the checksum it names what a client is shown.
+const customAt = `CASE WHEN custom = 0 THEN 0 ELSE (SELECT field_seq FROM account_tally WHERE account_id = $1) END`
+
+// sqlCustomFields reads the definitions, and before them the count of their changes in the place of a field 0.
+const sqlCustomFields = `SELECT 0 AS id, '' AS title, '' AS description, '' AS type, '' AS options, field_seq AS place, 0 AS created_at, 0 AS ended_at
+	FROM account_tally WHERE account_id = $1
+	UNION ALL SELECT id, title, description, type, options, place, created_at, ended_at FROM custom_field WHERE account_id = $1`
+
+func ReadCustomFields(c db.Conn, account int64) (*crm.CustomFields, error) {
+	var seq int64
+	rows, err := db.List(c, func(r db.Row) crm.CustomField {
+		return crm.CustomField{
+			ID: r.Int(0), Title: r.Text(1), Description: r.Text(2), Type: crm.FieldType(r.Text(3)), Options: store.SplitKeys(r.Text(4)),
+			Place: r.Int(5), CreatedAt: store.Moment(r.Int(6)), EndedAt: store.Moment(r.Int(7)),
+		}
+	}, sqlCustomFields, account)
+	all := slices.DeleteFunc(rows, func(f crm.CustomField) bool {
+		if f.ID == 0 {
+			seq = f.Place
+		}
+		return f.ID == 0
+	})
+	return crm.NewCustomFields(seq, all), err
+}
+
+// CustomFields are the definitions of an account's custom fields.
+func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*crm.CustomFields, error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (*crm.CustomFields, error) { return s.Fields.read(c, account) })
+}
+
+// fieldCache has the definitions that were read last.
+type fieldCache struct {
+	mu    sync.Mutex
+	Known map[int64]*crm.CustomFields // by account
+}
+
+// fieldCacheSize is for how many accounts definitions are kept. They take some kilobytes each.
+const fieldCacheSize = 1_000
+
+// read reads the definitions of an account and keeps them.
+func (k *fieldCache) read(c db.Conn, account int64) (*crm.CustomFields, error) {
+	fields, err := ReadCustomFields(c, account)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.Known == nil || len(k.Known) >= fieldCacheSize {
+		k.Known = make(map[int64]*crm.CustomFields)
+	}
+	k.Known[account] = fields
+	return fields, nil
+}
+
+// at are the definitions of an account as they were at a count of their changes, nil where they are not known.
+func (k *fieldCache) at(account, seq int64) *crm.CustomFields {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if fields := k.Known[account]; fields != nil && fields.Seq == seq {
+		return fields
+	}
+	return nil
+}
+
+// errUnknownFields: a contact has custom fields whose definitions must be read first.
+var errUnknownFields = errors.New("the definitions of custom fields are not known")
+
+// append appends the wire form of a contact whose row says at in its column customAt. known are definitions that the caller has read, nil for
+// none: those in the cache may be of another moment.
+func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *crm.CustomFields) ([]byte, error) {
+	if at == 0 {
+		return crm.AppendContact(dst, id, body), nil
+	}
+	if known == nil || known.Seq != at {
+		known = k.at(crm.IDAccount(id), at)
+	}
+	if known == nil {
+		return dst, errUnknownFields
+	}
+	return crm.AppendCustomized(dst, id, body, known)
+}
+
+// fieldReader knows the definitions of one account's custom fields, for a list of its contacts.
+type fieldReader struct {
+	cache   *fieldCache
+	account int64
+	known   *crm.CustomFields // that it has read itself
+}
+
+// Learn reads the definitions where a statement has failed because it met fields whose definitions were not known.
+func (f *fieldReader) Learn(c db.Conn, failed error) (again bool, err error) {
+	if !errors.Is(failed, errUnknownFields) {
+		return false, failed
+	}
+	f.known, err = f.cache.read(c, f.account)
+	return err == nil, err
+}
+
+// customFields are the definitions as they are in the unit of work.
+func customFields(t *store.Tx, a *store.Account) (*crm.CustomFields, error) {
+	if Of(a).fields == nil {
+		fields, err := ReadCustomFields(t.Conn, a.Account)
+		if err != nil {
+			return nil, err
+		}
+		Of(a).fields = crm.NewCustomFields(a.FieldSeq, fields.All)
+	}
+	return Of(a).fields, nil
+}
+
+// knowingFields makes a change of an input whose custom fields were checked by the definitions as they are when it is made. Where they have
+// changed since, it is checked again.
+func (s *ContactStore) knowingFields(ctx context.Context, account int64, in *crm.ContactInput, change func() (Document, error)) (made Document, err error) {
+	if len(in.Custom) == 0 {
+		return change()
+	}
+	err = store.Repeat(func() error {
+		if in.Fields == nil {
+			fields, err := s.CustomFields(ctx, account)
+			if err == nil {
+				err = in.CheckCustom(fields)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if made, err = change(); errors.Is(err, store.ErrAgain) {
+			in.Fields = nil
+		}
+		return err
+	})
+	return made, err
+}
+
+// checkFields is errAgain where the custom fields of an input were checked by other definitions than those of the unit of work.
+func checkFields(a *store.Account, in *crm.ContactInput) error {
+	if len(in.Custom) > 0 && (in.Fields == nil || in.Fields.Seq != a.FieldSeq) {
+		return store.ErrAgain
+	}
+	return nil
+}
+
+// patchContact changes an active contact by what an input says.
+func (s *ContactStore) patchContact(ctx context.Context, account int64, n store.Needs, in *crm.ContactInput, decide decision) (Document, error) {
+	return s.knowingFields(ctx, account, in, func() (Document, error) {
+		return s.changeActive(ctx, account, n, func(t *store.Tx, c crm.Contact, now time.Time) (crm.Contact, error) {
+			if err := checkFields(t.Account(account), in); err != nil {
+				return c, err
+			}
+			return decide(t, c, now)
+		})
+	})
+}
+
+// DefineField adds a custom field.
+func (s *ContactStore) DefineField(ctx context.Context, account int64, in crm.CustomFieldInput) (made crm.CustomField, err error) {
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		a := t.Account(account)
+		fields, err := customFields(t, a)
+		if err == nil {
+			made, err = crm.NewCustomField(in, a.FieldSeq+1, fields, s.Now())
+		}
+		if err == nil {
+			saveField(t, a, crm.CustomField{ID: made.ID}, made, crm.DidCreate)
+		}
+		return err
+	})
+	return made, err
+}
+
+// ReviseField changes the title, the description and the options of a custom field. Values that contacts have stay as they are.
+func (s *ContactStore) ReviseField(ctx context.Context, account, id int64, in crm.CustomFieldInput) error {
+	return s.changeField(ctx, account, id, crm.DidUpdate, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+		return f.Revise(in, all)
+	})
+}
+
+// EndField takes a custom field out of use. Contacts keep their values, which no one is shown.
+func (s *ContactStore) EndField(ctx context.Context, account, id int64) error {
+	now := s.Now()
+	return s.changeField(ctx, account, id, crm.DidArchive, func(f crm.CustomField, _ *crm.CustomFields) (crm.CustomField, error) {
+		if f.Ended() {
+			return f, nil
+		}
+		return f.End(now), nil
+	})
+}
+
+// ResumeField brings a custom field back, with the values that contacts have in it.
+func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error {
+	return s.changeField(ctx, account, id, crm.DidRestore, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+		if !f.Ended() {
+			return f, nil
+		}
+		return f.Resume(all)
+	})
+}
+
+func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind crm.ChangeKind, decide func(crm.CustomField, *crm.CustomFields) (crm.CustomField, error)) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		a := t.Account(account)
+		fields, err := customFields(t, a)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(fields.All, func(f crm.CustomField) bool { return f.ID == id })
+		if at < 0 {
+			return crm.ErrNotFound
+		}
+		made, err := decide(fields.All[at], fields)
+		if err == nil {
+			saveField(t, a, fields.All[at], made, kind)
+		}
+		return err
+	})
+}
+
+// MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
+func (s *ContactStore) MoveField(ctx context.Context, account, id int64, by int) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		a := t.Account(account)
+		fields, err := customFields(t, a)
+		if err != nil {
+			return err
+		}
+		field, other := fields.Find(id), fields.Neighbor(id, by)
+		switch {
+		case field == nil:
+			return crm.ErrNotFound
+		case other == nil:
+			return nil
+		}
+		moved, passed := *field, *other
+		moved.Place, passed.Place = other.Place, field.Place
+		saveField(t, a, *field, moved, crm.DidUpdate)
+		saveField(t, a, *other, passed, crm.DidUpdate)
+		return nil
+	})
+}
+
+// saveField writes a definition that has changed, and notes it for the changes that come after.
+func saveField(t *store.Tx, a *store.Account, old, f crm.CustomField, kind crm.ChangeKind) {
+	differences := old.Differences(&f)
+	if len(differences) == 0 && old.EndedAt.Equal(f.EndedAt) {
+		return
+	}
+	if !differences.Has("title") { // by which the history names the field
+		differences = append(differences, f.Named())
+	}
+	a.Touch(t)
+	a.FieldSeq++
+	t.Record(a, crm.FieldNoun, f.ID, kind, differences.Text())
+	t.Save(store.FieldTable, a.Account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, store.Seconds(f.CreatedAt), store.Seconds(f.EndedAt))
+	others := slices.DeleteFunc(slices.Clone(Of(a).fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
+	Of(a).fields = crm.NewCustomFields(a.FieldSeq, append(others, f))
+}
+
+const SQLFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`

@@ -1,0 +1,127 @@
+package contacts
+
+import (
+	"context"
+	"errors"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
+
+// Document is a contact as it is stored and answered.
+type Document struct {
+	ID      int64
+	Body    []byte
+	Created bool   // it is new
+	Merged  bool   // a create was merged into a contact that was there
+	Before  []byte // the body of that contact as it was
+	Tag     crm.ETag
+
+	fields *crm.CustomFields // that it is shown with; nil where it has none
+}
+
+// Fate tells what has become of a create.
+func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
+
+// Append appends the wire form.
+func (d Document) Append(dst []byte) []byte {
+	if d.fields != nil {
+		if shown, err := crm.AppendCustomized(dst, d.ID, d.Body, d.fields); err == nil { // we have just written it
+			return shown
+		}
+	}
+	return crm.AppendContact(dst, d.ID, d.Body)
+}
+
+// document is a contact that was changed, for its answer.
+func document(t *store.Tx, c *crm.Contact, body []byte) (d Document, err error) {
+	d = Document{ID: c.ID, Body: body}
+	a, err := t.LockAccount(crm.IDAccount(c.ID))
+	if err != nil {
+		return d, err
+	}
+	if row := Of(a).Contacts[c.ID]; row != nil {
+		d.Tag = row.etag(a)
+	}
+	if len(c.Custom) > 0 {
+		if d.fields, err = customFields(t, a); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// Contact appends the wire form of an active contact to dst.
+func (s *ContactStore) Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error) {
+	dst, _, err := s.TaggedContact(ctx, account, id, dst)
+	return dst, err
+}
+
+// TaggedContact is Contact with the tag of the state that it is in.
+func (s *ContactStore) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, crm.ETag, error) {
+	return s.customContact(ctx, account, id, dst, nil)
+}
+
+// customContact is TaggedContact for a caller that knows definitions of custom fields, or nil.
+func (s *ContactStore) customContact(ctx context.Context, account, id int64, dst []byte, fields *crm.CustomFields) (_ []byte, tag crm.ETag, err error) {
+	if store.Foreign(account, id) {
+		return dst, tag, crm.ErrNotFound
+	}
+	start := len(dst)
+	err = s.Read(ctx, func(c db.Conn) error {
+		dst = dst[:start]
+		found := false
+		err := c.Each(func(r db.Row) error {
+			found = true
+			if r.Int(2) != 0 {
+				return crm.ErrArchived
+			}
+			body, err := store.ContactBody(r, 0, id)
+			if err == nil {
+				dst, err = s.Fields.append(dst, id, body, r.Int(3), fields)
+				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
+			}
+			return err
+		}, sqlContact, account, id)
+		if err == nil && !found {
+			err = crm.ErrNotFound
+		}
+		return err
+	})
+	if errors.Is(err, errUnknownFields) {
+		known, err := s.CustomFields(ctx, account)
+		if err != nil {
+			return dst, tag, err
+		}
+		return s.customContact(ctx, account, id, dst[:start], known)
+	}
+	return dst, tag, err
+}
+
+// CheckContact tells whether the id is one of the account's active contacts.
+func (s *ContactStore) CheckContact(ctx context.Context, account, id int64) error {
+	_, err := s.Contact(ctx, account, id, nil)
+	return err
+}
+
+const contactShown = "contact"
+
+// Shown names the contact for an answer that shows it.
+func (d Document) Shown() store.Shown { return store.Shown{Kind: contactShown, ID: d.ID} }
+
+func init() {
+	store.Readers[contactShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+		row, err := Load(t, a.Account, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case row.Contact.Erased():
+			return nil, crm.ErrArchived
+		}
+		Of(a).Contacts[id] = row
+		return document(t, &row.Contact, row.Body)
+	}
+}

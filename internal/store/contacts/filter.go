@@ -1,0 +1,419 @@
+package contacts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning in it, and not its
+// end.
+const (
+	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
+	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
+	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
+
+	// Gifts that count.
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
+
+	sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2 AND name < $3`
+)
+
+// Filtering finds which contacts pass a filter: it begins with those of the scope, and each condition drops some. Conditions that are sets come
+// first. To find the others costs as much as they have contacts, so that when few are left, their documents decide about all else.
+type Filtering struct {
+	ctx    context.Context
+	conn   db.Conn
+	row    store.Tally // of the account
+	scope  crm.ContactScope
+	filter crm.ContactFilter
+	costs  FilterCosts
+	sets   *SetCache
+	weigh  store.Weigh
+
+	Set  db.Set
+	own  bool  // no one else holds the set
+	left int64 // how many are in it
+	all  int64 // how many were in it at first
+	open bool  // there are conditions that it does not meet for sure
+}
+
+// FilterCosts say when something else is cheaper.
+type FilterCosts struct {
+	Few      int64 // so many documents are read at once
+	Document int64 // so many rows of an index cost as much as a document
+	Sorted   int64 // so many contacts are always sorted in memory
+	Key      int64 // so many rows of an index cost as much as what one contact is sorted by
+}
+
+var UsualCosts = FilterCosts{Few: 200, Document: 16, Sorted: 2000, Key: 4}
+
+// Filtered runs fn on a snapshot, with the contacts that pass a filter.
+func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *Filtering) error) error {
+	return s.InTurn(ctx, account, func(weigh store.Weigh) error {
+		return s.View(ctx, func(c db.Conn) error {
+			row, err := store.ReadTally(c, account)
+			if err != nil {
+				return err
+			}
+			all, err := s.Sets.inScope(c, &row, scope)
+			if err != nil {
+				return err
+			}
+			w := &Filtering{ctx: ctx, conn: c, row: row, scope: scope, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
+			w.filter.Gave.When = f.Gave.When.ByClock(row.Location())
+			if err := w.run(); err != nil {
+				return err
+			}
+			return fn(c, w)
+		})
+	})
+}
+
+// run leaves those in the set that pass.
+func (w *Filtering) run() error {
+	if w.filter.None {
+		w.keep(&db.Set{})
+		return nil
+	}
+	if err := errors.Join(w.exact(), w.bySets()); err != nil {
+		return err
+	}
+	for _, step := range w.walks() {
+		if w.left <= w.costs.Few {
+			w.open = true
+			break
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if w.open && w.left > 0 {
+		return w.readDocuments()
+	}
+	return nil
+}
+
+// exact leaves those who pass by what their documents do not tell: when they were added, as lists have it, and by which import.
+func (w *Filtering) exact() error {
+	if !w.filter.Created.IsEmpty() {
+		set, err := addedIn(w.conn, &w.row, w.filter.Created)
+		if err != nil {
+			return err
+		}
+		w.keep(&set)
+		w.filter.Created = crm.Window{}
+	}
+	if w.filter.Import == 0 {
+		return nil
+	}
+	var set db.Set
+	err := w.weigh(w.row.ContactSeq)
+	if err == nil {
+		err = w.conn.Each(func(r db.Row) error {
+			set.Add(crm.IDSeq(r.Int(0)))
+			return nil
+		}, fmt.Sprintf(store.MadeByImport, crm.ContactNoun, crm.DidCreate, "2"), w.row.Account, w.filter.Import)
+	}
+	w.keep(&set)
+	return err
+}
+
+// addedIn are the contacts that were added in a stretch of time, which have their sequence numbers one after the other.
+func addedIn(c db.Conn, row *store.Tally, window crm.Window) (db.Set, error) {
+	low, high := bounds(window)
+	before, err := CountBefore(c, row, []int64{low, high})
+	if err != nil {
+		return db.Set{}, err
+	}
+	return db.Range(before[0]+1, before[1]), nil
+}
+
+// bySets leaves those who pass by the conditions that are sets.
+func (w *Filtering) bySets() (err error) {
+	f := &w.filter
+	each := func(names []string, keep func(names ...string) error) {
+		for _, name := range names {
+			if err == nil && w.left > 0 {
+				err = keep(name)
+			}
+		}
+	}
+	each(f.Keys(), w.withKey)
+	each(SetNames(TagSet, f.Tags), w.anyOf)
+	each(SetNames(TagSet, f.NoTag), w.noneOf)
+	each(SetNames(LackingSet, f.Has), w.noneOf)
+	each(SetNames(LackingSet, f.Lacks), w.anyOf)
+	each(GiftSets(f.Gave.Campaign), w.anyOf)
+	if len(f.AnyTag) > 0 && err == nil {
+		err = w.anyOf(SetNames(TagSet, f.AnyTag)...)
+	}
+	for _, words := range f.CommonWords() {
+		if err == nil {
+			err = w.anyOf(words...)
+		}
+	}
+	return err
+}
+
+// walks are the conditions that take a walk through an index, the shortest first.
+func (w *Filtering) walks() (steps []func() error) {
+	f := &w.filter
+	add := func(asked bool, step func() error) {
+		if asked {
+			steps = append(steps, step)
+		}
+	}
+	area, asked := f.ZipArea()
+	add(asked, func() error { return w.area(area) })
+	add(f.LastName != "", w.lastName)
+	words := f.WordSearch()
+	add(!words.IsEmpty(), func() error { return w.search(words) })
+	add(!f.Gave.When.IsEmpty(), w.gave)
+	add(!f.Given.IsEmpty(), w.given)
+	add(!f.Updated.IsEmpty(), func() error {
+		low, high := bounds(f.Updated)
+		return w.keepFound(sqlUpdatedIn, low, high)
+	})
+	return steps
+}
+
+// keep drops what is not in the other set.
+func (w *Filtering) keep(set *db.Set) {
+	w.become((*db.Set).And, set)
+}
+
+// drop drops what is in the other set.
+func (w *Filtering) drop(set *db.Set) {
+	w.become((*db.Set).AndNot, set)
+}
+
+func (w *Filtering) become(combine func(set, other *db.Set), other *db.Set) {
+	if !w.own {
+		w.Set, w.own = w.Set.Clone(), true
+	}
+	combine(&w.Set, other)
+	w.left = w.Set.Count()
+}
+
+// anyOf keeps those who are in at least one of some sets.
+func (w *Filtering) anyOf(names ...string) error {
+	var any db.Set
+	for _, name := range names {
+		held, err := w.sets.of(w.conn, &w.row, name)
+		if err != nil {
+			return err
+		}
+		if len(names) == 1 {
+			w.keep(&held.Set)
+			return nil
+		}
+		any.Or(&held.Set)
+	}
+	w.keep(&any)
+	return nil
+}
+
+// noneOf drops those who are in one of some sets.
+func (w *Filtering) noneOf(names ...string) error {
+	for _, name := range names {
+		held, err := w.sets.of(w.conn, &w.row, name)
+		if err != nil {
+			return err
+		}
+		w.drop(&held.Set)
+	}
+	return nil
+}
+
+// area keeps those who live where ZIP codes begin so.
+func (w *Filtering) area(start string) error {
+	var set db.Set
+	err := w.weigh(w.row.ContactSeq)
+	if err == nil {
+		err = w.conn.Each(func(r db.Row) error {
+			return damagedSet(w.row.Account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
+		}, sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
+	}
+	w.keep(&set)
+	return err
+}
+
+// withKey keeps those who have one of some match keys.
+func (w *Filtering) withKey(keys ...string) error {
+	var set db.Set
+	err := w.conn.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(1)))
+		return nil
+	}, SQLMatch, w.row.Account, keys)
+	w.keep(&set)
+	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
+	return err
+}
+
+// most is how many rows of an index are worth reading: more cost as much as all documents that are left.
+func (w *Filtering) most() int64 { return max(w.left, 1) * w.costs.Document }
+
+// find reads the contacts that a statement finds. whole is false where documents cost less. The limit is its last argument.
+func (w *Filtering) find(sql string, args ...any) (set db.Set, whole bool, err error) {
+	if err := w.weigh(w.row.ContactSeq); err != nil {
+		return set, false, err
+	}
+	n, most := int64(0), w.most()
+	args = append(append([]any{w.row.Account}, args...), min(most, math.MaxInt64-1)+1)
+	err = w.conn.Each(func(r db.Row) error {
+		n++
+		set.Add(crm.IDSeq(r.Int(0)))
+		return w.alive(n)
+	}, sql, args...)
+	return set, n <= most, err
+}
+
+// keepFound keeps the contacts that a statement finds.
+func (w *Filtering) keepFound(sql string, args ...any) error {
+	set, whole, err := w.find(sql, args...)
+	if whole {
+		w.keep(&set)
+	}
+	w.open = w.open || !whole
+	return err
+}
+
+// alive looks now and then whether the client still waits.
+func (w *Filtering) alive(n int64) error {
+	if n%4096 == 0 {
+		return w.ctx.Err()
+	}
+	return nil
+}
+
+// gave keeps those who have a gift of the time that is asked for: for the campaign, or for any.
+func (w *Filtering) gave() error {
+	low, high := bounds(w.filter.Gave.When)
+	if campaign := w.filter.Gave.Campaign; campaign != 0 {
+		return w.keepFound(sqlGaveTo, campaign, low, high)
+	}
+	return w.keepFound(sqlGave, low, high)
+}
+
+// bounds are a stretch of time as columns have it: its beginning, and the first moment after it.
+func bounds(window crm.Window) (low, high int64) {
+	low, high = math.MinInt64, math.MaxInt64
+	if !window.From.IsZero() {
+		low = window.From.Unix()
+	}
+	if !window.To.IsZero() {
+		high = window.To.Unix()
+	}
+	return low, high
+}
+
+func (w *Filtering) lastName() error {
+	names, exact := w.filter.Names()
+	w.open = w.open || !exact
+	return w.keepFound(sqlNamed, names.From, names.To)
+}
+
+// search keeps what the search of the console finds.
+func (w *Filtering) search(search crm.Search) error {
+	if err := w.weigh(w.row.ContactSeq); err != nil {
+		return err
+	}
+	var set db.Set
+	n, most := int64(0), w.most()
+	err := w.conn.SearchEach(store.WordsTable, query(w.row.Account, w.scope, search), most+1, func(id int64) error {
+		n++
+		set.Add(crm.IDSeq(id))
+		return w.alive(n)
+	})
+	if n > most || err != nil {
+		w.open = true
+		return err
+	}
+	w.keep(&set)
+	w.open = w.open || w.filter.LongFirstName()
+	return nil
+}
+
+// given goes by the contacts who gave something, which are all that the index has.
+func (w *Filtering) given() error {
+	asked := w.filter.Given
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	if asked.Min != nil {
+		low = *asked.Min
+	}
+	if asked.Max != nil {
+		high = *asked.Max + 1
+	}
+	if !asked.Has(0) {
+		return w.keepFound(sqlGivenIn, low, high)
+	}
+	for _, outside := range [][2]int64{{math.MinInt64, low}, {high, math.MaxInt64}} {
+		if outside[0] == outside[1] {
+			continue
+		}
+		set, whole, err := w.find(sqlGivenIn, outside[0], outside[1])
+		if err != nil || !whole {
+			w.open = true
+			return err
+		}
+		w.drop(&set)
+	}
+	return nil
+}
+
+// documentsAtOnce is how many documents are asked for together.
+const documentsAtOnce = 100
+
+// readDocuments lets the documents of what is left decide.
+func (w *Filtering) readDocuments() error {
+	if w.left > w.costs.Few {
+		if err := w.weigh(w.row.ContactSeq); err != nil {
+			return err
+		}
+	}
+	var set db.Set
+	for some := range slices.Chunk(w.Set.Page(0, w.left), documentsAtOnce) {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		ids := IDsOf(w.row.Account, some)
+		givers, err := w.giversAmong(ids)
+		if err != nil {
+			return err
+		}
+		err = w.conn.Each(func(r db.Row) error {
+			contact := ScanContact(r)
+			if contact.Damage == nil && w.filter.Matches(&contact.Contact, givers[contact.ID]) {
+				set.Add(crm.IDSeq(contact.ID))
+			}
+			return contact.Damage
+		}, SQLLoadContacts, w.row.Account, ids)
+		if err != nil {
+			return err
+		}
+	}
+	w.keep(&set)
+	return nil
+}
+
+// giversAmong are those of some contacts who have a gift such as is asked for.
+func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
+	gave, givers := w.filter.Gave, make(map[int64]bool)
+	if gave.IsEmpty() {
+		return givers, nil
+	}
+	low, high := bounds(gave.When)
+	return givers, w.conn.Each(func(r db.Row) error {
+		givers[r.Int(0)] = true
+		return nil
+	}, sqlGaveOf, w.row.Account, ids, low, high, gave.Campaign)
+}

@@ -1,0 +1,109 @@
+package contacts
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const sqlCreated = `SELECT id, created_at FROM contact WHERE account_id = $1 AND id = ANY($2)`
+
+// Counts is how many contacts an account has.
+type Counts struct {
+	Active, Archived int64
+}
+
+// ContactRecord is one contact of the account, whatever its state.
+func (s *ContactStore) ContactRecord(ctx context.Context, account, id int64) (contact crm.Contact, err error) {
+	if store.Foreign(account, id) {
+		return contact, crm.ErrNotFound
+	}
+	err = s.Read(ctx, func(c db.Conn) error {
+		found, err := LoadContacts(c, account, []int64{id})
+		if err == nil && len(found) == 0 {
+			return crm.ErrNotFound
+		}
+		if err == nil {
+			contact = found[0]
+		}
+		return err
+	})
+	return contact, err
+}
+
+// ContactPage is one page of contacts, newest first.
+func (s *ContactStore) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result store.ListResult, err error) {
+	return s.MatchingContacts(ctx, account, scope, crm.ContactFilter{Sort: crm.ContactSort{Descending: true}}, page)
+}
+
+// LoadContacts reads the contacts with these ids, in ascending order.
+func LoadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact, err error) {
+	err = c.Each(func(r db.Row) error {
+		found := ScanContact(r)
+		contacts = append(contacts, found.Contact)
+		return found.Damage
+	}, SQLLoadContacts, account, ids)
+	store.SortRows(contacts, func(a, b *crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
+	return contacts, err
+}
+
+// Counts is how many contacts the account has.
+func (s *ContactStore) Counts(ctx context.Context, account int64) (Counts, error) {
+	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+	return Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}, err
+}
+
+// Growth is how many contacts had been made before each of the moments, which ascend.
+func (s *ContactStore) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
+	err = s.View(ctx, func(c db.Conn) error {
+		row, err := store.ReadTally(c, account)
+		if err == nil {
+			before, err = CountBefore(c, &row, store.Collect(moments, time.Time.Unix))
+		}
+		return err
+	})
+	return before, err
+}
+
+// CountBefore is how many contacts were made before each of the moments, in seconds. It finds all of them together: contacts are numbered as they
+// are made and never removed, so that each round of looking at the contacts in the middle halves what is left.
+func CountBefore(c db.Conn, row *store.Tally, moments []int64) (low []int64, err error) {
+	low, high := make([]int64, len(moments)), make([]int64, len(moments))
+	for i := range high {
+		high[i] = row.ContactSeq
+	}
+	for !slices.Equal(low, high) {
+		var ids []int64
+		for i := range moments {
+			if low[i] < high[i] {
+				ids = append(ids, middleID(row.Account, low[i], high[i]))
+			}
+		}
+		made := make(map[int64]int64, len(ids))
+		err := c.Each(func(r db.Row) error {
+			made[r.Int(0)] = r.Int(1)
+			return nil
+		}, sqlCreated, row.Account, slices.Compact(ids)) // of moments that ascend, ids do
+		if err != nil {
+			return nil, err
+		}
+		for i, moment := range moments {
+			switch middle := middleID(row.Account, low[i], high[i]); {
+			case low[i] == high[i]:
+			case made[middle] < moment:
+				low[i] = crm.IDSeq(middle)
+			default:
+				high[i] = crm.IDSeq(middle) - 1
+			}
+		}
+	}
+	return low, nil
+}
+
+// middleID is the contact in the middle of those numbered from low+1 to high.
+func middleID(account, low, high int64) int64 { return crm.MakeID(account, low+(high-low+1)/2) }

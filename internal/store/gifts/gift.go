@@ -1,0 +1,474 @@
+package gifts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+)
+
+const (
+	GiftColumns = `id, contact_id, campaign_id, plan_id, status, code, body, checksum, revision, given_at`
+
+	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
+
+	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
+)
+
+// The kinds of external references.
+const (
+	GiftReference = "g:"
+	PlanReference = "p:"
+)
+
+// GiftDocument is a gift as a change has left it.
+type GiftDocument struct {
+	crm.Gift
+	Slug     string // of its campaign
+	Created  bool   // it is new
+	Existing bool   // a create has found it by its external id
+	NewGiver bool   // a create has made a contact
+}
+
+// Fate tells what has become of a create.
+func (d GiftDocument) Fate() (created, merged bool) { return d.Created, false }
+
+// Append appends the wire form.
+func (d GiftDocument) Append(dst []byte) []byte {
+	return crm.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
+}
+
+// StoredGift is a gift as it is stored, whether it can be read or not.
+type StoredGift struct {
+	crm.Gift
+	Body     []byte
+	Revision int64 // of its last change
+	Damage   error
+}
+
+func ScanGift(r db.Row) (int64, *StoredGift) {
+	id := r.Int(0)
+	body, err := store.DocumentIn(store.GiftTable, r, 6, id)
+	g := &StoredGift{Body: slices.Clone(body), Revision: r.Int(8), Damage: err}
+	if err == nil {
+		g.Gift, g.Damage = crm.ParseGift(id, r.Text(5), r.Int(2), g.Body)
+		g.Local = store.Moment(r.Int(9))
+	}
+	return id, g
+}
+
+func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
+
+// CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
+// external id that is known already answers with its gift, where that is what was sent.
+func (s *GiftStore) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
+	now := s.Now()
+	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx) (GiftDocument, error) {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return GiftDocument{}, err
+		}
+		return RecordGift(t, a, &in, now)
+	})
+}
+
+// RecordGift finds the gift with the external id that was sent, or makes a new one.
+func RecordGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (GiftDocument, error) {
+	made, from, err := DecideGift(t, a, in, now)
+	if err != nil || made.Existing {
+		return made, err
+	}
+	return insertGift(t, a, made, from, now)
+}
+
+// NewGiftNeeds is giftNeeds with what finds the giver of a new gift.
+func NewGiftNeeds(account int64, in *crm.GiftInput) store.Needs {
+	n := giftNeeds(account, in)
+	if in.Contact == nil {
+		n.Keys, n.Sets = in.Giver.MatchKeys(), append(n.Sets, in.Giver.CommonWords()...)
+	}
+	return n
+}
+
+// giftNeeds is what a create or a change of a gift will look up.
+func giftNeeds(account int64, in *crm.GiftInput) (n store.Needs) {
+	if in.Campaign != nil && *in.Campaign != 0 {
+		n.Campaigns, n.Sets = append(n.Campaigns, *in.Campaign), contacts.GiftSets(*in.Campaign)
+	}
+	if in.Contact != nil && !store.Foreign(account, *in.Contact) {
+		n.Contact = *in.Contact
+	}
+	if in.Plan != nil && *in.Plan != "" {
+		n.Plan = CodeID(account, *in.Plan)
+	}
+	if in.ExternalID != nil && *in.ExternalID != "" {
+		n.References = append(n.References, GiftReference+*in.ExternalID)
+	}
+	n.Gift = in
+	return n
+}
+
+// CodeID is the id that a public id stands for, 0 where it can be none.
+func CodeID(account int64, code string) int64 {
+	if seq, ok := crm.CodeSeq(code); ok {
+		return crm.MakeID(account, seq)
+	}
+	return 0
+}
+
+// sameGift is the gift with the external id that was sent, nil where there is none.
+func sameGift(t *store.Tx, a *store.Account, in *crm.GiftInput) (*StoredGift, error) {
+	if in.ExternalID == nil || *in.ExternalID == "" {
+		return nil, nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := Of(a).Gifts.Get(t, a.Account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
+	case found.Damage != nil:
+		return nil, found.Damage
+	case !in.Agrees(&found.Gift):
+		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
+	}
+	return found, nil
+}
+
+// DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
+func DecideGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+	found, err := sameGift(t, a, in)
+	switch {
+	case err != nil:
+		return made, from, err
+	case found != nil:
+		return GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}, from, nil
+	}
+	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
+	plan, planErr := planOf(t, a, in.Plan)
+	from, giverErr := findGiver(t, a, in, now)
+	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
+		return made, from, err
+	}
+	if plan != nil && plan.Contact != from.contact.ID {
+		return made, from, store.Fault("plan_id", doc.OtherGiver)
+	}
+	currency, code := currencyOf(a, in), ""
+	if campaign != nil {
+		made.Slug = campaign.Slug
+	}
+	if plan != nil {
+		code = plan.Code
+	}
+	if made.Gift, err = crm.NewGift(in, &from.contact, currency, code, now); err == nil {
+		made.Local = crm.GiftClock(made.At, a.Location())
+		err = checkSum(t, a, &made.Gift)
+	}
+	made.Created, made.NewGiver = true, from.isNew
+	return made, from, err
+}
+
+// insertGift writes a gift that was decided about, and its giver.
+func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
+	if a.GiftSeq >= crm.MaxSeq {
+		return made, errors.New("the account has given out all its ids of gifts")
+	}
+	if made.Contact, err = from.save(t, a); err != nil {
+		return made, err
+	}
+	a.Touch(t)
+	a.GiftSeq++
+	made.ID = crm.MakeID(a.Account, a.GiftSeq)
+	made.Code = crm.NewCode(made.ID)
+	if from.isNew {
+		knowNone(a, ShareOf(&made.Gift))
+	}
+	WriteGift(t, t.Insert, a, t.Record(a, crm.GiftNoun, made.ID, crm.DidCreate, ""), &made.Gift)
+	if made.ExternalID != "" {
+		refer(t, a, GiftReference+made.ExternalID, made.ID)
+	}
+	return made, afterGift(t, a, nil, &made.Gift, now)
+}
+
+// checkSum refuses a gift that no sum can hold.
+func checkSum(t *store.Tx, a *store.Account, g *crm.Gift) error {
+	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
+	if err == nil && sums != nil && sums.Amount > maxSum {
+		err = store.Fault("amount", "is refused: the gifts of the account would be too much to count")
+	}
+	return err
+}
+
+// giver is the contact that a gift is from, and what becomes of it.
+type giver struct {
+	contact crm.Contact
+	row     *contacts.Stored // of a contact that is there
+	isNew   bool
+}
+
+// findGiver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.
+func findGiver(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (g giver, err error) {
+	if in.Contact != nil {
+		row, err := activeContact(t, a, *in.Contact)
+		if err != nil {
+			return g, err
+		}
+		return giver{contact: row.Contact, row: row}, nil
+	}
+	row, err := contacts.Match(t, a.Account, &in.Giver, in.Giver.MatchKeys())
+	switch {
+	case err != nil:
+		return g, err
+	case row == nil && in.Known:
+		return g, in.NoGiver()
+	case row == nil:
+		g.contact, err = crm.NewContact(in.Giver, now)
+		g.isNew = true
+	default:
+		g.row = row
+		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
+	}
+	return g, crm.GiverFaults(err)
+}
+
+// activeContact is a contact that a gift may be from.
+func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
+	if store.Foreign(a.Account, id) {
+		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
+	}
+	row, err := contacts.Load(t, a.Account, id)
+	switch {
+	case errors.Is(err, crm.ErrNotFound):
+		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
+	case err == nil && row.Contact.Archived():
+		return nil, store.Fault("contact_id", "is the id of an archived contact: restore the contact first")
+	}
+	return row, err
+}
+
+// save writes the giver, where it is new or has learned something.
+func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
+	if g.isNew {
+		body := g.contact.AppendBody(make([]byte, 0, contacts.UsualBody))
+		return contacts.InsertContact(t, a.Account, g.contact, body, g.contact.SearchDocument(a.Account))
+	}
+	_, err = contacts.Change(t, g.row, crm.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	return g.row.ID, err
+}
+
+// ownCampaign is the campaign of the account with an id, nil for none.
+func ownCampaign(t *store.Tx, a *store.Account, id *int64) (*campaigns.OwnCampaign, error) {
+	if id == nil || *id == 0 {
+		return nil, nil
+	}
+	campaign, err := campaigns.Of(a).Campaigns.Get(t, a.Account, *id)
+	if err == nil && campaign == nil {
+		err = store.Fault("campaign_id", doc.Unknown, "campaigns")
+	}
+	return campaign, err
+}
+
+func slug(t *store.Tx, a *store.Account, id int64) string {
+	if campaign, err := ownCampaign(t, a, &id); err == nil && campaign != nil {
+		return campaign.Slug
+	}
+	return ""
+}
+
+// WriteGift writes a gift, and notes it for the changes that come after. One whose time has changed has none yet by the organization's clock.
+func WriteGift(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, g *crm.Gift) {
+	if g.Local.IsZero() {
+		g.Local = crm.GiftClock(g.At, a.Location())
+	}
+	body := g.AppendBody(make([]byte, 0, contacts.UsualBody))
+	Of(a).Gifts.Rows[g.ID] = &StoredGift{Gift: *g, Body: body, Revision: revision}
+	write(store.GiftTable, GiftValues(a.Account, revision, g, body)...)
+}
+
+// GiftValues are the columns of a gift. They follow from its document and the organization's clock.
+func GiftValues(account, revision int64, g *crm.Gift, body []byte) []any {
+	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g)}
+}
+
+// ahead is by how many seconds the organization's clock was ahead of UTC.
+func ahead(g *crm.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
+
+func refer(t *store.Tx, a *store.Account, reference string, id int64) {
+	t.Insert(store.ReferenceTable, a.Account, reference, id)
+	Of(a).references.Rows[reference] = id
+}
+
+// afterGift brings everything that is derived from gifts up to date.
+func afterGift(t *store.Tx, a *store.Account, before, after *crm.Gift, now time.Time) error {
+	if err := MoveGift(t, a, before, after); err != nil {
+		return err
+	}
+	if after.PlanCode != "" && after.Status == crm.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+		if err := payPlan(t, a, after, now); err != nil {
+			return err
+		}
+	}
+	kind, data := crm.DidGive, crm.GiftMention(before, after)
+	switch {
+	case before == nil:
+	case after.Refunded() != before.Refunded():
+		kind = crm.DidRefund
+	case len(after.Entries) > len(before.Entries): // its amount was corrected
+	case before.Status == after.Status && before.Contact == after.Contact:
+		kind = 0 // the history of the gift itself tells the rest
+	}
+	if before != nil && before.Contact != after.Contact {
+		if err := SaveStats(t, a, before.Contact, before, after, kind, data); err != nil {
+			return err
+		}
+	}
+	return SaveStats(t, a, after.Contact, before, after, kind, data)
+}
+
+// UpdateGift changes what may be changed of a gift.
+func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g crm.Gift, now time.Time) (crm.Gift, error) {
+		_, campaignErr := ownCampaign(t, a, in.Campaign)
+		_, planErr := planOf(t, a, in.Plan)
+		var contact *crm.Contact
+		var contactErr error
+		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
+			row, err := activeContact(t, a, *in.Contact)
+			if contactErr = err; err == nil {
+				contact = &row.Contact
+			}
+		}
+		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, &in, &g)); err != nil {
+			return g, err
+		}
+		changed, err := g.Change(&in, contact, now)
+		if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
+			return changed, err
+		}
+		plan, err := planOf(t, a, &changed.PlanCode)
+		switch {
+		case err != nil || plan == nil || plan.Contact == changed.Contact:
+			return changed, err
+		case changed.PlanCode == g.PlanCode:
+			return g, store.Fault("contact_id", doc.PlansContact)
+		}
+		return g, store.Fault("plan_id", doc.OtherGiver)
+	})
+}
+
+// freeReference refuses an external id that another gift has.
+func freeReference(t *store.Tx, a *store.Account, in *crm.GiftInput, g *crm.Gift) error {
+	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
+		return nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	if err == nil && id != 0 {
+		err = store.Fault("external_id", "belongs to another gift")
+	}
+	return err
+}
+
+// RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
+// that a person saw, "" for whatever is there.
+func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.Refund)
+}
+
+// UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
+func (s *GiftStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.UndoRefund)
+}
+
+func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(crm.Gift, *int64, time.Time) (crm.Gift, error)) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g crm.Gift, now time.Time) (crm.Gift, error) {
+		if seen != "" && seen != g.Version() {
+			return g, crm.ErrChanged
+		}
+		return move(g, amount, now)
+	})
+}
+
+// changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
+func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, crm.Gift, time.Time) (crm.Gift, error)) (GiftDocument, error) {
+	id := CodeID(account, code)
+	if id == 0 {
+		return GiftDocument{}, crm.ErrNotFound
+	}
+	now := s.Now()
+	n.Gifts = append(n.Gifts, id)
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (made GiftDocument, err error) {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return made, err
+		}
+		old, err := giftByCode(t, a, id, code)
+		if err != nil {
+			return made, err
+		}
+		changed, err := decide(t, a, old.Gift, now)
+		if err != nil {
+			return made, err
+		}
+		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
+		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
+			return made, nil
+		}
+		return made, SaveGift(t, a, old, changed, now)
+	})
+}
+
+// SaveGift writes a gift that has changed, and everything that follows from it.
+func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed crm.Gift, now time.Time) error {
+	kind, differences := giftDifferences(&old.Gift, &changed)
+	revision := t.Record(a, crm.GiftNoun, old.ID, kind, differences.Text())
+	t.Author.Undoes = 0 // what follows from it is no change that was taken back
+	MoveReference(t, a, GiftReference, old.ExternalID, changed.ExternalID, old.ID)
+	before := old.Gift
+	if !changed.At.Equal(before.At) {
+		changed.Local = time.Time{}
+	}
+	WriteGift(t, t.Save, a, revision, &changed)
+	return afterGift(t, a, &before, &changed, now)
+}
+
+// MoveReference makes another external id lead to a gift or a plan; "" is none.
+func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
+	if old == changed {
+		return
+	}
+	if old != "" {
+		t.Delete(store.ReferenceTable, a.Account, kind+old)
+		Of(a).references.Rows[kind+old] = 0
+	}
+	if changed != "" {
+		refer(t, a, kind+changed, id)
+	}
+}
+
+// giftByCode is a gift by its whole public id: one that only has the same sequence number is none.
+func giftByCode(t *store.Tx, a *store.Account, id int64, code string) (*StoredGift, error) {
+	g, err := Of(a).Gifts.Get(t, a.Account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case g == nil:
+		return nil, crm.ErrNotFound
+	case g.Damage != nil:
+		return nil, g.Damage
+	case g.Code != code:
+		return nil, crm.ErrNotFound
+	}
+	return g, nil
+}

@@ -1,0 +1,201 @@
+package gifts
+
+import (
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+)
+
+const (
+	SQLGivingBetween = campaigns.GivingColumns + ` AND cell >= $2 AND cell < $3 ORDER BY cell`
+)
+
+// GivingValues are the columns of the sums under a name.
+func GivingValues(account int64, name string, g *crm.Giving) []any {
+	return []any{account, name, g.Entries, g.Gifts, g.Amount, g.Recurring, g.Donors}
+}
+
+// cell is the sums under a name, for a change: they are written when the batch ends.
+func cell(t *store.Tx, a *store.Account, name string) (*crm.Giving, error) {
+	found, err := campaigns.Of(a).Giving.Get(t, a.Account, name)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		found = new(crm.Giving)
+		campaigns.Of(a).Giving.Rows[name] = found
+	}
+	Of(a).moved[name] = true
+	return found, nil
+}
+
+// writeGiving writes the sums that have changed.
+func writeGiving(t *store.Tx, a *store.Account) {
+	for name := range Of(a).moved {
+		if g := campaigns.Of(a).Giving.Rows[name]; *g == (crm.Giving{}) {
+			t.Delete(store.GivingTable, a.Account, name)
+			campaigns.Of(a).Giving.Rows[name] = nil
+		} else {
+			t.Save(store.GivingTable, GivingValues(a.Account, name, g)...)
+		}
+	}
+	clear(Of(a).moved)
+}
+
+// maxSum is more than anyone raises in a month, and so little that all months together do not overflow.
+const maxSum = 1 << 52
+
+// Share is what one gift adds to the sums.
+type Share struct {
+	Campaign, Contact int64
+	Currency          string
+	Month             int64
+	Net               int64
+	Recurring         bool
+}
+
+func ShareOf(g *crm.Gift) Share {
+	return Share{g.Campaign, g.Contact, g.Currency, crm.Month(g.Local), g.Net(), g.PlanCode != ""}
+}
+
+// Cells are the names of all sums that a gift is part of.
+func (s Share) Cells() []string {
+	names := []string{s.contactCell(), crm.Cell(0, s.Month, s.Currency, 0)}
+	if s.Campaign != 0 {
+		names = append(names, s.donorCell(), s.campaignCell())
+	}
+	return names
+}
+
+// contactCell is what the contact gave in all, donorCell what the contact gave to the campaign, campaignCell what everyone gave to it.
+func (s Share) contactCell() string  { return crm.Cell(0, 0, s.Currency, s.Contact) }
+func (s Share) donorCell() string    { return crm.Cell(s.Campaign, 0, s.Currency, s.Contact) }
+func (s Share) campaignCell() string { return crm.Cell(s.Campaign, 0, s.Currency, 0) }
+
+// knowNone notes that a contact has no sums yet, so that they need not be looked up.
+func knowNone(a *store.Account, s Share) {
+	campaigns.Of(a).Giving.Rows[s.contactCell()], campaigns.Of(a).Giving.Rows[s.donorCell()] = nil, nil
+}
+
+// MoveGift takes a gift as it was out of all sums, and adds it as it is; nil is no gift.
+func MoveGift(t *store.Tx, a *store.Account, before, after *crm.Gift) error {
+	if err := moveGiftSets(t, a, before, after); err != nil {
+		return err
+	}
+	switch {
+	case before == nil:
+		return countGift(t, a, ShareOf(after), 1)
+	case ShareOf(before) == ShareOf(after):
+		return nil
+	}
+	if err := countGift(t, a, ShareOf(before), -1); err != nil {
+		return err
+	}
+	return countGift(t, a, ShareOf(after), 1)
+}
+
+// countGift adds a gift to all its sums, or takes it out where sign is -1.
+func countGift(t *store.Tx, a *store.Account, s Share, sign int64) error {
+	for _, name := range s.Cells() {
+		g, err := cell(t, a, name)
+		if err != nil {
+			return err
+		}
+		if g.Entries += sign; s.Net <= 0 {
+			continue
+		}
+		g.Gifts += sign
+		g.Amount += sign * s.Net
+		if s.Recurring {
+			g.Recurring += sign * s.Net
+		}
+	}
+	if s.Campaign == 0 || s.Net <= 0 {
+		return nil
+	}
+	gifts := campaigns.Of(a).Giving.Rows[s.donorCell()].Gifts
+	if first, last := sign > 0 && gifts == 1, sign < 0 && gifts == 0; first || last {
+		campaigns.Of(a).Giving.Rows[s.campaignCell()].Donors += sign
+	}
+	return nil
+}
+
+// SaveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
+// nothing that it should tell.
+func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *crm.Gift, kind crm.ChangeKind, data string) error {
+	row, err := contacts.Row(t, a, contact)
+	if err != nil || row == nil || row.Damage != nil {
+		return err // a damaged document is told of by a check, which also repairs these numbers
+	}
+	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, crm.Cell(0, 0, a.Currency, contact))
+	if err != nil {
+		return err
+	}
+	changed := row.Contact
+	changed.Stats = StatsOf(sums, a.Currency)
+	at := row.Trace
+	if at.LastGift, err = lastGift(t, row, before, after); err != nil {
+		return err
+	}
+	switch {
+	case kind != 0:
+		at.Revision = t.Record(a, crm.ContactNoun, contact, kind, data)
+	case changed.Stats == row.Contact.Stats && at == row.Trace:
+		return nil
+	}
+	contacts.WriteContact(t, t.Save, a, row.CreatedAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.Body)+16)))
+	return nil
+}
+
+// StatsOf are the numbers in a contact's document: whole units of the account's currency.
+func StatsOf(sums *crm.Giving, currency string) (stats crm.Stats) {
+	if sums != nil {
+		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency), text.Major(sums.Recurring, currency)
+	}
+	return stats
+}
+
+// readCell reads the sums under a name, which are zero where there are none.
+func readCell(c db.Conn, account int64, name string) (sums crm.Giving, err error) {
+	_, err = c.One(func(r db.Row) {
+		_, found := campaigns.ScanGiving(r)
+		sums = *found
+	}, campaigns.SQLGiving, account, []string{name})
+	return sums, err
+}
+
+// firstMonth and lastMonth are around all months.
+const firstMonth, lastMonth = 190001, 999913
+
+// eachMonth reads the sums of the months from one on and up to another one, which is exclusive.
+func eachMonth(c db.Conn, account, from, to int64, read func(month int64, currency string, g crm.Giving)) error {
+	return c.Each(func(r db.Row) error {
+		name, g := campaigns.ScanGiving(r)
+		_, month, currency, _ := crm.CellParts(name)
+		read(month, currency, *g)
+		return nil
+	}, SQLGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
+}
+
+// otherCurrencies are what was given in a year in other currencies than one.
+func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]int64, error) {
+	others := map[string]int64{}
+	return others, eachMonth(c, account, year*100+1, year*100+13, func(_ int64, currency string, g crm.Giving) {
+		if currency != than && g.Gifts > 0 {
+			others[currency] += g.Amount
+		}
+	})
+}
+
+type cellRow struct {
+	Name string
+	crm.Giving
+}
+
+func ScanCell(r db.Row) cellRow {
+	name, g := campaigns.ScanGiving(r)
+	return cellRow{name, *g}
+}

@@ -1,0 +1,372 @@
+package gifts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/people"
+)
+
+// What is read of a gift to show it; its campaign may have changed its address since.
+const (
+	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision, g.given_at, COALESCE(c.slug, '')
+		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
+
+	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
+	SQLGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
+
+	// What a contact gave from $4 to $5, and from $5 to $6.
+	sqlContactGave = `SELECT CAST(COALESCE(SUM(CASE WHEN given_at >= $4 AND given_at < $5 THEN net ELSE 0 END), 0) AS BIGINT),
+			CAST(COALESCE(SUM(CASE WHEN given_at >= $5 AND given_at < $6 THEN net ELSE 0 END), 0) AS BIGINT), MIN(given_at), MAX(given_at), MAX(net)
+		FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
+	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
+)
+
+// appendGift appends one row of a list.
+func appendGift(dst []byte, r db.Row) ([]byte, error) {
+	body := r.Bytes(6)
+	if store.Checksum(body) != r.Int(7) {
+		return dst, &store.Damaged{Table: store.GiftTable.Name, ID: r.Int(0), Account: crm.IDAccount(r.Int(0))}
+	}
+	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(10), body), nil
+}
+
+// Gift appends the wire form of a gift to dst.
+func (s *GiftStore) Gift(ctx context.Context, account int64, code string, dst []byte) ([]byte, error) {
+	start, err := len(dst), error(nil)
+	err = s.Read(ctx, func(c db.Conn) error {
+		dst = dst[:start]
+		return c.Each(func(r db.Row) (err error) {
+			if r.Text(5) == code {
+				dst, err = appendGift(dst, r)
+			}
+			return err
+		}, sqlGift, account, CodeID(account, code))
+	})
+	if err == nil && len(dst) == start {
+		err = crm.ErrNotFound
+	}
+	return dst, err
+}
+
+// GiftRecord is a gift as people see it.
+type GiftRecord struct {
+	crm.Gift
+	Slug   string      // of its campaign
+	Events []GiftEvent // the latest 200, in the order in which they happened
+}
+
+func ScanGiftRecord(r db.Row) (record GiftRecord, err error) {
+	_, g := ScanGift(r)
+	return GiftRecord{Gift: g.Gift, Slug: r.Text(10)}, g.Damage
+}
+
+// GiftRecord finds a gift with its history.
+func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) (GiftRecord, error) {
+	id := CodeID(account, code)
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record GiftRecord, err error) {
+		records, err := giftRecords(c, sqlGift, account, id)
+		if err != nil {
+			return record, err
+		}
+		if len(records) == 0 || records[0].Code != code {
+			return record, crm.ErrNotFound
+		}
+		record = records[0]
+		record.Events, err = giftEvents(c, account, id)
+		return record, err
+	})
+}
+
+func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err error) {
+	err = c.Each(func(r db.Row) error {
+		record, err := ScanGiftRecord(r)
+		records = append(records, record)
+		return err
+	}, sql, args...)
+	return records, err
+}
+
+// clockSpan is more than any clock is ahead of UTC or behind it, in seconds.
+const clockSpan = 15 * 60 * 60
+
+// giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
+// campaigns, plans and times are only used where their own condition is repeated.
+func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
+	conditions, args := []string{"g.account_id = $1"}, []any{account}
+	add := func(condition string, value any) {
+		args = append(args, value)
+		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
+	}
+	led := f.ExternalID != "" || f.Contact != 0
+	lead := func(condition string) {
+		if !led {
+			conditions = append(conditions, condition)
+		}
+		led = true
+	}
+	if f.Contact != 0 {
+		add("g.contact_id = $%d", f.Contact)
+	}
+	if f.Plan != "" { // of another account with the same number, it is none of ours
+		lead("g.plan_id <> 0")
+		args = append(args, f.Plan)
+		code := len(args)
+		add(fmt.Sprintf("g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), CodeID(account, f.Plan))
+	}
+	if f.Campaign != 0 {
+		lead("g.campaign_id <> 0")
+		add("g.campaign_id = $%d", f.Campaign)
+	}
+	lead("g.id <> 0")
+	if f.Recurring {
+		conditions = append(conditions, "g.plan_id <> 0")
+	}
+	if f.Status != "" {
+		g := crm.Gift{Status: f.Status}
+		add("g.status = $%d", g.StatusNumber())
+	}
+	if f.Method != "" {
+		g := crm.Gift{Method: f.Method}
+		add("g.method = $%d", g.MethodNumber())
+	}
+	if f.ExternalID != "" {
+		add("g.id IN (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", GiftReference+f.ExternalID)
+	}
+	if f.Import != 0 {
+		add("g.id IN ("+fmt.Sprintf(store.MadeByImport, crm.GiftNoun, crm.DidCreate, "%[1]d")+")", f.Import)
+	}
+	for _, bound := range []struct {
+		at   time.Time
+		is   string
+		edge int64 // from where on the clock of any organization is on the right side
+	}{{f.From, ">=", clockSpan}, {f.To, "<", -clockSpan}} {
+		switch {
+		case bound.at.IsZero():
+		case f.Days:
+			add("g.given_at "+bound.is+" $%d", bound.at.Unix())
+		default: // an index finds those around; the time itself is only looked at near the edge
+			add("g.given_at "+bound.is+" $%d", bound.at.Unix()-bound.edge)
+			args = append(args, bound.at.Unix()+bound.edge)
+			add(fmt.Sprintf("(g.given_at %s $%d OR g.given_at - g.ahead %s $%%d)", bound.is, len(args), bound.is), bound.at.Unix())
+		}
+	}
+	if f.Currency != "" {
+		add("g.currency = $%d", f.Currency)
+	}
+	if f.Counted {
+		conditions = append(conditions, "g.net > 0")
+	}
+	if f.Min != 0 {
+		add("g.net >= $%d", f.Min)
+	}
+	if f.Max != 0 {
+		add("g.net <= $%d", f.Max)
+	}
+	return " WHERE " + strings.Join(conditions, " AND "), args
+}
+
+// Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first. A large page goes through flush piece by
+// piece.
+func (s *GiftStore) Gifts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+	p := store.NewPieces(dst, flush)
+	var result store.ListResult
+	parts, err := s.giftParts(ctx, account, scope, filter)
+	if err != nil {
+		return dst, result, err
+	}
+	var found []giftPage
+	err = s.InTurn(ctx, account, func(w store.Weigh) error {
+		return s.View(ctx, func(c db.Conn) (err error) {
+			found, result, err = findGifts(c, w, parts, page)
+			p.Found = result
+			return err
+		})
+	})
+	for _, f := range found {
+		if err != nil {
+			break
+		}
+		ask := func(c db.Conn, ids []int64) error { return p.Read(c, appendGift, SQLGiftsByID, f.account, ids) }
+		p.Before, p.N, p.Start = p.Before+p.N, 0, len(p.Dst)
+		if err = s.Read(ctx, func(c db.Conn) error { return ask(c, f.ids) }); err == nil && p.N < len(f.ids) {
+			err = p.Rest(ctx, s.Base, f.ids, ask)
+		}
+	}
+	return p.Dst, result, err
+}
+
+// GiftPart is the gifts of one account in a list that has those of several.
+type GiftPart struct {
+	Account int64
+	Filter  crm.GiftFilter
+}
+
+type giftPage struct {
+	account int64
+	ids     []int64
+}
+
+// giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below it, one after the
+// other.
+func (s *GiftStore) giftParts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter) (parts []GiftPart, err error) {
+	if scope == crm.OwnCampaigns || scope == crm.AllCampaigns {
+		parts = append(parts, GiftPart{account, filter})
+	}
+	if scope == crm.OwnCampaigns {
+		return parts, nil
+	}
+	err = s.View(ctx, func(c db.Conn) error {
+		others, err := campaigns.ReadableCampaigns(c, account)
+		if err != nil {
+			return err
+		}
+		below, err := people.AccountsBelow(c, account)
+		if err != nil {
+			return err
+		}
+		for _, chapter := range below {
+			if scope != crm.BenefitingCampaigns {
+				parts = append(parts, GiftPart{chapter.Number, filter})
+			}
+		}
+		for _, o := range others {
+			benefits := o.Relation&crm.Benefiting != 0 && o.Relation&crm.Own == 0
+			if !benefits || scope == crm.ChapterCampaigns || scope == crm.AllCampaigns && o.Relation&crm.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.ID {
+				continue
+			}
+			part := GiftPart{o.Owner, filter}
+			part.Filter.Campaign = o.ID
+			parts = append(parts, part)
+		}
+		return nil
+	})
+	return parts, err
+}
+
+// findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
+func findGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (found []giftPage, result store.ListResult, err error) {
+	var weight int64
+	for _, part := range parts {
+		rows, err := part.Weight(c)
+		if err != nil {
+			return nil, result, err
+		}
+		weight += rows
+	}
+	if err := w(weight); err != nil {
+		return nil, result, err
+	}
+	skip, want := page.Skip(), page.PerPage
+	for _, part := range parts {
+		total, ids, err := part.Find(c)
+		if err != nil {
+			return nil, result, err
+		}
+		result.Total += total
+		if skip >= total || want == 0 {
+			skip = max(0, skip-total)
+			continue
+		}
+		some := ids(skip, min(skip+want, total))
+		found = append(found, giftPage{part.Account, some})
+		result.Count += int64(len(some))
+		skip, want = 0, want-int64(len(some))
+	}
+	return found, result, nil
+}
+
+// Weight is how many gifts are walked through to find those of a part, as far as they are many.
+func (part GiftPart) Weight(c db.Conn) (int64, error) {
+	f := part.Filter
+	switch {
+	case f.IsEmpty(), f.ExternalID != "":
+		return 0, nil
+	case f.Contact != 0:
+		f = crm.GiftFilter{Contact: f.Contact}
+	case f.Plan != "":
+		f = crm.GiftFilter{Plan: f.Plan}
+	case f.Campaign != 0:
+		f = crm.GiftFilter{Campaign: f.Campaign}
+	default:
+		row, err := store.ReadTally(c, part.Account)
+		return row.GiftSeq, err
+	}
+	condition, args := giftCondition(part.Account, f)
+	sql := fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM gift g%s LIMIT $%d) AS first`, condition, len(args)+1)
+	return c.Int(sql, append(args, int64(store.LightRows+1))...)
+}
+
+// Find counts the gifts of a part and lists those from one place on and up to another.
+func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []int64, err error) {
+	if part.Filter.IsEmpty() { // numbered densely
+		row, err := store.ReadTally(c, part.Account)
+		return row.GiftSeq, func(from, to int64) []int64 { return SeqIDs(part.Account, from+1, to) }, err
+	}
+	// One walk through an index, in whatever order it has: a set needs no sorting, and knows its pages.
+	var set db.Set
+	condition, args := giftCondition(part.Account, part.Filter)
+	err = c.Each(func(r db.Row) error {
+		set.Add(crm.IDSeq(r.Int(0)))
+		return nil
+	}, `SELECT g.id FROM gift g`+condition, args...)
+	return set.Count(), func(from, to int64) []int64 { return contacts.IDsOf(part.Account, set.Page(from, to)) }, err
+}
+
+// ContactGiving is what a contact has given, in the account's currency.
+type ContactGiving struct {
+	Currency           string
+	Total              crm.Giving
+	ThisYear, LastYear int64
+	First, Last        time.Time // zero where nothing counts
+	Largest            int64
+}
+
+// ContactGiving sums up what a contact has given.
+func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
+	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (g ContactGiving, err error) {
+		row, err := store.ReadTally(c, account)
+		if err != nil {
+			return g, err
+		}
+		g.Currency = row.Currency
+		if g.Total, err = readCell(c, account, crm.Cell(0, 0, row.Currency, contact)); err == nil {
+			err = w(g.Total.Entries)
+		}
+		if err != nil || g.Total.Gifts == 0 {
+			return g, err
+		}
+		year := time.Date(row.Clock(s.Now()).Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		_, err = c.One(func(r db.Row) {
+			g.LastYear, g.ThisYear, g.First, g.Last, g.Largest = r.Int(0), r.Int(1), store.Moment(r.Int(2)), store.Moment(r.Int(3)), r.Int(4)
+		}, sqlContactGave, account, contact, row.Currency, year.AddDate(-1, 0, 0).Unix(), year.Unix(), year.AddDate(1, 0, 0).Unix())
+		return g, err
+	})
+}
+
+// LargestGifts are the largest gifts of the last months, this one included, the largest first.
+func (s *GiftStore) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (records []GiftRecord, err error) {
+		row, err := store.ReadTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		now := row.Clock(s.Now())
+		next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+		ids, err := db.List(c, store.Number, sqlTopGifts, account, next.AddDate(0, -months, 0).Unix(), next.Unix(), row.Currency, limit)
+		if err != nil {
+			return nil, err
+		}
+		records, err = giftRecords(c, SQLGiftsByID, account, ids)
+		store.SortRows(records, func(a, b *GiftRecord) int { return cmp.Compare(b.Net(), a.Net()) })
+		return records, err
+	})
+}

@@ -1,0 +1,166 @@
+package gifts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+)
+
+// ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
+// field contact.
+func (s *GiftStore) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		if err := s.CheckContact(ctx, account, id); err == nil || !errors.Is(err, crm.ErrNotFound) {
+			return id, archivedFault(err)
+		}
+	}
+	key, ok := crm.MatchKey(name, region)
+	if !ok {
+		return 0, store.Fault("contact", noContact)
+	}
+	ids, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) {
+		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, contacts.SQLMatch, account, []string{key})
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		return db.List(c, store.Number, contacts.SQLActive, account, found)
+	})
+	slices.Sort(ids)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(ids) == 0:
+		return 0, store.Fault("contact", noContact)
+	case len(ids) > 1:
+		return 0, store.Fault("contact", "is the email or the phone of several contacts: name one by its id, such as %v or %v", ids[0], ids[1])
+	}
+	return ids[0], nil
+}
+
+const noContact doc.Rule = "must be the id, an email or a phone of one of the account's active contacts"
+
+func archivedFault(err error) error {
+	if errors.Is(err, crm.ErrArchived) {
+		return store.Fault("contact", "is the id of an archived contact: restore the contact first")
+	}
+	return err
+}
+
+// CampaignNamed is the campaign of an account with an id, a slug, which may be one that it had before, or a title that no other one has. Where
+// there is none, it is a fault of the field campaign.
+func (s *GiftStore) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
+	return (&CampaignNames{Store: s, Account: account}).Find(ctx, name)
+}
+
+// CampaignNames finds campaigns by what people call them, and remembers what it has found.
+type CampaignNames struct {
+	Store   *GiftStore
+	Account int64
+	titles  map[string][]int64 // in small letters; nil while they are not known
+	known   map[string]campaignAnswer
+}
+
+// campaignAnswer is the campaign that a name stands for, or why it stands for none.
+type campaignAnswer struct {
+	id  int64
+	err error
+}
+
+// What is looked up is not longer than any title, and not more names are remembered.
+const (
+	maxName  = 1000
+	maxNames = 10_000
+)
+
+const noCampaign doc.Rule = "must be the id, the slug or the title of one of the account's campaigns"
+
+func (n *CampaignNames) Find(ctx context.Context, name string) (int64, error) {
+	if len(name) > maxName {
+		return 0, store.Fault("campaign", noCampaign)
+	}
+	found, known := n.known[name]
+	if known {
+		return found.id, found.err
+	}
+	found.id, found.err = n.lookUp(ctx, name)
+	var refused *doc.Invalid
+	if found.err == nil || errors.As(found.err, &refused) {
+		if n.known == nil || len(n.known) >= maxNames {
+			n.known = make(map[string]campaignAnswer)
+		}
+		n.known[name] = found
+	}
+	return found.id, found.err
+}
+
+func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) {
+	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
+	for _, ask := range []struct {
+		sql string
+		arg any
+	}{{campaigns.SQLCampaignRow, number}, {campaigns.SQLSlug, name}, {campaigns.SQLCampaignByOldSlug, name}} {
+		row, err := store.Find(ctx, n.Store.Base, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		switch {
+		case err == nil && row[1] == n.Account:
+			return row[0], nil
+		case err != nil && !errors.Is(err, crm.ErrNotFound):
+			return 0, err
+		}
+	}
+	if n.titles == nil {
+		if err := n.readTitles(ctx); err != nil {
+			return 0, err
+		}
+	}
+	switch titled := n.titles[titleKey(name)]; len(titled) {
+	case 0:
+		return 0, store.Fault("campaign", noCampaign)
+	case 1:
+		return titled[0], nil
+	default:
+		return 0, store.Fault("campaign", "is the title of several campaigns: name one by its id, such as %v or %v", titled[0], titled[1])
+	}
+}
+
+// titleKey is what titles are compared by.
+func titleKey(title string) string { return strings.ToLower(strings.TrimSpace(title)) }
+
+// readTitles reads the titles of the account's own campaigns.
+func (n *CampaignNames) readTitles(ctx context.Context) error {
+	titles := make(map[string][]int64)
+	all, err := store.List(ctx, n.Store.Base, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, campaigns.SQLReaderCampaigns, n.Account)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(all, 200) {
+		var own []int64
+		for _, c := range some {
+			if crm.Relation(c[1])&crm.Own != 0 {
+				own = append(own, c[0])
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		names, err := store.List(ctx, n.Store.Base, scanCampaignName, campaigns.SQLOwnCampaigns, n.Account, own)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if key := titleKey(name.Title); key != "" { // a damaged one has no title
+				titles[key] = append(titles[key], name.ID)
+			}
+		}
+	}
+	n.titles = titles
+	return nil
+}

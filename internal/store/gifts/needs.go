@@ -1,0 +1,141 @@
+package gifts
+
+import (
+	"cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+)
+
+// giftUnit is what a batch knows of the gifts and plans of an account.
+type giftUnit struct {
+	Gifts      store.Lookup[int64, *StoredGift]
+	Plans      store.Lookup[int64, *StoredPlan]
+	references store.Lookup[string, int64]
+	moved      map[string]bool // sums that have changed
+}
+
+var giftsPart = &store.Part{}
+
+func init() {
+	*giftsPart = store.Part{
+		Begin: func() any {
+			return &giftUnit{
+				Gifts: store.NewLookup(sqlLoadGifts, ScanGift), Plans: store.NewLookup(SQLLoadPlans, ScanPlan), references: store.NewLookup(sqlReferences, scanReference),
+				moved: make(map[string]bool),
+			}
+		},
+		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpGifts(a, t, all) },
+		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
+			return cmp.Or(lookUpPlanSets(a, t, all), lookUpGiving(a, t, all))
+		},
+		Write: writeGiving,
+	}
+	store.Register(giftsPart)
+}
+
+func Of(a *store.Account) *giftUnit { return a.Known[giftsPart.Number].(*giftUnit) }
+
+// lookUpGifts asks for what changes of gifts have named.
+func lookUpGifts(a *store.Account, t *store.Tx, all []*store.Needs) error {
+	var found, gifts, plans []int64
+	var references []string
+	for _, n := range all {
+		found, gifts, references = append(found, n.Campaigns...), append(gifts, n.Gifts...), append(references, n.References...)
+		if n.Plan != 0 {
+			plans = append(plans, n.Plan)
+		}
+	}
+	return FirstError(
+		campaigns.Of(a).Campaigns.Prefetch(t, a.Account, found), Of(a).Gifts.Prefetch(t, a.Account, gifts),
+		Of(a).Plans.Prefetch(t, a.Account, plans), Of(a).references.Prefetch(t, a.Account, references),
+	)
+}
+
+// lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
+// or a phone that was sent.
+func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
+	var cells []string
+	for _, n := range all {
+		for _, id := range n.Gifts {
+			if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil {
+				cells = append(cells, ShareOf(&g.Gift).Cells()...)
+			}
+		}
+		if n.Gift == nil || n.Gift.GivenAt == nil {
+			continue
+		}
+		at := crm.GiftClock(n.Gift.Time(), a.Location())
+		s := Share{Currency: currencyOf(a, n.Gift), Month: crm.Month(at)}
+		if n.Gift.Campaign != nil {
+			s.Campaign = *n.Gift.Campaign
+		}
+		for _, contact := range givers(a, n) {
+			s.Contact = contact
+			cells = append(cells, s.Cells()...)
+		}
+	}
+	return campaigns.Of(a).Giving.Prefetch(t, a.Account, cells)
+}
+
+// currencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
+// campaign must have been looked up.
+func currencyOf(a *store.Account, in *crm.GiftInput) string {
+	if in.Currency != nil && *in.Currency != "" {
+		return *in.Currency
+	}
+	if plan := knownPlan(a, in); plan != nil {
+		return plan.Currency
+	}
+	if in.Campaign != nil {
+		if campaign := campaigns.Of(a).Campaigns.Rows[*in.Campaign]; campaign != nil {
+			return campaign.Currency
+		}
+	}
+	return a.Currency
+}
+
+// knownPlan is the plan that a gift belongs to, nil where there is none that can be read.
+func knownPlan(a *store.Account, in *crm.GiftInput) *StoredPlan {
+	if in.Plan == nil {
+		return nil
+	}
+	if plan := Of(a).Plans.Rows[CodeID(a.Account, *in.Plan)]; plan != nil && plan.Damage == nil {
+		return plan
+	}
+	return nil
+}
+
+// givers are the contacts that a gift may be from.
+func givers(a *store.Account, n *store.Needs) []int64 {
+	if n.Contact != 0 {
+		return []int64{n.Contact}
+	}
+	ids := contacts.Having(a, n.Keys)
+	if len(ids) == 0 {
+		ids = append(ids, 0) // the sums of all
+	}
+	return ids
+}
+
+func FirstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GiftStore has the gifts and plans of a database, and what they come to.
+type GiftStore struct {
+	*store.Base
+	*contacts.ContactStore
+	*campaigns.CampaignStore
+}
+
+func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {
+	return &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
+}

@@ -1,0 +1,326 @@
+package gifts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+)
+
+const (
+	PlanColumns = `id, code, body, checksum, revision`
+
+	SQLLoadPlans = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlDuePlans  = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
+	sqlPlansOf   = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
+	sqlPlanCount = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3`
+)
+
+// StoredPlan is a plan as it is stored, whether it can be read or not.
+type StoredPlan struct {
+	crm.Plan
+	Body     []byte
+	Revision int64 // of its last change
+	Damage   error
+}
+
+func ScanPlan(r db.Row) (int64, *StoredPlan) {
+	id := r.Int(0)
+	body, err := store.DocumentIn(store.PlanTable, r, 2, id)
+	p := &StoredPlan{Body: slices.Clone(body), Revision: r.Int(4), Damage: err}
+	if err == nil {
+		p.Plan, p.Damage = crm.ParsePlan(id, r.Text(1), p.Body)
+	}
+	return id, p
+}
+
+// PlanDocument is a plan as a change has left it.
+type PlanDocument struct {
+	crm.Plan
+	Created  bool // it is new
+	NewGiver bool // a create has made a contact
+}
+
+// Fate tells what has become of a create.
+func (d PlanDocument) Fate() (created, merged bool) { return d.Created, false }
+
+// Append appends the wire form.
+func (d PlanDocument) Append(dst []byte) []byte {
+	return d.Plan.Append(dst)
+}
+
+// planOf is the plan that an input names, nil for none.
+func planOf(t *store.Tx, a *store.Account, code *string) (*crm.Plan, error) {
+	if code == nil || *code == "" {
+		return nil, nil
+	}
+	plan, err := planByCode(t, a, *code)
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil, store.Fault("plan_id", doc.Unknown, "plans")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Plan, nil
+}
+
+func planByCode(t *store.Tx, a *store.Account, code string) (*StoredPlan, error) {
+	id := CodeID(a.Account, code)
+	if id == 0 {
+		return nil, crm.ErrNotFound
+	}
+	plan, err := Of(a).Plans.Get(t, a.Account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case plan == nil:
+		return nil, crm.ErrNotFound
+	case plan.Damage != nil:
+		return nil, plan.Damage
+	case plan.Code != code:
+		return nil, crm.ErrNotFound
+	}
+	return plan, nil
+}
+
+// payPlan moves the plan of a gift on.
+func payPlan(t *store.Tx, a *store.Account, g *crm.Gift, now time.Time) error {
+	plan, err := planByCode(t, a, g.PlanCode)
+	if err != nil {
+		return err
+	}
+	paid := plan.Paid(g.At, now)
+	if string(paid.AppendBody(nil)) != string(plan.Body) {
+		SavePlan(t, a, plan, &paid)
+	}
+	return nil
+}
+
+// SavePlan writes a plan that has changed, and notes what did.
+func SavePlan(t *store.Tx, a *store.Account, old *StoredPlan, p *crm.Plan) {
+	WritePlan(t, t.Save, a, t.Record(a, crm.PlanNoun, p.ID, crm.DidUpdate, old.Differences(p).Text()), p)
+}
+
+func WritePlan(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, p *crm.Plan) {
+	body := p.AppendBody(make([]byte, 0, contacts.UsualBody))
+	Of(a).Plans.Rows[p.ID] = &StoredPlan{Plan: *p, Body: body, Revision: revision}
+	write(store.PlanTable, PlanValues(a.Account, revision, p, body)...)
+}
+
+// PlanValues are the columns of a plan. They follow from its document.
+func PlanValues(account, revision int64, p *crm.Plan, body []byte) []any {
+	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), store.Seconds(p.NextBill), p.Code, body, store.Checksum(body), revision}
+}
+
+// CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
+func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (PlanDocument, error) {
+	now, n := s.Now(), planNeeds(account, &in)
+	if in.Contact == nil {
+		n.Keys = in.Giver.MatchKeys()
+	}
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (PlanDocument, error) {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return PlanDocument{}, err
+		}
+		return createPlan(t, a, &in, now)
+	})
+}
+
+// createPlan decides everything before it writes anything.
+func createPlan(t *store.Tx, a *store.Account, in *crm.PlanInput, now time.Time) (made PlanDocument, err error) {
+	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
+	giver, giverErr := findGiver(t, a, &in.GiftInput, now)
+	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freePlanReference(t, a, in, "")); err != nil {
+		return made, err
+	}
+	currency := a.Currency
+	switch {
+	case in.Currency != nil && *in.Currency != "":
+		currency = *in.Currency
+	case campaign != nil:
+		currency = campaign.Currency
+	}
+	made.Created, made.NewGiver = true, giver.isNew
+	if made.Plan, err = crm.NewPlan(in, &giver.contact, currency, now); err != nil {
+		return made, err
+	}
+	if a.PlanSeq >= crm.MaxSeq {
+		return made, errors.New("the account has given out all its ids of plans")
+	}
+	if made.Contact, err = giver.save(t, a); err != nil {
+		return made, err
+	}
+	a.Touch(t)
+	a.PlanSeq++
+	made.ID = crm.MakeID(a.Account, a.PlanSeq)
+	made.Code = crm.NewCode(made.ID)
+	WritePlan(t, t.Insert, a, t.Record(a, crm.PlanNoun, made.ID, crm.DidCreate, ""), &made.Plan)
+	MoveReference(t, a, PlanReference, "", made.ExternalID, made.ID)
+	return made, mentionPlan(t, a, &made.Plan)
+}
+
+// mentionPlan notes a new plan in the history of its contact.
+func mentionPlan(t *store.Tx, a *store.Account, p *crm.Plan) error {
+	row, err := contacts.Row(t, a, p.Contact)
+	if err == nil && row != nil && row.Damage == nil {
+		contacts.Mention(t, a, row, crm.DidPlan, crm.PlanMention(p))
+	}
+	return err
+}
+
+func planNeeds(account int64, in *crm.PlanInput) store.Needs {
+	n := giftNeeds(account, &in.GiftInput)
+	n.Gift = nil
+	n.References = nil
+	if in.ExternalID != nil && *in.ExternalID != "" {
+		n.References = append(n.References, PlanReference+*in.ExternalID)
+	}
+	return n
+}
+
+// freePlanReference refuses an external id that another plan has.
+func freePlanReference(t *store.Tx, a *store.Account, in *crm.PlanInput, own string) error {
+	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == own {
+		return nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, PlanReference+*in.ExternalID)
+	if err == nil && id != 0 {
+		err = store.Fault("external_id", "belongs to another plan")
+	}
+	return err
+}
+
+// UpdatePlan changes what a valid input names.
+func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (PlanDocument, error) {
+	now, n := s.Now(), planNeeds(account, &in)
+	if n.Plan = CodeID(account, code); n.Plan == 0 {
+		return PlanDocument{}, crm.ErrNotFound
+	}
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (made PlanDocument, err error) {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return made, err
+		}
+		old, err := planByCode(t, a, code)
+		if err != nil {
+			return made, err
+		}
+		_, campaignErr := ownCampaign(t, a, in.Campaign)
+		if err := campaigns.FirstOrFaults(campaignErr, freePlanReference(t, a, &in, old.ExternalID)); err != nil {
+			return made, err
+		}
+		if made.Plan, err = old.Change(&in, now); err != nil {
+			return made, err
+		}
+		if string(made.AppendBody(nil)) == string(old.Body) {
+			return made, nil
+		}
+		MoveReference(t, a, PlanReference, old.ExternalID, made.ExternalID, made.ID)
+		SavePlan(t, a, old, &made.Plan)
+		return made, nil
+	})
+}
+
+func readPlan(r db.Row) *StoredPlan {
+	_, p := ScanPlan(r)
+	return p
+}
+
+// plansOf are the plans of rows, and the first damage among them.
+func plansOf(rows []*StoredPlan, err error) ([]crm.Plan, error) {
+	var plans []crm.Plan
+	for _, row := range rows {
+		if err == nil {
+			err = row.Damage
+		}
+		plans = append(plans, row.Plan)
+	}
+	return plans, err
+}
+
+// Plan finds a plan by its public id.
+func (s *GiftStore) Plan(ctx context.Context, account int64, code string) (crm.Plan, error) {
+	plans, err := plansOf(store.List(ctx, s.Base, readPlan, SQLLoadPlans, account, []int64{CodeID(account, code)}))
+	if err == nil && (len(plans) == 0 || plans[0].Code != code) {
+		return crm.Plan{}, crm.ErrNotFound
+	}
+	if err != nil {
+		return crm.Plan{}, err
+	}
+	return plans[0], nil
+}
+
+// PlanPage is one page of plans, oldest first, or newest first for people.
+func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []crm.Plan, result store.ListResult, err error) {
+	order := store.OldestFirst
+	if newest {
+		order = store.NewestFirst
+	}
+	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Plan, error) {
+		row, err := store.ReadTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		from, to := order(page)(row.PlanSeq)
+		if result = (store.ListResult{Total: row.PlanSeq}); from >= to || page.Skip() >= row.PlanSeq {
+			return nil, nil
+		}
+		result.Count = to - from
+		return plansOf(db.List(c, readPlan, SQLLoadPlans, account, SeqIDs(account, from+1, to)))
+	})
+	store.SortRows(plans, func(a, b *crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
+	if newest {
+		slices.Reverse(plans)
+	}
+	return plans, result, err
+}
+
+// OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
+func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
+	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) (plans []crm.Plan, err error) {
+		row, err := store.ReadTally(c, account)
+		if err != nil {
+			return nil, err
+		}
+		today := row.Clock(s.Now()).Truncate(24 * time.Hour).Unix()
+		total = 0
+		for _, status := range []crm.PlanStatus{crm.ActivePlan, crm.PastDue} {
+			p := crm.Plan{Status: status}
+			found, err := plansOf(db.List(c, readPlan, sqlDuePlans, account, p.StatusNumber(), today, limit))
+			if err != nil {
+				return nil, err
+			}
+			n, err := c.Int(sqlPlanCount, account, p.StatusNumber(), today)
+			if err != nil {
+				return nil, err
+			}
+			plans, total = append(plans, found...), total+n
+		}
+		return plans, nil
+	})
+	store.SortRows(plans, func(a, b *crm.Plan) int { return a.NextBill.Compare(b.NextBill) })
+	return plans[:min(int64(len(plans)), limit)], total, err
+}
+
+// ContactPlans are the newest plans of a contact.
+func (s *GiftStore) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
+	return plansOf(store.List(ctx, s.Base, readPlan, sqlPlansOf, account, contact, limit))
+}
+
+// SeqIDs are the ids of an account from one sequence number to another, which were given out without a gap.
+func SeqIDs(account, from, to int64) []int64 {
+	ids := make([]int64, 0, to-from+1)
+	for seq := from; seq <= to; seq++ {
+		ids = append(ids, crm.MakeID(account, seq))
+	}
+	return ids
+}

@@ -1,0 +1,130 @@
+package gifts
+
+import (
+	"context"
+	"iter"
+	"math"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+const sqlCountedGifts = shownGift + ` WHERE g.account_id = $1 AND g.contact_id = $2 AND (g.given_at, g.id) > ($3, $4) AND g.given_at < $5 AND g.net > 0
+	ORDER BY g.given_at, g.id LIMIT $6`
+
+const (
+	statementsAtOnce = 50   // contacts on a page of statements
+	statementGifts   = 5000 // and about how many gifts: a page ends after the contact with whom they are reached
+	GiftsAtOnce      = 200  // how many gifts of a statement are read together
+)
+
+// StatementPage is where a page of statements stands among the others.
+type StatementPage struct {
+	Total      int64 // contacts; 0 where some gave in other currencies, and no one has counted them together
+	Erased     int   // people on this page who were erased, and get no statement
+	Next, Prev contacts.SearchPlace
+}
+
+// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
+// donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
+func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFilter, at contacts.SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+	err = s.Heavy.Through(ctx, account, func() error {
+		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
+			contacts, page, err = StatementContacts(c, account, f, at, statementsAtOnce)
+			return contacts, err
+		})
+		gifts := 0
+		for i := 0; i < len(people) && err == nil; i++ {
+			if gifts > statementGifts {
+				page.Next = contacts.SearchPlace{After: people[i-1].ID}
+				break
+			}
+			if people[i].Erased() {
+				page.Erased++
+				continue
+			}
+			err = read(people[i], counting(&gifts, s.CountedGifts(ctx, account, people[i].ID, f.Year)))
+		}
+		return err
+	})
+	return page, err
+}
+
+// Statement reads what one contact gave in a year. It takes turns as Statements does.
+func (s *GiftStore) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
+	return s.Heavy.Through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
+}
+
+// counting counts what is walked through.
+func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, error] {
+	return func(yield func(GiftRecord, error) bool) {
+		for record, err := range all {
+			if *n++; !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// StatementContacts are the contacts of a page.
+func StatementContacts(c db.Conn, account int64, f crm.DonorFilter, at contacts.SearchPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
+	row, err := store.ReadTally(c, account)
+	if err != nil {
+		return nil, page, err
+	}
+	currency := row.Currency
+	others, err := otherCurrencies(c, account, f.Year, currency)
+	if err != nil {
+		return nil, page, err
+	}
+	if f.Kind == crm.AllDonors && len(others) > 0 {
+		currency = "" // any
+	} else {
+		totals, _, err := donorTotals(c, account, currency, f.Year)
+		if page.Total = totals[f.Kind]; err != nil {
+			return nil, page, err
+		}
+	}
+	var found []givenBy
+	if found, page.Next, page.Prev, err = donorsAt(c, account, currency, f, at, limit); err != nil {
+		return nil, page, err
+	}
+	people, err = contacts.LoadContacts(c, account, store.Collect(found, func(g givenBy) int64 { return g.contact }))
+	return people, page, err
+}
+
+// GaveIn tells whether anyone gave in a year.
+func (s *GiftStore) GaveIn(ctx context.Context, account, year int64) (bool, error) {
+	sums, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
+		return otherCurrencies(c, account, year, "")
+	})
+	return len(sums) > 0, err
+}
+
+// CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds
+// no connection while the caller works.
+func (s *GiftStore) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
+	begin := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC)
+	end := begin.AddDate(1, 0, 0).Unix()
+	return func(yield func(GiftRecord, error) bool) {
+		at, id, n := begin.Unix()-1, int64(math.MaxInt64), GiftsAtOnce
+		for n == GiftsAtOnce {
+			records, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]GiftRecord, error) {
+				return giftRecords(c, sqlCountedGifts, account, contact, at, id, end, int64(GiftsAtOnce))
+			})
+			if err != nil {
+				yield(GiftRecord{}, err)
+				return
+			}
+			for _, record := range records {
+				if at, id = record.Local.Unix(), record.ID; !yield(record, nil) {
+					return
+				}
+			}
+			n = len(records)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
+// begins. Which contacts it is about is known from then on: their sequence numbers are kept in parts of the job, by blocks as in contact_set.
+
+const (
+	BulkAtOnce      = 500     // contacts that are changed while the person waits
+	BulkBytesAtOnce = 4 << 20 // that their documents may have together, since all of them are in memory
+	BulkUnit        = 50      // contacts of one unit of work in the background
+)
+
+const (
+	sqlBodyBytes = `SELECT length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlNextPart  = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number >= $3 ORDER BY number LIMIT 1`
+)
+
+// Selection is which contacts something is done to: those that were picked, or all that a list shows.
+type Selection struct {
+	IDs    []int64
+	All    bool
+	Scope  crm.ContactScope
+	Filter crm.ContactFilter
+	Seen   int64 // how many all were when the person decided
+}
+
+// BulkProgress is how far a job has come.
+type BulkProgress struct {
+	crm.BulkCounts
+	Total int64 `json:"total"` // contacts that the job is about
+	At    int64 `json:"at"`    // the last sequence number that was looked at
+}
+
+// BulkResult is what has become of the contacts of a selection.
+type BulkResult struct {
+	Job int64
+	BulkProgress
+	unfinished bool
+}
+
+// Unfinished tells whether the work goes on in the background.
+func (r BulkResult) Unfinished() bool { return r.unfinished }
+
+// SelectionSize is how many contacts a selection has.
+func (s *JobStore) SelectionSize(ctx context.Context, account int64, of Selection) (int64, error) {
+	set, err := s.Selected(ctx, account, of)
+	return set.Count(), err
+}
+
+// Selected are the contacts of a selection. An id that is not one of the account's is none.
+func (s *JobStore) Selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
+	if of.All {
+		err = s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *contacts.Filtering) error {
+			set = w.Set
+			return nil
+		})
+		return set, err
+	}
+	err = s.View(ctx, func(c db.Conn) error {
+		set = db.Set{}
+		row, err := store.ReadTally(c, account)
+		for _, id := range of.IDs {
+			if !store.Foreign(account, id) && crm.IDSeq(id) <= row.ContactSeq {
+				set.Add(crm.IDSeq(id))
+			}
+		}
+		return err
+	})
+	return set, err
+}
+
+// BulkChange does something to every contact of a selection: to a few at once, to many in the background. It is *crm.SelectionChanged where a
+// search finds another number of contacts than the person has seen.
+func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, action crm.BulkAction) (made BulkResult, err error) {
+	set, err := s.Selected(ctx, account, of)
+	if err != nil {
+		return made, err
+	}
+	if n := set.Count(); of.All && n != of.Seen {
+		return made, &crm.SelectionChanged{Contacts: n}
+	}
+	now := s.Now()
+	err = s.Update(ctx, account, store.Needs{}, func(t *store.Tx) error {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		made, err = beginBulk(t, a, action, set, now)
+		return err
+	})
+	if made.unfinished {
+		s.WakeJobs()
+	}
+	return made, err
+}
+
+// beginBulk makes a job of an action, and does it where the contacts are few.
+func beginBulk(t *store.Tx, a *store.Account, action crm.BulkAction, set db.Set, now time.Time) (made BulkResult, err error) {
+	made.Total = set.Count()
+	if made.unfinished = made.Total > BulkAtOnce; !made.unfinished {
+		ids := contacts.IDsOf(a.Account, set.Page(0, made.Total))
+		if made.unfinished, err = areLarge(t, a.Account, ids); err != nil {
+			return made, err
+		}
+		if !made.unfinished {
+			made.Job, made.BulkCounts, err = bulkAtOnce(t, a, action, ids, now)
+			return made, err
+		}
+	}
+	j := NewJob(t, a, BulkJob, JobWaiting, action)
+	j.Progress = JSONOf(made.BulkProgress)
+	SaveJob(t, j)
+	for block, part := range set.Blocks {
+		t.Insert(store.JobPartTable, a.Account, j.ID, block, part.Encode())
+	}
+	made.Job = j.ID
+	return made, nil
+}
+
+// bulkAtOnce does an action to contacts, and notes it as a job that is done.
+func bulkAtOnce(t *store.Tx, a *store.Account, action crm.BulkAction, ids []int64, now time.Time) (job int64, counts crm.BulkCounts, err error) {
+	rows, err := loadRows(t, a, ids)
+	if err != nil {
+		return 0, counts, err
+	}
+	j := NewJob(t, a, BulkJob, JobDone, action)
+	before := a.Revision
+	t.Author.Job = j.ID
+	if err := bulkChange(t, a, action, rows, now, &counts); err != nil {
+		return 0, counts, err
+	}
+	if a.Revision > before {
+		j.First, j.Last = before+1, a.Revision
+	}
+	j.Progress = JSONOf(BulkProgress{BulkCounts: counts, Total: int64(len(ids))})
+	SaveJob(t, j)
+	return j.ID, counts, nil
+}
+
+// areLarge tells whether the documents of contacts are too large to be in memory together.
+func areLarge(t *store.Tx, account int64, ids []int64) (bool, error) {
+	bytes := int64(0)
+	err := t.Each(func(r db.Row) error {
+		bytes += r.Int(0)
+		return nil
+	}, sqlBodyBytes, account, ids)
+	return bytes > BulkBytesAtOnce, err
+}
+
+// loadRows loads contacts, whether they can be read or not. Ids that no contact has are left out.
+func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*contacts.Stored, err error) {
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return contacts.Of(a).Contacts[id] != nil })
+	err = t.Each(func(r db.Row) error {
+		row := contacts.ScanContact(r)
+		contacts.Of(a).Contacts[row.ID] = row
+		return nil
+	}, contacts.SQLLoadContacts, a.Account, unknown)
+	for _, id := range ids {
+		if row := contacts.Of(a).Contacts[id]; row != nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
+// bulkChange does an action to contacts and counts what became of them.
+func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored, now time.Time, counts *crm.BulkCounts) error {
+	if err := loadBulkSets(t, a, action, rows); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Damage != nil {
+			counts.Unreadable++
+			continue
+		}
+		if _, err := contacts.Change(t, row, 0, func(c crm.Contact) (crm.Contact, error) { return action.Apply(c, now, counts), nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBulkSets reads the sets that contacts may join or leave, together.
+func loadBulkSets(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored) error {
+	blocks := make(map[int64][]string)
+	names := append(contacts.SetNames(contacts.TagSet, action.Tags), contacts.ArchiveSet)
+	if action.Becomes != "" {
+		names = append(names, contacts.TagSet+action.Becomes)
+	}
+	for _, row := range rows {
+		blocks[contacts.BlockOf(row.ID)] = append(append(blocks[contacts.BlockOf(row.ID)], names...), contacts.SetNames(contacts.TagSet, row.Contact.Tags)...)
+	}
+	if err := contacts.LookUpBlocks(a, t, blocks); err != nil {
+		return err
+	}
+	return t.Fetch()
+}
+
+func init() { JobSteps[BulkJob] = bulkStep }
+
+// bulkStep does the action of a job to a few contacts more.
+func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
+	var action crm.BulkAction
+	var progress BulkProgress
+	if err := errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &progress)); err != nil {
+		return err
+	}
+	now := w.Now()
+	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *Job) error {
+		at := progress
+		rows, ended, err := nextOf(t, a, next, action, &at)
+		if err != nil {
+			return err
+		}
+		if err := bulkChange(t, a, action, rows, now, &at.BulkCounts); err != nil {
+			return err
+		}
+		next.Progress = JSONOf(at)
+		if ended {
+			return EndJob(t, next, JobDone)
+		}
+		return nil
+	})
+}
+
+// nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
+func nextOf(t *store.Tx, a *store.Account, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*contacts.Stored, ended bool, err error) {
+	if action.Kind == crm.BulkRename {
+		return nextTagged(t, a, action)
+	}
+	return nextPicked(t, a, j, at)
+}
+
+// nextPicked are the next contacts in the parts of a job, of one block. ended tells that there are none.
+func nextPicked(t *store.Tx, a *store.Account, j *Job, at *BulkProgress) (rows []*contacts.Stored, ended bool, err error) {
+	var part db.SetBlock
+	var broken error
+	block, place := db.BlockOf(at.At + 1)
+	found, err := t.One(func(r db.Row) {
+		if block != r.Int(0) {
+			block, place = r.Int(0), 0
+		}
+		broken = part.Decode(r.Bytes(1))
+	}, sqlNextPart, a.Account, j.ID, block)
+	if err = cmp.Or(err, broken); err != nil || !found {
+		return nil, !found, err
+	}
+	var ids []int64
+	at.At = (block + 1) * db.BlockSize
+	for next := range part.Places {
+		if len(ids) == BulkUnit {
+			break
+		}
+		if next >= place {
+			ids = append(ids, crm.MakeID(a.Account, block*db.BlockSize+int64(next)+1))
+		}
+	}
+	if len(ids) == BulkUnit {
+		at.At = crm.IDSeq(ids[BulkUnit-1])
+	}
+	rows, err = loadRows(t, a, ids)
+	return rows, false, err
+}
+
+// UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
+// end.
+func (s *JobStore) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
+	undo, err := s.UndoJob(ctx, account, id, region)
+	for w, n := NewJobWorker(s), 0; n < undoAtOnce && err == nil && !undo.Ended(); n++ {
+		if _, err = w.Step(ctx, &undo); err == nil || errors.Is(err, ErrJobMoved) { // the server's own worker may be at it
+			undo, err = s.Job(ctx, account, undo.ID)
+		}
+	}
+	return undo, err
+}
+
+// undoAtOnce is how many units of work are waited for.
+const undoAtOnce = 10

@@ -1,0 +1,480 @@
+package jobs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/table"
+)
+
+// An import makes contacts of the rows of a file, as CreateContact does with each of them, or gifts, as CreateGift does. It is a job: some rows
+// after the others are decided about in one transaction, which also notes how many rows are done, so that nothing is done twice.
+
+// FileImport says how a file is imported. It is the spec of the job.
+type FileImport struct {
+	Of      string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name    string        `json:"name"`         // of the file
+	Size    int64         `json:"size"`
+	SHA256  string        `json:"sha256"`
+	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
+	JSON    bool          `json:"json,omitempty"`  // its rows are objects
+	Mode    ImportMode    `json:"mode"`            // of contacts
+	Region  string        `json:"region"`          // of phone numbers without +
+	Header  []string      `json:"header"`
+	Mapping sheet.Mapping `json:"mapping"`
+	Trial   bool          `json:"trial,omitempty"`   // a dry run is under way
+	Unread  bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
+	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
+	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+}
+
+// What the rows of a file are.
+const (
+	ImportContacts = ""
+	ImportGifts    = "gifts"
+)
+
+// ImportMode is what an import does with a row that is about a contact who exists.
+type ImportMode string
+
+// The modes of imports.
+const (
+	MergeExisting ImportMode = "merge"
+	ForceCreate   ImportMode = "force"
+	SkipExisting  ImportMode = "skip"
+)
+
+var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
+
+// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, and one that was known by its external
+// id is unchanged.
+type ImportCounts struct {
+	Rows      int64 `json:"rows"`
+	Created   int64 `json:"created"`
+	Merged    int64 `json:"merged"`
+	Unchanged int64 `json:"unchanged"`
+	Rejected  int64 `json:"rejected"`
+	Contacts  int64 `json:"new_contacts,omitempty"` // that gifts have made
+}
+
+// ImportProgress is how far an import has come.
+type ImportProgress struct {
+	ImportCounts
+	Total int64         `json:"total"`           // rows of the file; 0 while that is not known
+	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
+	Error string        `json:"error,omitempty"` // why it failed
+}
+
+// Import is a job that imports a file.
+type Import struct {
+	Job
+	Spec     FileImport
+	Progress ImportProgress
+}
+
+// ImportOf reads what a job says about an import.
+func ImportOf(j Job) (im Import, err error) {
+	im.Job = j
+	return im, errors.Join(json.Unmarshal(j.Spec, &im.Spec), json.Unmarshal(j.Progress, &im.Progress))
+}
+
+// The outcomes of rows.
+const (
+	RowCreated   = "created"
+	RowMerged    = "merged"
+	RowUnchanged = "unchanged"
+	RowRejected  = "rejected"
+)
+
+// RejectedRow is what is kept of a row that was rejected.
+type RejectedRow struct {
+	Reason string   `json:"reason"`
+	Cells  []string `json:"cells"`
+	Object string   `json:"object,omitempty"` // of a gift in JSON: the row with its reason, instead of cells
+}
+
+// UnitRows is how many rows of a file are decided about together at most, and unitBytes how many bytes they have together, about. Tests have
+// smaller units.
+var UnitRows = 400
+
+const UnitBytes = 4 << 20
+
+// ImportRun is an import that this process works on.
+type ImportRun struct {
+	store   *JobStore
+	account int64
+	spec    FileImport
+	rows    *table.Reader
+	inputs  *sheet.Rows // makes inputs of rows of contacts
+	gifts   *giftRows   // reads rows of gifts; nil where they are contacts
+	fields  atomic.Pointer[crm.CustomFields]
+	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
+	read    int64                         // rows that were decided about, as the job knows
+	Total   int64                         // rows of the file, where a worker has counted them
+	Ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
+	trial   *trial                        // nil where it is no dry run
+	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
+
+	Started time.Time
+	passed  int64                         // rows that were taken from the file
+	again   func() (*table.Reader, error) // opens it once more
+	Opening time.Duration                 // how long that takes
+}
+
+// importUnit is some rows of a file.
+type importUnit struct {
+	Rows []ImportRow
+	End  bool  // the file has no more
+	Err  error // of the file
+}
+
+// ImportRow is one row, decided about as far as it can be without the database.
+type ImportRow struct {
+	Line    int64
+	broken  bool                 // it cannot be read
+	contact *contacts.NewContact // nil where the row is rejected, or is a gift
+	Gift    *giftRow
+	RejectedRow
+}
+
+func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
+	return &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
+}
+
+// begin reads on after the rows that are done.
+func (r *ImportRun) begin(ctx context.Context, rows *table.Reader) error {
+	err := r.open(ctx, rows)
+	if err == nil {
+		r.ReadOn(r.Prepare)
+	}
+	return err
+}
+
+// open leaves the rows of a file behind that are done.
+func (r *ImportRun) open(ctx context.Context, rows *table.Reader) error {
+	if err := r.readFields(ctx); err != nil {
+		return err
+	}
+	return r.skip(rows, r.read)
+}
+
+// skip begins with a file again, and leaves some of its rows behind.
+func (r *ImportRun) skip(rows *table.Reader, n int64) (err error) {
+	r.rows, r.passed = rows, n
+	switch {
+	case r.gifts != nil:
+		err = r.gifts.begin(&r.spec, rows)
+	case r.spec.Of == ImportGifts:
+		r.gifts, err = r.store.NewGiftRows(r.account, &r.spec, rows)
+	}
+	for ; n > 0 && err == nil; n-- {
+		_, err = r.next()
+	}
+	return err
+}
+
+// next is the next row, or what is wrong with it.
+func (r *ImportRun) next() (ImportRow, error) {
+	if r.gifts != nil {
+		return r.gifts.Next()
+	}
+	return nextRow(r.rows)
+}
+
+// nextRow is the next row, or what is wrong with it.
+func nextRow(rows *table.Reader) (row ImportRow, err error) {
+	cells, line, err := rows.Next()
+	var broken *table.RowError
+	if errors.As(err, &broken) {
+		row.broken, row.Reason, cells, line, err = true, broken.Message, broken.Row, broken.Line, nil
+	}
+	row.Line, row.Cells = int64(line), slices.Clone(cells)
+	return row, err
+}
+
+// CountRows reads a whole file, so that one that is broken is refused before anything is imported.
+func CountRows(ctx context.Context, rows *table.Reader) (n int64, err error) {
+	for ; err == nil; n++ {
+		if err = ctx.Err(); err == nil {
+			_, err = nextRow(rows)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n - 1, err
+}
+
+// take is the next unit. The one after it is prepared meanwhile. It is errReading where a worker would have to wait.
+func (r *ImportRun) take(ctx context.Context) (u *importUnit, err error) {
+	if r.Beside == nil {
+		u = <-r.Ahead
+	} else if u = r.Beside.take(r.Ahead); u == nil {
+		return nil, errReading
+	}
+	if u.End || u.Err != nil {
+		r.Ahead <- u // there is no other one
+	} else {
+		r.ReadOn(r.Prepare)
+	}
+	if u.Err == nil && r.gifts != nil {
+		u.Err = r.findCampaigns(ctx, u)
+	}
+	return u, u.Err
+}
+
+// ReadOn prepares the next unit beside everything else.
+func (r *ImportRun) ReadOn(prepare func() *importUnit) {
+	go func() {
+		if r.Beside == nil {
+			r.Ahead <- prepare()
+			return
+		}
+		r.Ahead <- r.inTurn(prepare)
+		r.Beside.tell()
+	}()
+}
+
+// inTurn prepares a unit while it is the file's turn to be read.
+func (r *ImportRun) inTurn(prepare func() *importUnit) *importUnit {
+	if err := r.Beside.begin(); err != nil {
+		return &importUnit{Err: err}
+	}
+	defer r.Beside.end()
+	if err := r.giveWay(); err != nil {
+		return &importUnit{Err: err}
+	}
+	return prepare()
+}
+
+// Close waits for what is being prepared.
+func (r *ImportRun) Close() {
+	if r.Beside != nil {
+		r.Beside.stop()
+		defer r.Beside.Close()
+	}
+	<-r.Ahead
+}
+
+// Prepare reads some rows, and makes everything of them that needs no database.
+func (r *ImportRun) Prepare() *importUnit {
+	u, now := new(importUnit), r.now()
+	for size := 0; len(u.Rows) < r.most() && size < UnitBytes; {
+		row, err := r.next()
+		if err != nil {
+			u.End = errors.Is(err, io.EOF)
+			if !u.End {
+				u.Err = err
+			}
+			break
+		}
+		r.interpret(&row, now)
+		for _, cell := range row.Cells {
+			size += len(cell)
+		}
+		u.Rows = append(u.Rows, row)
+	}
+	r.passed += int64(len(u.Rows))
+	return u
+}
+
+// most is how many rows a unit has at most.
+func (r *ImportRun) most() int {
+	switch {
+	case r.trial != nil:
+		return min(UnitRows, contacts.PrefetchLimit) // so that all contacts are looked up together
+	case r.gifts != nil:
+		return min(UnitRows, UnitGifts)
+	}
+	return UnitRows
+}
+
+// readFields reads the definitions of custom fields, and the time zone.
+func (r *ImportRun) readFields(ctx context.Context) error {
+	fields, err := r.store.CustomFields(ctx, r.account)
+	if err != nil {
+		return err
+	}
+	r.fields.Store(fields)
+	zone, err := r.store.Timezone(ctx, r.account)
+	r.zone.Store(zone)
+	return err
+}
+
+// now is the time in the organization's zone, by which today is told.
+func (r *ImportRun) now() time.Time { return r.store.Now().In(r.zone.Load()) }
+
+// interpret makes a contact of a row, or says why that cannot be. A row of gifts is checked.
+func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
+	switch {
+	case row.Gift != nil:
+		row.Gift.Check(r.spec.Region, now)
+		return
+	case row.broken:
+		return
+	}
+	in := r.inputs.Input(row.Cells)
+	err := in.Validate(&doc.Invalid{}, true, r.spec.Region, now)
+	if err == nil && len(in.Custom) > 0 {
+		err = in.CheckCustom(r.fields.Load())
+	}
+	row.contact, row.Reason = nil, ""
+	if err == nil {
+		row.contact, err = contacts.PrepareContact(r.account, in, CreateModes[r.spec.Mode], now)
+	}
+	if err != nil {
+		row.Reason = ReasonOf(err)
+	}
+}
+
+// deciding runs a unit of work about rows. Where someone has changed the definitions of custom fields, the rows are made anew.
+func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() error) error {
+	return store.Repeat(func() error {
+		err := work()
+		if errors.Is(err, store.ErrAgain) {
+			if err := r.readFields(ctx); err != nil {
+				return err
+			}
+			for i := range u.Rows {
+				r.interpret(&u.Rows[i], r.now())
+			}
+		}
+		return err
+	})
+}
+
+// ReasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
+func ReasonOf(err error) string {
+	var refused *doc.Invalid
+	var damaged *store.Damaged
+	switch {
+	case errors.As(err, &refused):
+		return refused.AllFaults()
+	case errors.As(err, &damaged):
+		return "The contact that this row is about is damaged. Ask the operator to check the database."
+	}
+	return ""
+}
+
+// needs is what the rows look up.
+func (u *importUnit) needs(account int64) (n store.Needs) {
+	for i := range u.Rows {
+		switch row := &u.Rows[i]; {
+		case row.contact != nil:
+			n.More = append(n.More, row.contact.Needs())
+		case row.Gift != nil && row.Reason == "":
+			n.More = append(n.More, gifts.NewGiftNeeds(account, &row.Gift.GiftInput))
+		}
+		if row := &u.Rows[i]; row.Gift != nil && row.Gift.Own != "" {
+			n.Gifts = append(n.Gifts, gifts.CodeID(account, row.Gift.Own))
+		}
+	}
+	return n
+}
+
+// importContact decides about a row by a create: what became of it, and the contact, or why it is rejected.
+func importContact(row *ImportRow, create func(*contacts.NewContact) (contacts.Document, error)) (outcome string, made contacts.Document, reason string, err error) {
+	if row.contact == nil {
+		return RowRejected, made, row.Reason, nil
+	}
+	made, err = create(row.contact)
+	switch {
+	case err != nil:
+		if reason = ReasonOf(err); reason != "" {
+			err = nil
+		}
+		return RowRejected, made, reason, err
+	case made.Created:
+		return RowCreated, made, "", nil
+	case bytes.Equal(made.Body, made.Before):
+		return RowUnchanged, made, "", nil
+	}
+	return RowMerged, made, "", nil
+}
+
+// Rejected is what is kept of the row where it is rejected.
+func (row *ImportRow) Rejected(reason string) RejectedRow {
+	if row.Gift != nil && row.Gift.isJSON {
+		return RejectedRow{Reason: reason, Object: row.Gift.Rejected(reason)}
+	}
+	return RejectedRow{Reason: reason, Cells: row.Cells}
+}
+
+// count notes what became of a row.
+func (r *ImportCounts) count(outcome string) {
+	r.Rows++
+	switch outcome {
+	case RowCreated:
+		r.Created++
+	case RowMerged:
+		r.Merged++
+	case RowUnchanged:
+		r.Unchanged++
+	case RowRejected:
+		r.Rejected++
+	}
+}
+
+// step imports some more rows. At the end of the file, the job ends.
+func (r *ImportRun) step(ctx context.Context, j *Job) error {
+	at, err := ImportOf(*j)
+	if err != nil {
+		return err
+	}
+	u, err := r.take(ctx)
+	if err != nil {
+		return err
+	}
+	at.Progress.Total = cmp.Or(at.Progress.Total, r.Total)
+	err = r.deciding(ctx, u, func() error { return r.store.Advance(ctx, j, u.needs(r.account), r.importing(u, at.Progress)) })
+	if err == nil {
+		r.read += int64(len(u.Rows))
+	}
+	return err
+}
+
+// importing decides about the rows of a unit of work.
+func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx, a *store.Account, next *Job) error {
+	now, mode := r.store.Now(), CreateModes[r.spec.Mode]
+	return func(t *store.Tx, a *store.Account, next *Job) error {
+		progress := at
+		for i := range u.Rows {
+			var outcome, reason string
+			var err error
+			row := &u.Rows[i]
+			if row.Gift != nil {
+				var made gifts.GiftDocument
+				outcome, made, reason, err = importGift(t, a, row, func(in *crm.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
+				progress.Contacts += contacts.Flag(made.NewGiver)
+			} else {
+				outcome, _, reason, err = importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
+					return contacts.CreateContact(t, r.account, n, mode, now)
+				})
+			}
+			if err != nil {
+				return err
+			}
+			if progress.count(outcome); outcome == RowRejected {
+				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(reason))})
+			}
+		}
+		next.Progress = JSONOf(progress)
+		if u.End {
+			return EndJob(t, next, JobDone)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,355 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/table"
+)
+
+// A file that is uploaded is kept in parts until its import has ended, so that any node can read it.
+
+const (
+	MaxUpload   = 100 << 20
+	PartSize    = 256 << 10
+	OpenImports = 5 // files of an account that are kept at once
+)
+
+const (
+	sqlOpenImports = `SELECT count(*) FROM job WHERE account_id = $1 AND kind = 'import' AND state IN ('uploading', 'mapping', 'waiting', 'running')`
+	sqlPart        = `SELECT data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+	sqlMapping     = `SELECT mapping FROM column_mapping WHERE account_id = $1 AND header = $2`
+)
+
+// The faults of an upload.
+const (
+	UploadTooLarge doc.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it on the command line."
+	TooManyImports doc.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
+)
+
+// UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
+// go on. Only a part of the file is in memory at a time. A file that is slow to arrive is in no one's way, and one that takes long to be read is read
+// by the worker, after the answer.
+func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
+	if of != ImportContacts && of != ImportGifts {
+		return im, store.Fault("of", doc.OneOf, ImportGifts)
+	}
+	var j Job
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		n, err := t.Int(sqlOpenImports, account)
+		switch {
+		case err != nil:
+			return err
+		case n >= OpenImports:
+			return store.Fault("file", TooManyImports)
+		}
+		made := NewJob(t, t.Accounts[account], ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
+		SaveJob(t, made)
+		j = *made
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	if im, err = ImportOf(j); err == nil {
+		im.Spec.Size, im.Spec.SHA256, err = s.KeepParts(ctx, &j, file, MaxUpload)
+	}
+	if err == nil {
+		im, err = s.readSoon(ctx, im)
+	}
+	if err != nil {
+		_, canceling := s.CancelJob(context.WithoutCancel(ctx), account, j.ID)
+		return im, errors.Join(fileFault(err), canceling)
+	}
+	return im, nil
+}
+
+// readSoon reads the first rows of a file that has arrived while the person waits, or leaves that to the worker.
+func (s *JobStore) readSoon(ctx context.Context, im Import) (Import, error) {
+	soon, stop := context.WithTimeout(ctx, s.Files.Patience)
+	defer stop()
+	read, err := s.readUpload(soon, im, true)
+	if later := errors.Is(err, errLarge) || soon.Err() != nil; err == nil || !later || ctx.Err() != nil {
+		return read, err
+	}
+	j, err := s.ChangeJob(ctx, im.Account, im.ID, func(_ *store.Tx, _ *store.Account, j *Job) error {
+		if j.State != im.State {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec = JobWaiting, JSONOf(im.Spec)
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	s.WakeJobs()
+	return ImportOf(j)
+}
+
+// KeepParts keeps a file part by part.
+func (s *JobStore) KeepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
+	digest, part := sha256.New(), make([]byte, PartSize)
+	for number := int64(0); ; number++ {
+		n, err := io.ReadFull(file, part)
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return 0, "", err
+		}
+		if size += int64(n); size > limit {
+			return 0, "", store.Fault("file", UploadTooLarge)
+		}
+		if n > 0 {
+			digest.Write(part[:n])
+			if err := s.KeepPart(ctx, j, number, part[:n]); err != nil {
+				return 0, "", err
+			}
+		}
+		if last {
+			return size, hex.EncodeToString(digest.Sum(nil)), nil
+		}
+	}
+}
+
+// KeepPart keeps a part of a file, unless the import was canceled meanwhile: no one would remove it any more.
+func (s *JobStore) KeepPart(ctx context.Context, j *Job, number int64, part []byte) error {
+	leave, err := within(ctx, s.Files.keeping)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = s.ChangeJob(ctx, j.Account, j.ID, func(t *store.Tx, _ *store.Account, now *Job) error {
+		if now.State != JobUploading {
+			return crm.ErrChanged
+		}
+		t.Insert(store.JobPartTable, j.Account, j.ID, number, part)
+		return nil
+	})
+	return err
+}
+
+// readUpload reads the header of a file that was uploaded, and its first rows.
+func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Import, error) {
+	leave, err := within(ctx, s.Files.headers)
+	if err != nil {
+		return im, err
+	}
+	file := &reading{ctx: ctx, files: s.Files, header: leave, hurry: hurry}
+	defer file.Close()
+	if err := file.begin(); err != nil {
+		return im, err
+	}
+	rows, err := s.openUpload(&im, file)
+	if err != nil {
+		return im, err
+	}
+	im.Spec.Unread, im.Spec.Header, im.Spec.JSON, im.Spec.Sheets = false, rows.Header(), rows.Format == JSONLines, rows.OtherSheets
+	first, err := Preview(rows)
+	if err != nil {
+		return im, err
+	}
+	file.end()
+	if im.Spec.Mapping, err = s.ColumnMapping(ctx, im.Account, im.Spec.Of, im.Spec.Header); err != nil {
+		return im, err
+	}
+	changed, err := s.ChangeJob(ctx, im.Account, im.ID, func(t *store.Tx, _ *store.Account, j *Job) error {
+		if j.State != im.State {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec = JobMapping, JSONOf(im.Spec)
+		t.Save(store.JobPartTable, j.Account, j.ID, PreviewPart, []byte(JSONOf(first)))
+		return nil
+	})
+	if err != nil {
+		return im, err
+	}
+	return ImportOf(changed)
+}
+
+// fileFault is a fault of the field file where a file cannot be read as a table.
+func fileFault(err error) error {
+	var broken *table.FileError
+	if errors.As(err, &broken) {
+		return store.Fault("file", "%v", broken.Message)
+	}
+	return err
+}
+
+// openUpload opens the file of an import, whose turn it is.
+func (s *JobStore) openUpload(im *Import, file *reading) (*table.Reader, error) {
+	return table.OpenHolding(&partReader{store: s, of: im.Of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, file.hold)
+}
+
+// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept beside the file until the
+// import ends: a large workbook must not be unpacked for each view of a page.
+const (
+	PreviewPart  = int64(-1) // the number of the part that has it
+	PreviewRows  = 5
+	PreviewLook  = 1_000     // rows that are looked at to find them
+	PreviewCell  = 1200      // bytes: with them, a long text is still known for one
+	PreviewBytes = 256 << 10 // of all cells together
+)
+
+func Preview(file *table.Reader) (rows [][]string, err error) {
+	length := min(PreviewCell, PreviewBytes/PreviewRows/max(1, len(file.Header())))
+	for n := 0; n < PreviewLook && len(rows) < PreviewRows && err == nil; n++ {
+		var row ImportRow
+		if row, err = nextRow(file); err != nil || row.broken {
+			continue
+		}
+		for i, cell := range row.Cells {
+			row.Cells[i] = strings.ToValidUTF8(cell[:min(len(cell), length)], "")
+		}
+		rows = append(rows, row.Cells)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return rows, err
+}
+
+// Preview are the first rows of the file of an import that has not ended.
+func (s *JobStore) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
+	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, PreviewPart)
+	if errors.Is(err, crm.ErrNotFound) {
+		return im.Spec.Preview, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	return rows, err
+}
+
+// partReader reads a file that is kept in parts. It holds some of them: a workbook is read at several places in turn.
+type partReader struct {
+	*reading
+	store *JobStore
+	of    JobOf
+	size  int64
+	held  [4]heldPart
+	next  int
+}
+
+type heldPart struct {
+	number int64
+	data   []byte
+}
+
+func (r *partReader) ReadAt(p []byte, off int64) (n int, err error) {
+	if err := r.pass(); err != nil { // a part that is held may unpack to much
+		return 0, err
+	}
+	for n < len(p) {
+		at := off + int64(n)
+		if at >= r.size {
+			return n, io.EOF
+		}
+		part, err := r.part(at / PartSize)
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], part[at%PartSize:])
+	}
+	return n, nil
+}
+
+func (r *partReader) part(number int64) ([]byte, error) {
+	for _, held := range r.held {
+		if held.number == number && held.data != nil {
+			return held.data, nil
+		}
+	}
+	data, err := store.Find(r.ctx, r.store.Base, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
+	if err == nil && int64(len(data)) != min(PartSize, r.size-number*PartSize) {
+		err = errors.New("a part of an uploaded file is damaged")
+	}
+	if err == nil {
+		r.held[r.next%len(r.held)] = heldPart{number, data}
+		r.next++
+	}
+	return data, err
+}
+
+// JSONLines is the format of a file whose rows are objects.
+const JSONLines = "jsonl"
+
+// headerKey is what a mapping is remembered by: what the rows are, and the header.
+func headerKey(of string, header []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(header, "\x00")))
+	return of + hex.EncodeToString(sum[:])
+}
+
+// SheetOf is what the columns of a file may become, by what its rows are.
+func SheetOf(of string) *sheet.Sheet {
+	if of == ImportGifts {
+		return sheet.Gifts
+	}
+	return sheet.Contacts
+}
+
+// ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
+func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m sheet.Mapping, err error) {
+	fields, err := s.CustomFields(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
+	if errors.Is(err, crm.ErrNotFound) {
+		return SheetOf(of).Recognize(header, fields), nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	for i := range m {
+		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since
+			m[i].Target = sheet.Skip
+		}
+	}
+	return m, err
+}
+
+// MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
+// there.
+func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (sheet.Mapping, error) {
+	mapping = slices.Clone(mapping)
+	for i := range mapping {
+		kind, isNew := strings.CutPrefix(mapping[i].Target, sheet.NewFieldPrefix)
+		if !isNew {
+			continue
+		}
+		fields, err := s.CustomFields(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		title := sheet.FieldTitle(mapping[i].Name)
+		if field := fields.ByTitle(title); field != nil {
+			mapping[i].Target = sheet.CustomField(field.ID)
+			continue
+		}
+		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: title, Type: crm.FieldType(kind)})
+		if err != nil {
+			return nil, err
+		}
+		mapping[i].Target = sheet.CustomField(made.ID)
+	}
+	return mapping, nil
+}
+
+// rememberMapping notes how the columns were mapped, for the next file with the same header.
+func rememberMapping(t *store.Tx, account int64, spec *FileImport) {
+	if spec.Of == ImportGifts && spec.JSON {
+		return // their columns are not mapped
+	}
+	t.Save(store.MappingTable, account, headerKey(spec.Of, spec.Header), string(JSONOf(spec.Mapping)), t.Author.At)
+}

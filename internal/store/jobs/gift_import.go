@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/table"
+)
+
+// GiftOutcome is what became of one of several gifts.
+type GiftOutcome struct {
+	gifts.GiftDocument
+	Refused *doc.Invalid // nil where it was recorded or known
+}
+
+// CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused
+// leaves the others alone.
+func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput) (outcomes []GiftOutcome, err error) {
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	now := s.Now()
+	var n store.Needs
+	for _, in := range inputs {
+		n.More = append(n.More, gifts.NewGiftNeeds(account, in))
+	}
+	err = s.Update(ctx, account, n, func(t *store.Tx) error {
+		outcomes = make([]GiftOutcome, len(inputs))
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		for i, in := range inputs {
+			outcomes[i].GiftDocument, err = gifts.RecordGift(t, a, in, now)
+			if err != nil && !errors.As(err, &outcomes[i].Refused) {
+				return err
+			}
+		}
+		return nil
+	})
+	return outcomes, err
+}
+
+// UnitGifts is how many gifts of a file are recorded together at most: each changes many sums, and most change a contact.
+const UnitGifts = 100
+
+// giftRow is a row of a file of gifts.
+type giftRow struct {
+	*sheet.GiftRow
+	isJSON  bool
+	Refused error // what is wrong with it, whatever the database says
+}
+
+// Check finds what is wrong with the row by itself.
+func (row *giftRow) Check(region string, now time.Time) {
+	row.Refused = campaigns.FirstOrFaults(row.Refused, row.Validate(region, now))
+}
+
+// giftRows reads the rows of a file of gifts.
+type giftRows struct {
+	table     *table.Reader
+	isJSON    bool
+	columns   *sheet.Rows
+	seen      map[uint64]uint32 // how often each row without an external id came
+	Most      int               // of seen
+	campaigns gifts.CampaignNames
+}
+
+// maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
+const maxSeen = 4_000_000
+
+func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
+	g := &giftRows{Most: maxSeen, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
+	return g, g.begin(spec, rows)
+}
+
+// begin begins with the first row of a file. Rows of JSON have the names of the API, whatever their columns are taken for.
+func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
+	mapping := spec.Mapping
+	switch {
+	case spec.JSON:
+		mapping = nil
+	case mapping == nil: // of an import that an older version has begun
+		mapping = sheet.Gifts.Recognize(rows.Header(), nil)
+	}
+	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
+		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
+	}
+	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region), make(map[uint64]uint32)
+	return nil
+}
+
+// read is the next row as it stands in the file.
+func (g *giftRows) read() (row ImportRow, err error) {
+	if row, err = nextRow(g.table); err != nil {
+		return row, err
+	}
+	row.Gift = &giftRow{isJSON: g.isJSON}
+	switch line := int(row.Line); {
+	case row.broken:
+		row.Gift.GiftRow = g.columns.BrokenGift(line, row.Reason, row.Cells, g.table.Object())
+	case g.isJSON:
+		row.Gift.GiftRow = g.columns.GiftObject(line, g.table.Object())
+	default:
+		row.Gift.GiftRow = g.columns.Gift(line, row.Cells)
+	}
+	row.broken, row.Reason = false, "" // the gift says what is wrong with it
+	return row, nil
+}
+
+// Next is the next row. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+func (g *giftRows) Next() (row ImportRow, err error) {
+	if row, err = g.read(); err != nil {
+		return row, err
+	}
+	read := row.Gift.GiftRow
+	if read.ExternalID != nil && *read.ExternalID != "" {
+		return row, nil
+	}
+	key := read.Key()
+	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
+	n, known := g.seen[short]
+	if !known && len(g.seen) >= g.Most {
+		row.Gift.Refused = store.Fault("external_id", "is needed: a file can have %v different rows without one. Split the file", g.Most)
+		return row, nil
+	}
+	read.GiveReference(key, int(n))
+	g.seen[short] = n + 1
+	return row, nil
+}
+
+// findCampaigns finds the campaigns that rows name, and says why rows are rejected before anything is recorded.
+func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
+	for i := range u.Rows {
+		row := &u.Rows[i]
+		var noCampaign error
+		if name := row.Gift.CampaignName; name != "" {
+			id, err := r.gifts.campaigns.Find(ctx, name)
+			row.Gift.Campaign, noCampaign = &id, row.Gift.Named(campaigns.FirstOrFaults(err)) // a copy, which has the names of its row
+		}
+		if err := campaigns.FirstOrFaults(row.Gift.Refused, noCampaign); err != nil {
+			if row.Reason = ReasonOf(err); row.Reason == "" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
+func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*crm.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
+	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
+		return "", made, "", err
+	} else if own != nil {
+		return RowUnchanged, gifts.GiftDocument{Gift: own.Gift, Existing: true}, "", nil
+	}
+	if row.Reason != "" {
+		return RowRejected, made, row.Reason, nil
+	}
+	made, err = create(&row.Gift.GiftInput)
+	switch {
+	case err != nil:
+		if reason = ReasonOf(row.Gift.Named(err)); reason != "" {
+			err = nil
+		}
+		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Existing:
+		return RowUnchanged, made, "", nil
+	}
+	return RowCreated, made, "", nil
+}
+
+// exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
+func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*gifts.StoredGift, error) {
+	id := gifts.CodeID(a.Account, row.Own)
+	if id == 0 {
+		return nil, nil
+	}
+	found, err := gifts.Of(a).Gifts.Get(t, a.Account, id)
+	if err != nil || found == nil || found.Damage != nil || found.Code != row.Own {
+		return nil, err
+	}
+	if found.Status == crm.Cancelled && (row.Status == nil || *row.Status != string(crm.Cancelled)) {
+		return nil, nil
+	}
+	return found, nil
+}

@@ -1,0 +1,153 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/people"
+)
+
+// When the time zone of an organization changes, gifts whose time is known move to the day that they have by the new clock, and the sums, the sets
+// and the last gifts of contacts with them. A job does it, some gifts at a time. What a gift was counted under stands in its row, so that the sums
+// are right at any time; gifts that are recorded meanwhile go by the new clock already.
+
+// zoneUnit is how many gifts are looked at in one unit of work.
+const zoneUnit = 200
+
+const sqlOpenZoneJobs = `SELECT 1 FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'timezone'`
+
+// zoneSpec is what a job of a time zone is about.
+type zoneSpec struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// ZoneProgress is how far the gifts have moved.
+type ZoneProgress struct {
+	At    int64 `json:"at"`    // sequence number of the last gift that was looked at
+	Moved int64 `json:"moved"` // gifts that are on another day or at another time now
+	Total int64 `json:"total"` // gifts
+}
+
+func init() { JobSteps[ZoneJob] = zoneStep }
+
+// zoneStep moves a few gifts more to the clock that the organization has now.
+func zoneStep(ctx context.Context, w *JobWorker, j *Job) error {
+	var at ZoneProgress
+	if err := json.Unmarshal(j.Progress, &at); err != nil {
+		return err
+	}
+	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *Job) error {
+		p := at
+		p.Total = a.GiftSeq
+		ids := gifts.SeqIDs(a.Account, p.At+1, min(p.At+zoneUnit, a.GiftSeq))
+		moved, err := moveClocks(t, a, ids)
+		if err != nil {
+			return err
+		}
+		p.At, p.Moved = p.At+int64(len(ids)), p.Moved+moved
+		next.Progress = JSONOf(p)
+		if p.At >= a.GiftSeq {
+			return EndJob(t, next, JobDone)
+		}
+		return nil
+	})
+}
+
+// moveClocks moves some gifts, and tells how many of them had another time.
+func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err error) {
+	if err := gifts.Of(a).Gifts.Load(t, a.Account, ids); err != nil {
+		return 0, err
+	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool {
+		g := gifts.Of(a).Gifts.Rows[id]
+		return g == nil || g.Damage != nil || g.Local.Equal(crm.GiftClock(g.At, a.Location())) // a check tells of damage
+	})
+	var cells []string
+	var contacts []int64
+	for _, id := range ids {
+		g := gifts.Of(a).Gifts.Rows[id].Gift
+		contacts = append(contacts, g.Contact)
+		cells = append(cells, gifts.ShareOf(&g).Cells()...)
+		g.Local = crm.GiftClock(g.At, a.Location())
+		cells = append(cells, gifts.ShareOf(&g).Cells()...)
+	}
+	if _, err := loadRows(t, a, contacts); err != nil {
+		return 0, err
+	}
+	if err := campaigns.Of(a).Giving.Load(t, a.Account, cells); err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := moveClock(t, a, gifts.Of(a).Gifts.Rows[id]); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(ids)), nil
+}
+
+// moveClock gives a gift the time that it has by the organization's clock. Nothing about the gift has changed, so that its history tells nothing.
+func moveClock(t *store.Tx, a *store.Account, g *gifts.StoredGift) error {
+	before, after := g.Gift, g.Gift
+	after.Local = crm.GiftClock(g.At, a.Location())
+	t.Touch()
+	gifts.WriteGift(t, t.Save, a, g.Revision, &after)
+	if err := gifts.MoveGift(t, a, &before, &after); err != nil {
+		return err
+	}
+	return gifts.SaveStats(t, a, g.Contact, &before, &after, 0, "")
+}
+
+// ZoneMoving tells whether gifts of an account still move to another clock.
+func ZoneMoving(c db.Conn, account int64) (bool, error) { return c.Exists(sqlOpenZoneJobs, account) }
+
+// ZoneMoving tells whether gifts still move to the days of another time zone.
+func (s *JobStore) ZoneMoving(ctx context.Context, account int64) (bool, error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (bool, error) { return ZoneMoving(c, account) })
+}
+
+// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
+func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
+	if err := in.Validate(); err != nil {
+		return err
+	}
+	moves := false
+	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		settings, err := people.AccountSettings(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		a := t.Account(account)
+		changed, differences := settings.Change(&in)
+		if changed.Currency != settings.Currency && a.GiftSeq > 0 {
+			return store.Fault("currency", doc.CurrencyStays, a.Currency, "organization")
+		}
+		if len(differences) == 0 {
+			return nil
+		}
+		t.Record(a, crm.SettingNoun, 0, crm.DidUpdate, differences.Text())
+		moves = changed.Timezone != settings.Timezone && a.GiftSeq > 0
+		a.Currency, a.Timezone = changed.Currency, changed.Timezone
+		people.SaveSettings(t, account, changed)
+		if moves {
+			SaveJob(t, NewJob(t, a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
+		}
+		return nil
+	})
+	if err == nil && moves {
+		s.WakeJobs()
+	}
+	return err
+}
+
+// SetCurrency changes the account's currency, as long as it has no gifts.
+func (s *JobStore) SetCurrency(ctx context.Context, account int64, currency string) error {
+	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
+}

@@ -1,0 +1,305 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// A tag that many contacts have is renamed or deleted by a job (contact_bulk.go). Each unit of work takes some of the contacts that still have
+// the tag, also those that got it meanwhile, until there are none.
+
+const (
+	sqlOpenBulkJobs = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
+	sqlSetSizes     = `SELECT name, CAST(SUM(size) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = ANY($2) GROUP BY name`
+	sqlTagCounts    = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold = ANY($2)`
+	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
+)
+
+// TagWork is what is being done to tags; those that become "" are deleted.
+type TagWork struct {
+	Job     int64
+	Names   []string
+	Becomes string
+}
+
+func (w TagWork) action() crm.BulkAction {
+	return crm.BulkAction{Kind: crm.BulkRename, Tags: w.Names, Becomes: w.Becomes}
+}
+
+// TagChange is what has become of a tag that was renamed or deleted.
+type TagChange struct {
+	contacts.TagCount       // under its new name, or under the old one while contacts still have it
+	Job               int64 // that has changed it, by which it can be undone; 0 where nothing was to be done
+	Changed           int64 // contacts
+	Archived          int64 // of them
+	unfinished        bool  // it goes on in the background
+}
+
+// Unfinished tells whether the change goes on in the background.
+func (c TagChange) Unfinished() bool { return c.unfinished }
+
+// Fate tells that nothing is new.
+func (TagChange) Fate() (created, merged bool) { return false, false }
+
+// RenameTag gives a tag another name on every contact that has it, also on archived ones. A contact that has both names keeps the one that
+// comes first.
+func (s *JobStore) RenameTag(ctx context.Context, account int64, name, becomes string) (TagChange, error) {
+	return s.changeTag(ctx, account, TagWork{Names: []string{name}, Becomes: becomes})
+}
+
+// MergeTags is RenameTag for several tags that become the same one.
+func (s *JobStore) MergeTags(ctx context.Context, account int64, names []string, becomes string) (TagChange, error) {
+	return s.changeTag(ctx, account, TagWork{Names: names, Becomes: becomes})
+}
+
+// DeleteTag takes a tag from every contact that has it, also from archived ones.
+func (s *JobStore) DeleteTag(ctx context.Context, account int64, name string) (TagChange, error) {
+	return s.changeTag(ctx, account, TagWork{Names: []string{name}})
+}
+
+// TagSize is how many contacts have a tag. One that no contact has is crm.ErrNotFound.
+func (s *JobStore) TagSize(ctx context.Context, account int64, name string) (size contacts.Counts, err error) {
+	err = s.View(ctx, func(c db.Conn) error {
+		size, err = tagSize(c, account, name)
+		return err
+	})
+	if err == nil && size == (contacts.Counts{}) {
+		err = crm.ErrNotFound
+	}
+	return size, err
+}
+
+func tagSize(c db.Conn, account int64, name string) (size contacts.Counts, err error) {
+	if !crm.IsTagName(name) {
+		return size, nil
+	}
+	if size.Active, err = c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name); err == nil {
+		size.Archived, err = c.Int(sqlSetSize, account, contacts.TagSet+name)
+		size.Archived -= size.Active
+	}
+	return size, err
+}
+
+// ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
+func (s *JobStore) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
+		sizes := make(map[string]int64)
+		err := c.Each(func(r db.Row) error {
+			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), contacts.TagSet))] = r.Int(1)
+			return nil
+		}, sqlSetSizes, account, contacts.SetNames(contacts.TagSet, names))
+		if err != nil {
+			return nil, err
+		}
+		err = c.Each(func(r db.Row) error { // the active ones
+			if all := sizes[r.Text(0)]; all > r.Int(1) {
+				sizes[strings.Clone(r.Text(0))] = all - r.Int(1)
+			} else {
+				delete(sizes, r.Text(0))
+			}
+			return nil
+		}, sqlTagCounts, account, distinctFolds(names))
+		return sizes, err
+	})
+}
+
+// distinctFolds are what tags are searched as, each once.
+func distinctFolds(names []string) []string {
+	folds := store.Collect(names, crm.FoldTag)
+	slices.Sort(folds)
+	return slices.Compact(folds)
+}
+
+// CheckTag tells whether any contact has the tag, also an archived one.
+func (s *JobStore) CheckTag(ctx context.Context, account int64, name string) error {
+	return s.View(ctx, func(c db.Conn) error {
+		ids, err := tagged(c, account, name, 1)
+		if err == nil && len(ids) == 0 {
+			err = crm.ErrNotFound
+		}
+		return err
+	})
+}
+
+// TagsUnderWay is what is being done to tags in the background.
+func (s *JobStore) TagsUnderWay(ctx context.Context, account int64) (works []TagWork, err error) {
+	err = s.View(ctx, func(c db.Conn) error {
+		works, err = tagWorks(c, account)
+		return err
+	})
+	return works, err
+}
+
+func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
+	jobs, err := db.List(c, ScanJob, sqlOpenBulkJobs, account)
+	for _, j := range jobs {
+		var action crm.BulkAction
+		if err := json.Unmarshal(j.Spec, &action); err != nil {
+			return nil, err
+		}
+		if action.Kind == crm.BulkRename {
+			works = append(works, TagWork{j.ID, action.Tags, action.Becomes})
+		}
+	}
+	return works, err
+}
+
+// changeTag changes tags at once where few contacts have them, and begins a job where they are many.
+func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
+	now := s.Now()
+	made, err := store.Answered(ctx, s.Base, account, store.Needs{}, func(t *store.Tx) (made TagChange, err error) {
+		if made, err = changeTag(t, account, w, now); err != nil {
+			return made, err
+		}
+		shown := w.Becomes
+		if made.unfinished {
+			shown = w.Names[0]
+		}
+		people, err := t.Int(contacts.SQLTagCount, account, crm.FoldTag(shown), shown)
+		made.TagCount = contacts.TagCount{Name: shown, Contacts: people}
+		return made, err
+	})
+	if made.unfinished {
+		s.WakeJobs()
+	}
+	return made, err
+}
+
+func changeTag(t *store.Tx, account int64, w TagWork, now time.Time) (made TagChange, err error) {
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return made, err
+	}
+	ids, err := findTagged(t, a, w.Names, BulkAtOnce+1)
+	if err != nil || slices.Contains(w.Names, w.Becomes) && len(ids) > 0 { // it has the name already
+		return made, err
+	}
+	if made.Job, err = tagUnderWay(t, account, w); made.Job != 0 || err != nil {
+		made.unfinished = made.Job != 0
+		return made, err
+	}
+	if len(ids) == 0 {
+		return made, crm.ErrNotFound
+	}
+	if made.unfinished = len(ids) > BulkAtOnce; !made.unfinished {
+		if made.unfinished, err = areLarge(t, account, ids); err != nil {
+			return made, err
+		}
+	}
+	if made.unfinished {
+		noteTags(t, a, w)
+		made.Job, err = beginTagJob(t, a, w)
+		return made, err
+	}
+	if _, damage, err := loadTagged(t, a, ids, w.Names); err != nil || damage != nil {
+		return made, cmp.Or(err, damage)
+	}
+	noteTags(t, a, w)
+	job, counts, err := bulkAtOnce(t, a, w.action(), ids, now)
+	made.Job, made.Changed, made.Archived = job, counts.Changed, counts.ChangedArchived
+	return made, err
+}
+
+// noteTags notes what becomes of tags. Each contact that has them has a row of its own.
+func noteTags(t *store.Tx, a *store.Account, w TagWork) {
+	kind := crm.DidUpdate
+	if w.Becomes == "" {
+		kind = crm.DidDelete
+	}
+	for _, name := range w.Names {
+		t.Record(a, crm.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
+	}
+}
+
+// beginTagJob makes the job that changes tags of many contacts.
+func beginTagJob(t *store.Tx, a *store.Account, w TagWork) (job int64, err error) {
+	progress := BulkProgress{}
+	for _, name := range w.Names {
+		size, err := tagSize(t.Conn, a.Account, name)
+		if err != nil {
+			return 0, err
+		}
+		progress.Total += size.Active + size.Archived
+	}
+	j := NewJob(t, a, BulkJob, JobWaiting, w.action())
+	j.Progress = JSONOf(progress)
+	SaveJob(t, j)
+	return j.ID, nil
+}
+
+// tagUnderWay is the job that does the same already, 0 for none. Other work on the tags, or such that makes contacts have them, must end first.
+func tagUnderWay(t *store.Tx, account int64, w TagWork) (job int64, err error) {
+	works, err := tagWorks(t.Conn, account)
+	for _, other := range works {
+		switch {
+		case slices.Equal(other.Names, w.Names) && other.Becomes == w.Becomes:
+			return other.Job, err
+		case slices.Contains(w.Names, other.Becomes), slices.Contains(other.Names, w.Becomes), slices.ContainsFunc(w.Names, func(name string) bool { return slices.Contains(other.Names, name) }):
+			faults := &doc.Invalid{}
+			faults.Add("", doc.TagBusy)
+			return 0, faults
+		}
+	}
+	return 0, err
+}
+
+// findTagged are some contacts that have one of several tags, as many as are asked for where there are as many. It sees what the batch has done
+// before.
+func findTagged(t *store.Tx, a *store.Account, names []string, limit int) (ids []int64, err error) {
+	contacts.WriteSets(t, a)
+	for _, name := range names {
+		found, err := tagged(t.Conn, a.Account, name, limit)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(len(ids), limit)], nil
+}
+
+// tagged are some contacts that have a tag, as many as are asked for where there are as many.
+func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
+	if !crm.IsTagName(name) {
+		return nil, nil
+	}
+	return contacts.FirstOfSet(c, account, contacts.TagSet+name, limit)
+}
+
+// loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.
+func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (rows []*contacts.Stored, damage, err error) {
+	all, err := loadRows(t, a, ids)
+	for _, row := range all {
+		switch {
+		case row.Damage != nil:
+			damage = cmp.Or(damage, row.Damage)
+		case slices.ContainsFunc(row.Contact.Tags, func(tag string) bool { return slices.Contains(names, tag) }):
+			rows = append(rows, row)
+		}
+	}
+	return rows, damage, err
+}
+
+// nextTagged are some contacts that still have the tags of a job. Those that are damaged stay, and so does the job.
+func nextTagged(t *store.Tx, a *store.Account, action crm.BulkAction) (rows []*contacts.Stored, ended bool, err error) {
+	ids, err := findTagged(t, a, action.Tags, BulkUnit)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, damage, err := loadTagged(t, a, ids, action.Tags)
+	if err == nil && len(rows) == 0 {
+		err = damage
+	}
+	return rows, damage == nil && (len(ids) < BulkUnit || len(rows) == 0), err
+}

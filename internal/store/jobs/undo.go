@@ -1,0 +1,281 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// UndoUnit is how many changes one unit of work takes back: their contacts are in memory together.
+const UndoUnit = 100
+
+// undoSpec says which job is taken back.
+type undoSpec struct {
+	Job    int64  `json:"job"`
+	Region string `json:"region"` // of phone numbers without +
+}
+
+// Undoes is the number of the job that an undo takes back.
+func (j *Job) Undoes() int64 {
+	var spec undoSpec
+	_ = json.Unmarshal(j.Spec, &spec) // of what cannot be read there is no job
+	return spec.Job
+}
+
+// UndoProgress is how far a job was taken back, from its last change to its first.
+type UndoProgress struct {
+	At        int64 `json:"at"`                  // the next change to look at
+	Undone    int64 `json:"undone"`              // changes that were taken back
+	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
+	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
+}
+
+// ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
+const ChangedSince = "changed since"
+
+// Kept is what was left alone, where it is not the contact itself: the public id of a gift or a plan.
+type Kept struct {
+	Gift string `json:"gift,omitempty"`
+	Plan string `json:"plan,omitempty"`
+}
+
+// Kept is what the row of an undoing is about.
+func (row *JobRow) Kept() (k Kept) {
+	_ = json.Unmarshal(row.Data, &k) // what cannot be read says less
+	return k
+}
+
+// UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
+// on where it was, for the person who asks for that.
+func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
+	_, err = s.ChangeJob(ctx, account, id, func(t *store.Tx, a *store.Account, j *Job) error {
+		first := j.First
+		if j.StoppedUndo() {
+			of, err := undone(t.Conn, j)
+			if err != nil {
+				return err
+			}
+			first = of.First
+		}
+		switch {
+		case !j.Undoable() && !j.StoppedUndo():
+			return crm.ErrChanged
+		case first < a.Oldest:
+			return store.Fault("", "This is too old to be undone: its changes are no longer in the history.")
+		case j.StoppedUndo():
+			j.State, j.Actor, j.Door = JobWaiting, t.Author.Who, t.Author.Door
+			undo = *j
+			return nil
+		}
+		made := NewJob(t, a, UndoingJob, JobWaiting, undoSpec{j.ID, region})
+		made.Progress = JSONOf(UndoProgress{At: j.Last})
+		SaveJob(t, made)
+		j.Undo, undo = made.ID, *made
+		return nil
+	})
+	if err == nil {
+		s.WakeJobs()
+	}
+	return undo, err
+}
+
+// undone is the job that an undo takes back.
+func undone(c db.Conn, undo *Job) (of Job, err error) {
+	var spec undoSpec
+	if err := json.Unmarshal(undo.Spec, &spec); err != nil {
+		return of, err
+	}
+	return store.FindIn(c, crm.ErrNotFound, ScanJob, SQLJob, undo.Account, spec.Job)
+}
+
+func init() { JobSteps[UndoingJob] = undoStep }
+
+const (
+	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
+	// Changes of a contact between two that are neither undone nor an undo. An undo that was stopped may have left them as they are.
+	sqlOthersBetween = `SELECT 1 FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = $3 AND c.id <> 0 AND c.revision > $4 AND c.revision < $5
+		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
+			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state <> 'canceled') END
+			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 LIMIT 1`
+)
+
+// undoStep takes some more changes back.
+func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
+	var spec undoSpec
+	var at UndoProgress
+	if err := errors.Join(json.Unmarshal(j.Spec, &spec), json.Unmarshal(j.Progress, &at)); err != nil {
+		return err
+	}
+	of, err := w.Job(ctx, j.Account, spec.Job)
+	if err != nil {
+		return err
+	}
+	changes, err := store.List(ctx, w.JobStore.Base, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(UndoUnit))
+	if err != nil {
+		return err
+	}
+	ended := len(changes) < UndoUnit
+	if !ended {
+		at.At = changes[len(changes)-1].Revision - 1
+	}
+	var n store.Needs
+	var ours []store.Change
+	for _, c := range changes {
+		if c.Job != of.ID {
+			continue
+		}
+		switch ours = append(ours, c); c.Noun {
+		case crm.ContactNoun:
+			n.More = append(n.More, contacts.MoveNeeds(c.ID))
+		case crm.GiftNoun:
+			n.More = append(n.More, store.Needs{Gifts: []int64{c.ID}})
+		case crm.PlanNoun:
+			n.More = append(n.More, store.Needs{Plan: c.ID})
+		}
+	}
+	now := w.Now()
+	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, next *Job) error {
+		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Now: now, Known: make(map[int64]int64)}
+		progress := at
+		for _, c := range ours {
+			undone, err := u.Take(c)
+			if err != nil {
+				return err
+			}
+			progress.Undone += contacts.Flag(undone)
+			progress.Withdrawn += contacts.Flag(undone && c.Noun == crm.GiftNoun)
+		}
+		kept, err := u.note()
+		if err != nil {
+			return err
+		}
+		progress.Kept += kept
+		next.Progress = JSONOf(progress)
+		if ended {
+			return EndJob(t, next, JobDone)
+		}
+		return nil
+	})
+}
+
+// Undoing is one unit of work that takes changes back.
+type Undoing struct {
+	T      *store.Tx
+	A      *store.Account
+	Job    *Job
+	Of     *Job // that is taken back
+	Region string
+	Now    time.Time
+	kept   []JobRow // what was changed since
+
+	// From which change of a contact on all others are known to be the job's own; 0 where someone else has changed the contact. A file may change one contact
+	// in every row: were its history read from its end for each of them, all other changes would wait.
+	Known map[int64]int64
+}
+
+// Take takes one change back, unless what it has changed was changed since by anyone but the job itself.
+func (u *Undoing) Take(c store.Change) (undone bool, err error) {
+	switch c.Noun {
+	case crm.ContactNoun:
+		return u.takeContact(c)
+	case crm.GiftNoun:
+		return u.withdraw(c)
+	case crm.PlanNoun:
+		return u.unpay(c)
+	}
+	return false, nil
+}
+
+// takeContact takes a change of a contact back. What the history of a contact says about a gift changes with the gift.
+func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
+	if !c.Kind.CanUndo() {
+		return false, nil
+	}
+	row, err := contacts.Row(u.T, u.A, c.ID)
+	if err != nil || row == nil || row.Contact.Erased() {
+		return false, err // the change may have been read before
+	}
+	contacts.Of(u.A).Contacts[c.ID] = row
+	ours, err := u.ours(&c)
+	if err != nil {
+		return false, err
+	}
+	if !ours || row.Damage != nil {
+		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
+		return false, nil
+	}
+	var refused *doc.Invalid
+	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)
+	if errors.As(err, &refused) {
+		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
+// a plan changes nothing in the contact. A bulk change is taken back field by field, no matter what else was changed.
+func (u *Undoing) ours(c *store.Change) (bool, error) {
+	if u.Of.Kind == BulkJob {
+		return true, nil
+	}
+	if untouched, err := u.Untouched(c); err != nil || !untouched {
+		return false, err
+	}
+	if c.Kind != crm.DidCreate {
+		return true, nil
+	}
+	gives, err := u.gives(c.ID)
+	return !gives, err
+}
+
+// Untouched tells whether no one else has changed a contact after one of the job's changes, which come from the last to the first.
+func (u *Undoing) Untouched(c *store.Change) (bool, error) {
+	until, looked := u.Known[c.ID]
+	switch {
+	case !looked:
+		until = math.MaxInt64
+	case until == 0:
+		return false, nil
+	}
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(crm.ContactNoun), c.ID, c.Revision, until)
+	if u.Known[c.ID] = c.Revision; others || err != nil {
+		u.Known[c.ID] = 0
+	}
+	return !others, err
+}
+
+// keep notes what stays as it is. number tells it from everything else that this undoing keeps.
+func (u *Undoing) keep(number, contact int64, what Kept) {
+	u.kept = append(u.kept, JobRow{Number: number, Outcome: ChangedSince, Contact: contact, Data: JSONOf(what)})
+}
+
+const sqlKnownRows = `SELECT number FROM job_row WHERE account_id = $1 AND job_id = $2 AND number = ANY($3)`
+
+// note lists what was left alone, and counts what was not listed before.
+func (u *Undoing) note() (added int64, err error) {
+	slices.SortFunc(u.kept, func(a, b JobRow) int { return cmp.Compare(a.Number, b.Number) })
+	u.kept = slices.CompactFunc(u.kept, func(a, b JobRow) bool { return a.Number == b.Number })
+	numbers := make([]int64, 0, len(u.kept))
+	for _, row := range u.kept {
+		numbers = append(numbers, row.Number)
+	}
+	if len(numbers) == 0 {
+		return 0, nil
+	}
+	known, err := db.List(u.T.Conn, store.Number, sqlKnownRows, u.A.Account, u.Job.ID, numbers)
+	for _, row := range u.kept {
+		NoteRow(u.T, u.Job, row)
+	}
+	return int64(len(numbers) - len(known)), err
+}

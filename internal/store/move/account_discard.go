@@ -1,0 +1,123 @@
+package move
+
+import (
+	"context"
+	"fmt"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/jobs"
+)
+
+// discardedTables have what an import writes under the account, beside campaigns and the history.
+var discardedTables = []*db.Table{store.GiftTable, store.PlanTable, store.ContactTable, store.IndexTable, store.SetTable, store.TagTable, store.ReferenceTable, store.GivingTable, store.FieldTable, store.SegmentTable}
+
+const (
+	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
+	sqlImportedChanges   = `SELECT revision FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`
+)
+
+// DiscardAccount removes what an import that has not ended has left, some rows in each unit of work. An account that was there before is empty
+// again. It is told by its public id, as UnfinishedAccounts lists it.
+func (s *MoveStore) DiscardAccount(ctx context.Context, id string) (found UnfinishedAccount, err error) {
+	all, err := s.UnfinishedAccounts(ctx)
+	if err != nil {
+		return found, err
+	}
+	for _, u := range all {
+		if u.ID == id {
+			return u, store.Stepwise(ctx, func() (more bool, err error) { return s.discardStep(ctx, &u) })
+		}
+	}
+	return found, fmt.Errorf("account %q is not being imported: %w", id, crm.ErrNotFound)
+}
+
+// discardStep removes some rows. The first one stops an import that is under way: it finds that its job has moved on.
+func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more bool, err error) {
+	account := u.Job.Account
+	err = s.Update(u.Job.By(ctx), account, store.Needs{}, func(t *store.Tx) error {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		j, err := store.FindIn(t.Conn, crm.ErrNotFound, jobs.ScanJob, jobs.SQLJob, account, u.Job.ID)
+		if err != nil {
+			return err
+		}
+		spec, progress, err := readAccountJob(&j)
+		if err != nil {
+			return err
+		}
+		a.Touch(t)
+		a.ContactSeq, a.ContactActive, a.GiftSeq, a.PlanSeq = 0, 0, 0, 0 // from the first step on the account reads as an empty one
+		a.SetRevision++
+		if more, err = discardRows(t, a, spec.Revision); err != nil || !more {
+			if err == nil {
+				err = endDiscard(t, a, &j, &spec)
+			}
+			return err
+		}
+		progress.Discarding = true
+		j.Progress, j.UpdatedAt = jobs.JSONOf(progress), s.Now()
+		jobs.SaveJob(t, &j)
+		return nil
+	})
+	return more, err
+}
+
+// discardRows removes some rows of one table. It reports whether there were any.
+func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err error) {
+	for _, table := range discardedTables {
+		keys, err := t.FirstKeys(table, a.Account, ImportedAtOnce)
+		for _, key := range keys {
+			if t.Delete(table, key...); table == store.ContactTable {
+				t.Delete(store.WordsTable, key...)
+			}
+		}
+		if err != nil || len(keys) > 0 {
+			return true, err
+		}
+	}
+	campaigns, err := db.List(t.Conn, store.Number, sqlImportedCampaigns, a.Account, int64(ImportedAtOnce))
+	for _, id := range campaigns {
+		if err == nil {
+			err = discardCampaign(t, id)
+		}
+	}
+	if err != nil || len(campaigns) > 0 {
+		return true, err
+	}
+	changes, err := db.List(t.Conn, store.Number, sqlImportedChanges, a.Account, revision, int64(ImportedAtOnce))
+	for _, change := range changes {
+		t.Delete(store.ChangeTable, a.Account, change)
+	}
+	return len(changes) > 0, err
+}
+
+func discardCampaign(t *store.Tx, id int64) error {
+	slugs, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, campaigns.SQLOldSlugs, id)
+	if err != nil {
+		return err
+	}
+	for _, slug := range slugs {
+		t.Delete(store.SlugTable, slug)
+	}
+	t.Delete(store.CampaignTable, id)
+	return campaigns.SaveReaders(t, id, nil)
+}
+
+// endDiscard makes an account that was there before empty, and takes the number of any other back.
+func endDiscard(t *store.Tx, a *store.Account, j *jobs.Job, spec *accountSpec) error {
+	if !spec.Into {
+		a.Dirty = false
+		t.Delete(store.TallyTable, a.Account)
+		return jobs.RemoveJob(t, j)
+	}
+	a.Touch(t)
+	a.FieldSeq++ // what nodes remember of the definitions is read again, and of sets
+	a.SetRevision++
+	a.LastCreated, a.CampaignSeq, a.SegmentSeq, a.Revision, a.Importing, a.Timezone = 0, 0, 0, spec.Revision, 0, spec.Timezone
+	return jobs.RemoveJob(t, j)
+}

@@ -1,0 +1,370 @@
+package move
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/people"
+)
+
+// The files of an account are brought back as a job, some lines in each unit of work, so that other accounts go on and a command that was
+// killed goes on where it was. All lines are checked before the first one is written. Until the last unit nothing else may write to the account,
+// and one that is new has no row in the table of accounts: no one can read it, sign in to it or see its campaigns.
+
+// AccountImport says how the files of an account are brought back.
+type AccountImport struct {
+	Into     string      // the public id of an account that is empty; "" makes a new one
+	Region   string      // of phone numbers without + in saved filters
+	Progress db.Progress // of each kind of record
+
+	AtOnce int // for a test: lines of one unit of work
+}
+
+// AccountImported is what an import has made.
+type AccountImported struct {
+	Account    crm.Account
+	Renumbered bool // its ids begin with another number than before
+	AccountCounts
+	Slugs []string // new addresses of campaigns whose own were taken
+}
+
+// AccountCounts is how many records were imported.
+type AccountCounts struct {
+	Contacts  int64 `json:"contacts"`
+	Gifts     int64 `json:"gifts"`
+	Plans     int64 `json:"plans"`
+	Campaigns int64 `json:"campaigns"`
+}
+
+// AccountJob is the kind of the job that brings an account back. Only the command that reads the files works on it.
+const AccountJob jobs.JobKind = "account"
+
+// accountSpec is what the job is about.
+type accountSpec struct {
+	Manifest string      `json:"manifest"` // its SHA-256: only the same files go on
+	Into     bool        `json:"into"`     // the account was there before
+	Account  crm.Account `json:"account"`
+	Revision int64       `json:"revision"` // of its last change before the import
+	Timezone string      `json:"timezone"` // that it had before
+}
+
+// accountProgress is how far the job has come.
+type accountProgress struct {
+	File  string `json:"file"`
+	Lines int64  `json:"lines"` // of that file
+	AccountCounts
+	Slugs      []string `json:"slugs,omitempty"`
+	Discarding bool     `json:"discarding,omitempty"` // what was imported is being removed
+}
+
+// UnfinishedAccount is an account whose import has not ended.
+type UnfinishedAccount struct {
+	ID, Name string
+	Into     bool // it was there before
+	Job      jobs.Job
+	accountProgress
+}
+
+var (
+	// ErrAccountNotEmpty refuses to mix the data of two accounts.
+	ErrAccountNotEmpty = errors.New("the account is not empty: import into a new one, or into one without contacts, campaigns, gifts and plans")
+
+	// ErrOtherFiles refuses files that are not those of the import that has begun.
+	ErrOtherFiles = errors.New("the account is being imported from other files: go on with those, or remove what they have left (account discard)")
+)
+
+const (
+	sqlAccountJobs = `SELECT ` + jobs.JobColumns + ` FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'account' ORDER BY account_id, id`
+
+	// accountJobID is the number of the job: the account is empty, and has no others. It is not counted, since the numbers of jobs come from the files.
+	accountJobID = 1
+)
+
+// ImportAccount brings the files of an account back, or goes on where an import of the same files was stopped. Ids stay where the number of the
+// account is free, and so does its public id; otherwise their sequence numbers stay.
+func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountImport) (made AccountImported, err error) {
+	manifest, fingerprint, err := ReadManifest(files)
+	if err != nil {
+		return made, err
+	}
+	read := func() *accountReader { return newAccountReader(files, &manifest, how.Region, s.Now()) }
+	checked := read()
+	err = checked.each(ctx, func(string, int64, int, importLine) error { return nil })
+	if err != nil {
+		return made, err
+	}
+	j, err := s.beginAccount(ctx, &checked.line, manifest.Account.Number, how.Into, fingerprint)
+	if err != nil {
+		return made, err
+	}
+	run := &accountRun{store: s, job: j, line: &checked.line, was: manifest.Account.Number, campaigns: make(map[int64]int64), atOnce: cmp.Or(how.AtOnce, ImportedAtOnce)}
+	if err := run.open(ctx); err != nil {
+		return made, err
+	}
+	err = read().each(ctx, func(file string, line int64, size int, write importLine) error {
+		if err := run.take(ctx, file, line, size, write); err != nil || write == nil {
+			return err
+		}
+		if what := shownFiles[file]; what != "" && how.Progress != nil {
+			how.Progress(what, line, manifest.rows(file))
+		}
+		return nil
+	})
+	if err == nil {
+		err = run.end(ctx)
+	}
+	if errors.Is(err, jobs.ErrJobMoved) || errors.Is(err, crm.ErrNotFound) {
+		err = jobs.ErrImportMoved
+	}
+	return AccountImported{run.spec.Account, run.renumbered(), run.progress.AccountCounts, run.progress.Slugs}, err
+}
+
+// shownFiles are the files of which a person is shown how far they are.
+var shownFiles = map[string]string{CampaignFile: "campaigns", ContactFile: "contacts", PlanFile: "plans", GiftFile: "gifts", HistoryFile: "history"}
+
+// UnfinishedAccounts are the accounts whose imports have not ended.
+func (s *MoveStore) UnfinishedAccounts(ctx context.Context) (all []UnfinishedAccount, err error) {
+	jobs, err := store.List(ctx, s.Base, jobs.ScanJob, sqlAccountJobs)
+	for _, j := range jobs {
+		spec, progress, broken := readAccountJob(&j)
+		if broken != nil {
+			return nil, broken
+		}
+		all = append(all, UnfinishedAccount{spec.Account.ID, spec.Account.Name, spec.Into, j, progress})
+	}
+	return all, err
+}
+
+func readAccountJob(j *jobs.Job) (spec accountSpec, progress accountProgress, err error) {
+	return spec, progress, errors.Join(json.Unmarshal(j.Spec, &spec), json.Unmarshal(j.Progress, &progress))
+}
+
+// beginAccount finds the job that imports the same files, or begins one: from then on the account takes no other change.
+func (s *MoveStore) beginAccount(ctx context.Context, line *AccountLine, was int64, into, fingerprint string) (j jobs.Job, err error) {
+	spec := accountSpec{Manifest: fingerprint, Into: into != ""}
+	if spec.Into {
+		if spec.Account, err = s.Account(ctx, into); err != nil {
+			return j, err
+		}
+		err = s.Update(ctx, spec.Account.Number, store.Needs{}, func(t *store.Tx) error {
+			a, err := t.Hold(spec.Account.Number)
+			if err == nil {
+				j, err = fillAccount(t, a, line, spec)
+			}
+			return err
+		})
+		return j, err
+	}
+	err = store.Repeat(func() error {
+		return s.UpdateShared(ctx, 0, func(t *store.Tx) error {
+			j, err = newAccount(t, line, was, spec)
+			return err
+		})
+	})
+	return j, err
+}
+
+// fillAccount begins an import into an account that is there, or goes on with it.
+func fillAccount(t *store.Tx, a *store.Account, line *AccountLine, spec accountSpec) (jobs.Job, error) {
+	if a.Importing != 0 {
+		j, err := store.FindIn(t.Conn, ErrOtherFiles, jobs.ScanJob, jobs.SQLJob, a.Account, a.Importing)
+		if known, _, broken := readAccountJob(&j); err == nil && (broken != nil || known.Manifest != spec.Manifest) {
+			err = ErrOtherFiles
+		}
+		return j, err
+	}
+	fields, err := db.List(t.Conn, store.Number, contacts.SQLFieldIDs, a.Account)
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	if len(fields) > 0 || a.ContactSeq+a.GiftSeq+a.PlanSeq+a.CampaignSeq+a.SegmentSeq+a.JobSeq > 0 {
+		return jobs.Job{}, ErrAccountNotEmpty
+	}
+	if line.Sequences.Oldest > 1 {
+		return jobs.Job{}, &FileProblem{File: HistoryFile, Reason: "no longer begins with the first change: import into a new account"}
+	}
+	spec.Timezone, a.Timezone = a.Timezone, cmp.Or(line.Timezone, text.DefaultTimezone)
+	return beginImport(t, a, spec), nil
+}
+
+// newAccount begins an import into a new account, or goes on with it. It has the number and the public id that it had, where both are free; a
+// number below the last one was given out before.
+func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j jobs.Job, err error) {
+	if spec.Account, err = crm.NewAccount(line.Name, crm.Account{}, store.Moment(t.Author.At)); err != nil {
+		return j, err
+	}
+	next, err := people.NextAccount(t) // from here on no other import of a new account begins
+	if err != nil {
+		return j, err
+	}
+	jobs, err := db.List(t.Conn, jobs.ScanJob, sqlAccountJobs)
+	if err != nil {
+		return j, err
+	}
+	idTaken, err := t.Exists(people.SQLAccountByID, line.ID)
+	for _, open := range jobs {
+		known, _, broken := readAccountJob(&open)
+		switch {
+		case broken != nil:
+			err = errors.Join(err, broken)
+		case known.Manifest == spec.Manifest && !known.Into:
+			return open, err
+		}
+		idTaken = idTaken || known.Account.ID == line.ID
+	}
+	if err != nil {
+		return j, err
+	}
+	numberTaken, err := t.Exists(store.SQLTally, was)
+	if err != nil {
+		return j, err
+	}
+	spec.Account.Number, spec.Account.CreatedAt = next, line.CreatedAt
+	if !numberTaken && was >= next {
+		spec.Account.Number = was
+	}
+	if !idTaken && crm.IsAccountID(line.ID) {
+		spec.Account.ID = line.ID
+	}
+	a := people.AddTally(t, spec.Account.Number, line.Timezone)
+	a.Oldest, a.Revision = line.Sequences.Oldest, line.Sequences.Oldest-1
+	return beginImport(t, a, spec), nil
+}
+
+// beginImport marks an account as one that is being imported.
+func beginImport(t *store.Tx, a *store.Account, spec accountSpec) jobs.Job {
+	a.Touch(t)
+	a.Importing, spec.Revision = accountJobID, a.Revision
+	at := store.Moment(t.Author.At)
+	j := jobs.Job{Account: a.Account, ID: a.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: t.Author.Who, Door: t.Author.Door, CreatedAt: at, UpdatedAt: at,
+		Spec: jobs.JSONOf(spec), Progress: jobs.JSONOf(accountProgress{})}
+	jobs.SaveJob(t, &j)
+	return j
+}
+
+// accountRun is an import of an account that this process works on.
+type accountRun struct {
+	store     *MoveStore
+	job       jobs.Job
+	spec      accountSpec
+	progress  accountProgress
+	line      *AccountLine
+	was       int64           // the number that the account had
+	above     []int64         // accounts that list its campaigns, too
+	campaigns map[int64]int64 // ids, as they were and as they are
+
+	atOnce int // lines of one unit of work
+
+	at   int // the file that was worked on last, among importedFiles
+	unit []importLine
+	size int // bytes of the lines in the unit
+}
+
+const (
+	// ImportedAtOnce is how many lines one unit of work has at most.
+	ImportedAtOnce = 500
+
+	sqlJobParts = `SELECT data FROM job_part WHERE account_id = $1 AND job_id = $2 ORDER BY number`
+)
+
+// open reads how far the import has come.
+func (r *accountRun) open(ctx context.Context) (err error) {
+	if r.spec, r.progress, err = readAccountJob(&r.job); err != nil {
+		return err
+	}
+	if r.progress.Discarding {
+		return fmt.Errorf("what was imported into account %s is being removed: let account discard come to its end first", r.spec.Account.ID)
+	}
+	r.at = slices.Index(importedFiles, r.progress.File)
+	return r.store.View(ctx, func(c db.Conn) (err error) {
+		if r.above, err = people.AccountsAbove(c, r.spec.Account); err != nil {
+			return err
+		}
+		return c.Each(func(row db.Row) error { return json.Unmarshal(row.Bytes(0), &r.campaigns) }, sqlJobParts, r.job.Account, r.job.ID)
+	})
+}
+
+func (r *accountRun) renumbered() bool { return r.spec.Account.Number != r.was }
+
+// take adds a line to the unit of work, unless it is done, and does the unit when it is full or the file ends. No write is the end of a file.
+func (r *accountRun) take(ctx context.Context, file string, line int64, size int, write importLine) error {
+	at := slices.Index(importedFiles, file)
+	if at < r.at || at == r.at && line <= r.progress.Lines {
+		return nil
+	}
+	if write != nil {
+		r.unit, r.size = append(r.unit, write), r.size+size
+	}
+	if write != nil && len(r.unit) < r.atOnce && r.size < jobs.UnitBytes || len(r.unit) == 0 {
+		return nil
+	}
+	moved, n := make(map[int64]int64), store.Needs{}
+	if file == CampaignFile {
+		n.Also = r.above
+	}
+	err := r.store.Advance(ctx, &r.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+		clear(moved)
+		a.Touch(t)
+		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, sets: make(map[int64][]string)}
+		w.done.File, w.done.Lines = file, line
+		for _, write := range r.unit {
+			if err := write(w); err != nil {
+				return err
+			}
+		}
+		if err := w.place(); err != nil {
+			return err
+		}
+		if len(moved) > 0 {
+			t.Save(store.JobPartTable, a.Account, next.ID, line, []byte(jobs.JSONOf(moved)))
+		}
+		next.Progress = jobs.JSONOf(w.done)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for was, is := range moved {
+		r.campaigns[was] = is
+	}
+	r.unit, r.size, r.at = r.unit[:0], 0, at
+	return json.Unmarshal(r.job.Progress, &r.progress)
+}
+
+// end counts on from where the account has been, notes where it came from, and makes it one that people can find and change.
+func (r *accountRun) end(ctx context.Context) error {
+	account, q := &r.spec.Account, r.line.Sequences
+	return r.store.Update(r.job.By(ctx), account.Number, store.Needs{}, func(t *store.Tx) error {
+		a, err := t.LockAccount(account.Number)
+		if err != nil {
+			return err
+		}
+		j, err := store.FindIn(t.Conn, crm.ErrNotFound, jobs.ScanJob, jobs.SQLJob, r.job.Account, r.job.ID)
+		if err == nil && string(j.Progress) != string(r.job.Progress) {
+			err = jobs.ErrJobMoved
+		}
+		if err != nil {
+			return err
+		}
+		if !r.spec.Into {
+			t.Insert(store.AccountTable, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro())
+		}
+		a.FieldSeq, a.SegmentSeq, a.JobSeq = max(a.FieldSeq, q.Fields), max(a.SegmentSeq, q.Segments), q.Jobs
+		a.CampaignSeq, a.KeySeq = max(a.CampaignSeq, q.Campaigns), max(a.KeySeq, q.Keys)
+		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
+		people.SaveSettings(t, a.Account, crm.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
+		t.Record(a, crm.SettingNoun, 0, crm.DidImport, "")
+		return jobs.RemoveJob(t, &j)
+	})
+}

@@ -1,0 +1,356 @@
+package move
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"io/fs"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+)
+
+// importedFiles are the files of an account that are imported, in the order in which they are read.
+var importedFiles = []string{AccountFile, FieldFile, CampaignFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile}
+
+// importLine writes a line that was checked.
+type importLine func(*accountWriter) error
+
+// accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it. It needs no database.
+type accountReader struct {
+	files    fs.FS
+	manifest *Manifest
+	region   string
+	now      time.Time
+
+	row       int64 // of the file that is read
+	line      AccountLine
+	fields    *crm.CustomFields
+	segments  []crm.Segment
+	campaigns map[int64]bool
+	contacts  int64 // sequence number of the last one
+	plans     int64
+	gifts     int64
+	revision  int64 // of the last change
+
+	seed       maphash.Seed
+	references map[uint64]bool // external ids, by their hashes
+}
+
+func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: crm.NewCustomFields(0, nil), campaigns: make(map[int64]bool),
+		seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
+}
+
+// each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
+func (r *accountReader) each(ctx context.Context, take func(file string, line int64, size int, write importLine) error) error {
+	reads := map[string]func(line []byte) (importLine, error){
+		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change,
+	}
+	for _, file := range importedFiles {
+		r.row = 0
+		err := r.manifest.eachLine(r.files, file, func(line []byte) error {
+			r.row++
+			size := len(line)
+			write, err := reads[file](line)
+			if err != nil {
+				return asProblem(err)
+			}
+			return errors.Join(take(file, r.row, size, write), ctx.Err())
+		})
+		switch {
+		case err != nil:
+			return err
+		case file == AccountFile && r.row != 1:
+			return &FileProblem{File: file, Reason: "must have one line, with the settings of the account and how far it has counted"}
+		case file == HistoryFile && r.revision != r.line.Sequences.Revision:
+			return &FileProblem{File: file, Reason: "does not end with the last change of the account"}
+		}
+		if err := take(file, r.row, 0, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asProblem makes what is wrong with a line a problem of it.
+func asProblem(err error) error {
+	var faults *doc.Invalid
+	var known *FileProblem
+	switch {
+	case errors.As(err, &faults):
+		return problem("is refused: " + faults.Error())
+	case errors.As(err, &known):
+		return err
+	}
+	return problem(err.Error())
+}
+
+// problem is what is wrong with the line that is read.
+func problem(reason string) error { return &FileProblem{Reason: reason} }
+
+func (r *accountReader) settings(line []byte) (importLine, error) {
+	if err := json.Unmarshal(line, &r.line); err != nil {
+		return nil, err
+	}
+	q := r.line.Sequences
+	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > crm.MaxSeq {
+		return nil, problem("does not say how far the account has counted")
+	}
+	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
+		return nil, problem("does not say when the account was made")
+	}
+	name, err := crm.AccountName(r.line.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.line.Name, r.revision = name, q.Oldest-1
+	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
+	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
+	in := crm.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return func(*accountWriter) error { return nil }, nil // they are written at the end
+}
+
+func (r *accountReader) field(line []byte) (importLine, error) {
+	var l fieldLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	f := crm.CustomField{ID: l.ID, Title: l.Title, Description: l.Description, Type: crm.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
+		CreatedAt: store.Moment(l.CreatedAt), EndedAt: store.Moment(l.EndedAt)}
+	if err := f.CheckImported(r.fields); err != nil {
+		return nil, err
+	}
+	r.fields = crm.NewCustomFields(0, append(r.fields.All, f))
+	return func(w *accountWriter) error {
+		w.a.FieldSeq = max(w.a.FieldSeq, l.ID)
+		w.Insert(store.FieldTable, w.a.Account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
+		return nil
+	}, nil
+}
+
+func (r *accountReader) segment(line []byte) (importLine, error) {
+	var l segmentLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	made, err := crm.NewSegment(l.Name, l.Query, r.region)
+	if err == nil {
+		err = cmp.Or(crm.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range r.segments {
+		if other.ID == l.ID || other.IsCalled(made.Name) {
+			return nil, problem("has the id or the name of a segment before it")
+		}
+	}
+	made.ID = l.ID
+	r.segments = append(r.segments, made)
+	return func(w *accountWriter) error {
+		id := w.id(l.ID)
+		w.a.SegmentSeq = max(w.a.SegmentSeq, crm.IDSeq(id))
+		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, crm.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		return nil
+	}, nil
+}
+
+// own refuses an id that the account has not given out.
+func (r *accountReader) own(id int64) error {
+	if store.Foreign(r.manifest.Account.Number, id) {
+		return problem("has the id of another account")
+	}
+	return nil
+}
+
+// known refuses a change of a document that the history cannot have.
+func (r *accountReader) known(revision int64) error {
+	if revision < 0 || revision > r.line.Sequences.Revision {
+		return problem("names a change that " + HistoryFile + " does not have")
+	}
+	return nil
+}
+
+// head is what the line of a document says beside the document itself. Contacts and campaigns have a number for an id, gifts and plans a text.
+type head[ID, Kept any] struct {
+	ID       ID    `json:"id"`
+	Campaign int64 `json:"campaign_id"` // of a gift
+	Kept     Kept  `json:"kept"`
+}
+
+// readDocument reads the line of a document. body is as the document is stored: what comes before its first field is left out when it is read.
+func readDocument[ID, Kept any](line []byte) (h head[ID, Kept], body []byte, err error) {
+	if err = json.Unmarshal(line, &h); err == nil && line[0] != '{' {
+		err = problem("is not a JSON object")
+	}
+	if err == nil {
+		line[0] = ','
+	}
+	return h, line, err
+}
+
+func (r *accountReader) contact(line []byte) (importLine, error) {
+	h, body, err := readDocument[int64, contactKept](line)
+	if err != nil {
+		return nil, err
+	}
+	if r.contacts++; crm.IDSeq(h.ID) != r.contacts {
+		return nil, problem("is not the next contact: contacts are numbered without a gap")
+	}
+	c, err := crm.ParseContact(h.ID, body, h.Kept.MatchKeys)
+	if err == nil {
+		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
+	}
+	if err == nil && h.Kept.LastGift < 0 {
+		err = problem("is kept with a number below zero")
+	}
+	return func(w *accountWriter) error {
+		made := c
+		made.ID = w.id(c.ID)
+		w.stage(made.ID, contacts.SetsOf(&made), nil, func() error {
+			w.done.Contacts++
+			return placeContact(w.Tx, w.a, made, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift})
+		})
+		return nil
+	}, err
+}
+
+// numbered is the sequence number of a gift or a plan. Both are in ascending order.
+func (r *accountReader) numbered(code string, last *int64) (err error) {
+	seq, ok := crm.CodeSeq(code)
+	switch {
+	case !ok:
+		err = problem("has no id of 16 letters and digits")
+	case seq <= *last:
+		err = problem("has the number of one before it, or a smaller one")
+	}
+	*last = seq
+	return err
+}
+
+// refers refuses a document of a contact or a campaign that the files do not have; 0 is no campaign.
+func (r *accountReader) refers(contact, campaign int64) error {
+	switch {
+	case store.Foreign(r.manifest.Account.Number, contact) || crm.IDSeq(contact) > r.contacts:
+		return problem("names a contact that " + ContactFile + " does not have")
+	case campaign != 0 && !r.campaigns[campaign]:
+		return problem("names a campaign that " + CampaignFile + " does not have")
+	}
+	return nil
+}
+
+// isNew refuses an external id that a record before it has. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
+// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+func (r *accountReader) isNew(kind, external string) error {
+	hash := maphash.String(r.seed, kind+external)
+	if external != "" && r.references[hash] {
+		return problem("has the external id of a record before it")
+	}
+	r.references[hash] = true
+	return nil
+}
+
+func (r *accountReader) plan(line []byte) (importLine, error) {
+	h, body, err := readDocument[string, documentKept](line)
+	if err != nil {
+		return nil, err
+	}
+	p, err := crm.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(gifts.PlanReference, p.ExternalID))
+	}
+	return func(w *accountWriter) error {
+		made := p
+		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
+		w.a.PlanSeq = crm.IDSeq(made.ID)
+		w.done.Plans++
+		gifts.WritePlan(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
+		gifts.MoveReference(w.Tx, w.a, gifts.PlanReference, "", made.ExternalID, made.ID)
+		return nil
+	}, err
+}
+
+func (r *accountReader) gift(line []byte) (importLine, error) {
+	h, body, err := readDocument[string, documentKept](line)
+	if err != nil {
+		return nil, err
+	}
+	g, err := crm.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(gifts.GiftReference, g.ExternalID))
+	}
+	if plan := g.Plan(); err == nil && plan != 0 && crm.IDSeq(plan) > r.plans {
+		err = problem("names a plan that " + PlanFile + " does not have")
+	}
+	return func(w *accountWriter) error {
+		made := g
+		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
+		made.Local = crm.GiftClock(g.At, w.a.Location())
+		s := gifts.ShareOf(&made)
+		w.stage(made.Contact, contacts.GiftSets(made.Campaign), s.Cells(), func() error {
+			w.a.GiftSeq = crm.IDSeq(made.ID)
+			w.done.Gifts++
+			gifts.WriteGift(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
+			gifts.MoveReference(w.Tx, w.a, gifts.GiftReference, "", made.ExternalID, made.ID)
+			return gifts.MoveGift(w.Tx, w.a, nil, &made)
+		})
+		return nil
+	}, err
+}
+
+// maxActor is how long a name may be that the history keeps.
+const maxActor = 1000
+
+func (r *accountReader) change(line []byte) (importLine, error) {
+	var l changeLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	noun, nounErr := crm.ParseNoun(l.Noun)
+	kind, kindErr := crm.ParseChangeKind(l.Kind)
+	door, doorErr := crm.ParseDoor(l.Door)
+	if err := cmp.Or(nounErr, kindErr, doorErr); err != nil {
+		return nil, err
+	}
+	switch r.revision++; {
+	case l.Revision != r.revision:
+		return nil, problem("is not the next change: changes are numbered without a gap")
+	case min(l.Undoes, l.ID, l.Job) < 0 || l.Undoes >= l.Revision:
+		return nil, problem("names a change that is not before it")
+	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
+		return nil, problem("does not say who made the change, or what it was")
+	}
+	numbered := noun == crm.ContactNoun || noun == crm.GiftNoun || noun == crm.PlanNoun || noun == crm.KeyNoun || noun == crm.SegmentNoun
+	if numbered && l.ID != 0 {
+		if err := r.own(l.ID); err != nil {
+			return nil, err
+		}
+	}
+	return func(w *accountWriter) error {
+		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
+		switch {
+		case numbered:
+			c.ID = w.id(l.ID)
+		case noun == crm.CampaignNoun:
+			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
+		}
+		if string(l.Data) != "null" {
+			c.Data = string(w.data(json.RawMessage(l.Data)))
+		}
+		w.a.Revision = c.Revision
+		w.Insert(store.ChangeTable, store.ChangeValues(&c, w.a.Account)...)
+		return nil
+	}, nil
+}

@@ -1,0 +1,101 @@
+package move
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+)
+
+// accountWriter is one unit of work of an import: it writes lines that were checked, with the ids that they have from now on.
+type accountWriter struct {
+	*store.Tx
+	*accountRun
+	a     *store.Account
+	moved map[int64]int64 // campaigns of this unit: ids, as they were and as they are
+	done  accountProgress
+
+	sets   map[int64][]string // that the unit changes, by blocks
+	cells  []string           // sums that it changes
+	staged []func() error     // what it writes when these are looked up
+}
+
+// stage notes what is to be written about a contact when its sets and sums were looked up, together with those of the whole unit.
+func (w *accountWriter) stage(contact int64, sets, cells []string, write func() error) {
+	block := contacts.BlockOf(contact)
+	w.sets[block], w.cells, w.staged = append(w.sets[block], sets...), append(w.cells, cells...), append(w.staged, write)
+}
+
+// place writes what was staged.
+func (w *accountWriter) place() error {
+	if err := cmp.Or(contacts.LookUpBlocks(w.a, w.Tx, w.sets), campaigns.Of(w.a).Giving.Load(w.Tx, w.a.Account, w.cells)); err != nil {
+		return err
+	}
+	for _, write := range w.staged {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// id is an id of the files as it is from now on; 0 is none.
+func (w *accountWriter) id(id int64) int64 {
+	if id == 0 {
+		return 0
+	}
+	return crm.MakeID(w.a.Account, crm.IDSeq(id))
+}
+
+// revision is a revision of the files as it is from now on; 0 is none.
+func (w *accountWriter) revision(revision int64) int64 {
+	if revision == 0 {
+		return 0
+	}
+	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
+}
+
+// placeContact writes a contact as it was, under the next sequence number.
+func placeContact(t *store.Tx, a *store.Account, c crm.Contact, at contacts.Trace) error {
+	if err := contacts.MoveSets(t, a, c.ID, nil, contacts.SetsOf(&c)); err != nil {
+		return err
+	}
+	contacts.AddContact(t, a, at, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), c.SearchDocument(a.Account))
+	return nil
+}
+
+// data is what a change says, with the ids in it as they are from now on.
+func (w *accountWriter) data(data json.RawMessage) json.RawMessage {
+	var exported Exported
+	if json.Unmarshal(data, &exported) == nil && exported.Contact != 0 {
+		exported.Contact = w.id(exported.Contact)
+		return jobs.JSONOf(exported)
+	}
+	differences, err := doc.ParseDifferences(string(data))
+	if err != nil || !w.renumbered() || !differences.Has("contact_id") && !differences.Has("campaign_id") {
+		return data
+	}
+	for i, d := range differences {
+		if d.Field == "contact_id" || d.Field == "campaign_id" {
+			differences[i].Before, differences[i].After = w.idText(d.Field, d.Before), w.idText(d.Field, d.After)
+		}
+	}
+	return json.RawMessage(differences.Text())
+}
+
+func (w *accountWriter) idText(field string, text json.RawMessage) json.RawMessage {
+	var id int64
+	if json.Unmarshal(text, &id) != nil || id == 0 {
+		return text
+	}
+	is := cmp.Or(w.campaigns[id], id)
+	if field == "contact_id" {
+		is = w.id(id)
+	}
+	return jobs.JSONOf(is)
+}

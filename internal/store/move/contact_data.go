@@ -1,0 +1,162 @@
+package move
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+const (
+	sqlGiftIDsOf = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2`
+	sqlPlanIDsOf = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
+	sqlPlansByID = gifts.SQLLoadPlans + ` ORDER BY id`
+)
+
+// ContactData is all that is kept about one person.
+type ContactData struct {
+	store        *MoveStore
+	account      int64
+	contact      crm.Contact
+	wire         []byte
+	Gifts, plans []int64
+	History      []int64 // the revisions of what was changed
+}
+
+// ContactData prepares one file with everything about a person, and notes who asked for it.
+func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*ContactData, error) {
+	if store.Foreign(account, id) {
+		return nil, crm.ErrNotFound
+	}
+	d := &ContactData{store: s, account: account}
+	fields, err := s.CustomFields(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	err = s.InTurn(ctx, account, func(w store.Weigh) error {
+		return s.View(ctx, func(c db.Conn) error { return d.find(c, w, id, fields) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, s.recordExport(ctx, account, Exported{What: "contact", Contact: id, Format: "json"})
+}
+
+// find finds what is in the file.
+func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *crm.CustomFields) (err error) {
+	var row *contacts.Stored
+	err = c.Each(func(r db.Row) error {
+		row = contacts.ScanContact(r)
+		return row.Damage
+	}, contacts.SQLLoadContacts, d.account, []int64{id})
+	switch {
+	case err != nil:
+		return err
+	case row == nil:
+		return crm.ErrNotFound
+	}
+	if d.History, err = db.List(c, store.Number, store.SQLOldestOf, d.account, int64(crm.ContactNoun), id, int64(math.MaxInt64), int64(0)); err == nil {
+		err = w(int64(len(d.History)))
+	}
+	if err != nil {
+		return err
+	}
+	d.contact = row.Contact
+	if d.wire, err = wire(row, fields); err != nil {
+		return err
+	}
+	for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.Gifts, sqlPlanIDsOf: &d.plans} {
+		if *to, err = db.List(c, store.Number, sql, d.account, id); err != nil {
+			return err
+		}
+		slices.Sort(*to)
+	}
+	return nil
+}
+
+// Contact is whose data it is.
+func (d *ContactData) Contact() *crm.Contact { return &d.contact }
+
+// Write writes the file: an object with the contact, their gifts and plans in the form of the API, and what was changed, by whom.
+func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
+	w := &arrays{to: to}
+	w.text.WriteString(`{"contact":`)
+	w.text.Write(d.wire)
+	w.begin("transactions")
+	err := d.store.eachGift(ctx, d.account, d.Gifts, func(g *gifts.GiftRecord) error {
+		w.element(gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
+		return nil
+	}, func(int) error { return w.flush() })
+	w.begin("plans")
+	if err == nil {
+		err = d.each(ctx, w, d.plans, sqlPlansByID, func(r db.Row) ([]byte, error) {
+			_, p := gifts.ScanPlan(r)
+			if p.Damage != nil {
+				return nil, p.Damage
+			}
+			return p.Append(nil), nil
+		})
+	}
+	w.begin("history")
+	if err == nil {
+		err = d.each(ctx, w, d.History, contacts.SQLOldest, func(r db.Row) ([]byte, error) {
+			c := store.ScanChange(r)
+			return plainJSON(lineOf(&c))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	w.text.WriteString("]}\n")
+	return w.flush()
+}
+
+func (d *ContactData) each(ctx context.Context, w *arrays, ids []int64, sql string, line func(db.Row) ([]byte, error)) error {
+	var piece [][]byte
+	return d.store.inPieces(ctx, d.account, ids, sql, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+		text, err := line(r)
+		piece = append(piece, text)
+		return len(text), err
+	}, func() error {
+		for _, text := range piece {
+			w.element(text)
+		}
+		return nil
+	}, w.flush)
+}
+
+// arrays writes the arrays of an object, one after the other.
+type arrays struct {
+	text      bytes.Buffer
+	to        io.Writer
+	open, any bool
+}
+
+// flush sends what was written.
+func (w *arrays) flush() error {
+	_, err := w.text.WriteTo(w.to)
+	return err
+}
+
+func (w *arrays) begin(name string) {
+	if w.open {
+		w.text.WriteString("]")
+	}
+	w.text.WriteString(`,"` + name + `":[`)
+	w.open, w.any = true, false
+}
+
+func (w *arrays) element(text []byte) {
+	if w.any {
+		w.text.WriteString(",")
+	}
+	w.any = true
+	w.text.Write(text)
+}

@@ -1,0 +1,126 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+)
+
+// To erase a contact is to remove the person for good. The document becomes a stub at once (crm/contact_erase.go), which takes them out of the search
+// and of every set. A job removes what else names them (contact_erase_work.go): on gifts and plans, which keep their money; in the history, whose rows keep
+// their numbers, because there must be no gap, and lose what they say; in kept answers, rows of imports and segments.
+
+// Erasure says whom a job erases.
+type Erasure struct {
+	Contacts []int64        `json:"contacts"`
+	People   []crm.Identity `json:"people,omitempty"` // what they were known by, until it was looked for everywhere
+	Gifts    []int64        `json:"gifts,omitempty"`  // that were theirs once, and are another contact's now
+}
+
+// erasureLimit is how many people one job erases: everything is looked through once for all of them.
+const erasureLimit = 100
+
+const sqlOpenErasures = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'erase'`
+
+// EraseContact removes a person. What was given stays in every sum. The contact is gone when this returns; the person is when the job has ended. Who was
+// erased before has no job any more, or the one that is under way.
+func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job int64, err error) {
+	if store.Foreign(account, id) {
+		return 0, crm.ErrNotFound
+	}
+	now := s.Now()
+	err = s.Update(ctx, account, contacts.MoveNeeds(id), func(t *store.Tx) error {
+		job = 0
+		found, err := contacts.Load(t, account, id)
+		if err != nil {
+			return err
+		}
+		jobs, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, account)
+		if err != nil {
+			return err
+		}
+		if found.Contact.Erased() {
+			job = erasureOf(jobs, id)
+			return nil
+		}
+		if job, err = noteErasure(t, t.Account(account), jobs, found.Contact.Identity()); err != nil {
+			return err
+		}
+		_, err = contacts.Change(t, found, crm.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
+		return err
+	})
+	if err == nil && job != 0 {
+		s.WakeJobs()
+	}
+	return job, err
+}
+
+// erasureOf is the open job that erases a contact, 0 for none.
+func erasureOf(jobs []jobs.Job, contact int64) int64 {
+	for _, j := range jobs {
+		var spec Erasure
+		_ = json.Unmarshal(j.Spec, &spec) // what cannot be read is of no one
+		if slices.Contains(spec.Contacts, contact) {
+			return j.ID
+		}
+	}
+	return 0
+}
+
+// noteErasure adds a person to a job of the same author that has not begun, or else to a new one.
+func noteErasure(t *store.Tx, a *store.Account, found []jobs.Job, person crm.Identity) (job int64, err error) {
+	spec, j := Erasure{}, (*jobs.Job)(nil)
+	for i := range found {
+		if one := &found[i]; one.State == jobs.JobWaiting && one.Actor == t.Author.Who && one.Door == t.Author.Door {
+			var waiting Erasure
+			if err := json.Unmarshal(one.Spec, &waiting); err != nil {
+				return 0, err
+			}
+			if len(waiting.Contacts) < erasureLimit {
+				spec, j = waiting, one
+			}
+		}
+	}
+	if j == nil {
+		j = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, spec)
+	}
+	spec.Contacts, spec.People = append(spec.Contacts, person.Contact), append(spec.People, person)
+	j.Spec = jobs.JSONOf(spec)
+	jobs.SaveJob(t, j)
+	return j.ID, nil
+}
+
+// FinishErasure works on an erasure until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
+// on with it.
+func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ended bool, err error) {
+	w := jobs.NewJobWorker(s.JobStore)
+	for idle := time.Now(); time.Since(idle) < erasurePatience && ctx.Err() == nil; {
+		j, err := s.Job(ctx, account, job)
+		if err != nil || j.Ended() {
+			return err == nil, err
+		}
+		worked, err := w.Step(ctx, &j)
+		switch {
+		case worked:
+			idle = time.Now()
+		case err != nil && !errors.Is(err, jobs.ErrJobMoved):
+			return false, err
+		default:
+			time.Sleep(erasureWait)
+		}
+	}
+	return false, ctx.Err()
+}
+
+const (
+	erasurePatience = 30 * time.Second
+	erasureWait     = 100 * time.Millisecond
+)

@@ -1,0 +1,336 @@
+package move
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+)
+
+const (
+	sqlContactHead = `SELECT revision FROM contact WHERE account_id = $1 AND id = $2`
+	sqlGiftHeads   = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanHeads   = `SELECT id, revision FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlSaid        = `SELECT revision, kind, data, noun, id FROM change WHERE account_id = $1 AND revision = ANY($2)`
+)
+
+// erasedDocument is a document of a person: the contact, a gift or a plan.
+type erasedDocument struct {
+	noun crm.Noun
+	id   int64
+	head int64 // its last change
+}
+
+func (d erasedDocument) compare(noun crm.Noun, id int64) int {
+	return cmp.Or(cmp.Compare(d.noun, noun), cmp.Compare(d.id, id))
+}
+
+// erasedPiece is what one unit of work removes of a person's documents and of their histories.
+type erasedPiece struct {
+	documents []erasedDocument // whose own turn has come
+	changes   []int64          // revisions
+	bytes     int              // that the changes of the contact have
+	gifts     map[int64]bool   // that the person's history mentions
+}
+
+func (p *erasedPiece) room() int { return eraseUnit - len(p.changes) - len(p.documents) }
+
+func (p *erasedPiece) full() bool { return p.room() <= 0 || p.bytes >= eraseBytes }
+
+// documents erases the next gifts and plans of a person, and empties the next changes of the person's documents.
+func (e *eraser) documents(ctx context.Context) error {
+	if e.at.Person >= len(e.spec.People) {
+		e.next()
+		return e.note(ctx, store.Needs{}, nil)
+	}
+	person := &e.spec.People[e.at.Person]
+	documents, own, err := e.documentsOf(ctx, person.Contact)
+	if err != nil {
+		return err
+	}
+	piece := erasedPiece{gifts: make(map[int64]bool)}
+	at := e.at
+	e.at.Noun, e.at.ID, e.at.At = 0, 0, 0
+	for _, d := range documents {
+		if d.compare(at.Noun, at.ID) < 0 {
+			continue
+		}
+		if piece.full() {
+			e.at.Noun, e.at.ID, e.at.At = d.noun, d.id, 0
+			break
+		}
+		from := d.head
+		if d.compare(at.Noun, at.ID) == 0 && at.At != 0 {
+			from = at.At
+		} else {
+			piece.documents = append(piece.documents, d)
+		}
+		rest, err := e.readHistory(ctx, &piece, person, d, from)
+		if err != nil {
+			return err
+		}
+		if rest != 0 {
+			e.at.Noun, e.at.ID, e.at.At = d.noun, d.id, rest
+			break
+		}
+	}
+	if e.at.Noun == 0 {
+		e.at.Person++
+	}
+	for gift := range piece.gifts {
+		if own[gift] {
+			continue
+		}
+		if err := e.forgetMoved(ctx, person.Contact, gift); err != nil {
+			return err
+		}
+	}
+	return e.note(ctx, piece.needs(), piece.write(e.Now()))
+}
+
+// documentsOf are the next documents of a person, in the order in which they are erased, and all gifts.
+func (e *eraser) documentsOf(ctx context.Context, contact int64) (all []erasedDocument, own map[int64]bool, err error) {
+	account := e.job.Account
+	err = e.View(ctx, func(c db.Conn) error {
+		head, err := store.FindIn(c, crm.ErrNotFound, store.Number, sqlContactHead, account, contact)
+		if err != nil {
+			return err
+		}
+		all, own = []erasedDocument{{crm.ContactNoun, contact, head}}, make(map[int64]bool)
+		for _, of := range []struct {
+			noun       crm.Noun
+			ids, heads string
+		}{{crm.GiftNoun, sqlGiftIDsOf, sqlGiftHeads}, {crm.PlanNoun, sqlPlanIDsOf, sqlPlanHeads}} {
+			ids, err := db.List(c, store.Number, of.ids, account, contact)
+			if err != nil {
+				return err
+			}
+			if slices.Sort(ids); of.noun == crm.GiftNoun {
+				for _, id := range ids {
+					own[id] = true
+				}
+			}
+			ids = slices.DeleteFunc(ids, func(id int64) bool { return erasedDocument{noun: of.noun, id: id}.compare(e.at.Noun, e.at.ID) < 0 })
+			ids = ids[:min(len(ids), eraseUnit+1)]
+			err = c.Each(func(r db.Row) error {
+				all = append(all, erasedDocument{of.noun, r.Int(0), r.Int(1)})
+				return nil
+			}, of.heads, account, ids)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b erasedDocument) int { return a.compare(b.noun, b.id) })
+	return all, own, err
+}
+
+// readHistory notes the changes of a document from one of them back, as far as there is room, and reads what those of a contact say. rest is the change
+// that comes next, 0 where there is none.
+func (e *eraser) readHistory(ctx context.Context, p *erasedPiece, person *crm.Identity, d erasedDocument, from int64) (rest int64, err error) {
+	err = e.View(ctx, func(c db.Conn) error {
+		revisions, err := db.List(c, store.Number, store.SQLBackFrom, e.job.Account, int64(d.noun), d.id, from, int64(max(1, p.room())+1))
+		if err != nil {
+			return err
+		}
+		sizes := make(map[int64]int)
+		if d.noun == crm.ContactNoun {
+			if sizes, err = e.readSaid(c, p, person, revisions); err != nil {
+				return err
+			}
+		}
+		begun := len(p.changes)
+		for _, revision := range revisions {
+			if len(p.changes) > begun && p.full() {
+				rest = revision
+				return nil
+			}
+			p.changes = append(p.changes, revision)
+			p.bytes += sizes[revision]
+		}
+		return nil
+	})
+	return rest, err
+}
+
+// readSaid learns from changes of a contact what the person was known by before, and which gifts were theirs. It tells how long they are.
+func (e *eraser) readSaid(c db.Conn, p *erasedPiece, person *crm.Identity, revisions []int64) (sizes map[int64]int, err error) {
+	sizes = make(map[int64]int)
+	err = c.Each(func(r db.Row) error {
+		data := r.Text(2)
+		sizes[r.Int(0)] = len(data)
+		switch kind := crm.ChangeKind(r.Int(1)); kind {
+		case crm.DidGive, crm.DidRefund:
+			var mention crm.MentionedGift
+			_ = json.Unmarshal([]byte(data), &mention) // what is no mention has none
+			if id := gifts.CodeID(e.job.Account, mention.Gift); id != 0 {
+				p.gifts[id] = true
+			}
+		case crm.DidNote:
+		default:
+			differences, _ := doc.ParseDifferences(data) // what cannot be read tells nothing
+			person.Learn(differences)
+		}
+		return nil
+	}, sqlSaid, e.job.Account, revisions)
+	return sizes, err
+}
+
+func (p *erasedPiece) needs() (n store.Needs) {
+	for _, d := range p.documents {
+		switch d.noun {
+		case crm.GiftNoun:
+			n.Gifts = append(n.Gifts, d.id)
+		case crm.PlanNoun:
+			n.More = append(n.More, store.Needs{Plan: d.id})
+		}
+	}
+	return n
+}
+
+// write erases the documents, unless one was changed meanwhile: then all is read again. It decides about all of them before it writes anything.
+func (p *erasedPiece) write(now time.Time) func(t *store.Tx, a *store.Account) error {
+	return func(t *store.Tx, a *store.Account) error {
+		var writes []func()
+		for _, d := range p.documents {
+			write, err := d.erase(t, a, now)
+			if err != nil {
+				return err
+			}
+			writes = append(writes, write)
+		}
+		for _, write := range writes {
+			write()
+		}
+		return t.Run(sqlEmptyChanges, a.Account, p.changes)
+	}
+}
+
+// erase is what takes the person out of the document. The contact itself has become a stub before.
+func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (write func(), err error) {
+	record := func() int64 { return t.Record(a, d.noun, d.id, crm.DidErase, "") }
+	switch d.noun {
+	case crm.GiftNoun:
+		g, err := gifts.Of(a).Gifts.Get(t, a.Account, d.id)
+		if err == nil {
+			err = d.unchanged(g.Revision, g.Damage)
+		}
+		return func() {
+			erased := g.Erase()
+			gifts.WriteGift(t, t.Save, a, record(), &erased)
+		}, err
+	case crm.PlanNoun:
+		plan, err := gifts.Of(a).Plans.Get(t, a.Account, d.id)
+		if err == nil {
+			err = d.unchanged(plan.Revision, plan.Damage)
+		}
+		return func() {
+			erased := plan.Plan.Erase(now)
+			gifts.WritePlan(t, t.Save, a, record(), &erased)
+		}, err
+	}
+	return func() {}, nil
+}
+
+func (d erasedDocument) unchanged(revision int64, damage error) error {
+	if damage == nil && revision != d.head {
+		return jobs.ErrJobMoved
+	}
+	return damage
+}
+
+// forgetMoved empties the changes of a gift from the time when it was the person's, and the one that made it another contact's. The note goes, too, if it
+// is from that time.
+func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
+	var head int64
+	var changes []store.Change
+	err := e.View(ctx, func(c db.Conn) (err error) {
+		if head, err = c.Int(gifts.SQLGiftRevision, e.job.Account, gift); err == nil {
+			changes, err = store.DocumentChanges(c, e.job.Account, crm.GiftNoun, gift, math.MaxInt64)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	theirs, note := movedChanges(changes, contact)
+	if len(theirs) > 0 && !slices.Contains(e.spec.Gifts, gift) {
+		e.spec.Gifts = append(e.spec.Gifts, gift)
+	}
+	if note {
+		if err := e.forgetNote(ctx, gift, head); err != nil {
+			return err
+		}
+	}
+	slices.Sort(theirs) // the one that tells of the others goes last
+	for some := range slices.Chunk(theirs, eraseUnit) {
+		if err := e.UpdateAccount(ctx, e.job.Account, func(t *store.Tx) error { return t.Run(sqlEmptyChanges, e.job.Account, some) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetNote takes the note out of a gift that was not changed meanwhile.
+func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
+	return e.Update(e.job.By(ctx), e.job.Account, store.Needs{Gifts: []int64{gift}}, func(t *store.Tx) error {
+		a, err := t.LockAccount(e.job.Account)
+		if err != nil {
+			return err
+		}
+		g, err := gifts.Of(a).Gifts.Get(t, a.Account, gift)
+		switch {
+		case err != nil || g == nil || g.Damage != nil || g.Note == "":
+			return err
+		case g.Revision != head:
+			return jobs.ErrJobMoved
+		}
+		erased := g.EraseNote()
+		gifts.WriteGift(t, t.Save, a, t.Record(a, crm.GiftNoun, gift, crm.DidErase, ""), &erased)
+		return nil
+	})
+}
+
+// movedChanges are those changes of a gift, the newest first, that happened while it was a contact's, and those that gave it to them or took it away. note
+// tells whether what its note says now was written in that time.
+func movedChanges(changes []store.Change, contact int64) (theirs []int64, note bool) {
+	mine, decided, ever := false, false, false
+	id := strconv.FormatInt(contact, 10)
+	for _, c := range changes {
+		differences, _ := doc.ParseDifferences(c.Data) // what cannot be read is no move
+		was := mine
+		for _, d := range differences {
+			if d.Field == "contact_id" && (string(d.Before) == id || string(d.After) == id) {
+				mine, ever = string(d.Before) == id, true
+				theirs = append(theirs, c.Revision)
+			}
+		}
+		if !decided && (differences.Has("note") || c.Kind == crm.DidCreate) {
+			note, decided = was, true
+		}
+		if was && mine {
+			theirs = append(theirs, c.Revision)
+		}
+	}
+	if !decided {
+		note = mine
+	}
+	return slices.Compact(theirs), note && ever
+}
+
+// moved tells whether a change made a gift that of another contact, with their name, or that of this one.
+func moved(c *store.Change, contact int64) bool {
+	theirs, _ := movedChanges([]store.Change{*c}, contact)
+	return len(theirs) > 0
+}

@@ -1,0 +1,56 @@
+package move
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+)
+
+// ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
+func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
+	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (set db.Set, err error) {
+		part := gifts.GiftPart{Account: account, Filter: filter}
+		weight, err := part.Weight(c)
+		if err = gifts.FirstError(err, w(weight)); err != nil {
+			return set, err
+		}
+		total, ids, err := part.Find(c)
+		for _, id := range ids(0, total) {
+			set.Add(crm.IDSeq(id))
+		}
+		return set, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := sheet.GiftTable()
+	return s.Prepared(ctx, account, "transactions", &Export{Rows: set.Count(), How: how, head: out.Header,
+		write: func(ctx context.Context, to *records, done func(int) error) error {
+			return InParts(account, &set, func(ids []int64) error {
+				return s.eachGift(ctx, account, ids, func(g *gifts.GiftRecord) error {
+					return to.add(func() ([]byte, error) { return gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return out.Gift(&g.Gift, g.Slug), nil })
+				}, done)
+			})
+		}})
+}
+
+// eachGift reads gifts by their ids. done is told how many of them each piece had.
+func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, read func(*gifts.GiftRecord) error, done func(n int) error) error {
+	var piece []gifts.GiftRecord
+	return s.inPieces(ctx, account, ids, gifts.SQLGiftsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+		g, err := gifts.ScanGiftRecord(r)
+		piece = append(piece, g)
+		return len(r.Bytes(6)), err
+	}, func() error {
+		for i := range piece {
+			if err := read(&piece[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() error { return done(len(piece)) })
+}

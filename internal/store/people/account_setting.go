@@ -1,0 +1,51 @@
+package people
+
+import (
+	"context"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const sqlSetting = `SELECT address, tax_id, history_days, no_return FROM account_setting WHERE account_id = $1`
+
+func scanSetting(r db.Row) crm.AccountSettings {
+	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0}
+}
+
+// AccountSettings reads the settings of an account; one that has set nothing has no row.
+func AccountSettings(c db.Conn, account int64) (settings crm.AccountSettings, err error) {
+	row, err := store.ReadTally(c, account)
+	if err == nil {
+		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
+	}
+	settings.Currency, settings.Timezone, settings.HasGifts = row.Currency, row.Timezone, row.GiftSeq > 0
+	return settings, err
+}
+
+// AccountSettings are the settings of an account.
+func (s *PeopleStore) AccountSettings(ctx context.Context, account int64) (crm.AccountSettings, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (crm.AccountSettings, error) { return AccountSettings(c, account) })
+}
+
+func SaveSettings(t *store.Tx, account int64, s crm.AccountSettings) {
+	noReturn := int64(0)
+	if s.NoReturn {
+		noReturn = 1
+	}
+	t.Save(store.SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn)
+}
+
+// Timezone is the time zone of the organization.
+func (s *PeopleStore) Timezone(ctx context.Context, account int64) (*time.Location, error) {
+	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+	return row.Location(), err
+}
+
+// Currency is the account's currency.
+func (s *PeopleStore) Currency(ctx context.Context, account int64) (string, error) {
+	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+	return row.Currency, err
+}

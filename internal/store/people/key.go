@@ -1,0 +1,168 @@
+package people
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const (
+	sqlKeyColumns = `SELECT id, name, hint, permissions, created_at, last_used_at, expires_at, revoked_at, hash FROM api_key WHERE account_id = $1`
+	sqlKeys       = sqlKeyColumns + ` ORDER BY id`
+	SQLKey        = sqlKeyColumns + ` AND id = $2`
+
+	sqlActiveKeys = `SELECT COUNT(*) FROM api_key WHERE account_id = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)`
+	sqlForgetKeys = `DELETE FROM api_key WHERE account_id = $1 AND id <= $2 AND (revoked_at <> 0 OR (expires_at <> 0 AND expires_at <= $3))`
+
+	sqlRevokeKey = `UPDATE api_key SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at = 0`
+	sqlTouchKey  = `UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 AND last_used_at < $3`
+)
+
+const (
+	keyCacheTime = time.Second // how long a key that was revoked on another node may still work
+	KeyCacheSize = 10_000
+)
+
+// CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
+func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		row, now := t.Account(account), s.Now()
+		var err error
+		if key, secret, err = crm.NewKey(account, row.KeySeq+1, in, now); err != nil {
+			return err
+		}
+		if err := t.CheckLimit(crm.KeyLimit, 1, sqlActiveKeys, account, store.Seconds(now)); err != nil {
+			return err
+		}
+		row.Touch(t)
+		row.KeySeq++
+		if err := t.Run(sqlForgetKeys, account, crm.MakeID(account, row.KeySeq-crm.KeptKeys), store.Seconds(now)); err != nil {
+			return err
+		}
+		t.Record(row, crm.KeyNoun, key.ID, crm.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
+			doc.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
+		hash := crm.HashSecret(secret)
+		t.Insert(store.KeyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
+			store.Seconds(key.CreatedAt), int64(0), store.Seconds(key.ExpiresAt), int64(0))
+		return nil
+	})
+	if err != nil {
+		return crm.Key{}, "", err
+	}
+	return key, secret, nil
+}
+
+// Keys lists the keys of an account, oldest first.
+func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]crm.Key, error) {
+	return store.List(ctx, s.Base, readKey, sqlKeys, account)
+}
+
+func readKey(r db.Row) crm.Key {
+	return crm.Key{
+		Account: crm.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: crm.Permission(r.Int(3)),
+		CreatedAt: store.Moment(r.Int(4)), LastUsedAt: store.Moment(r.Int(5)), ExpiresAt: store.Moment(r.Int(6)), RevokedAt: store.Moment(r.Int(7)),
+	}
+}
+
+// RevokeKey ends a key, here at once and on every other node within the time that a key is cached. A key that was
+// revoked before stays so.
+func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
+	account := crm.IDAccount(id)
+	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		key, err := store.FindIn(t.Conn, crm.ErrNotFound, readKey, SQLKey, account, id)
+		if err != nil || !key.RevokedAt.IsZero() {
+			return err
+		}
+		t.Record(t.Account(account), crm.KeyNoun, id, crm.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
+		return t.Run(sqlRevokeKey, account, id, store.Seconds(s.Now()))
+	})
+	s.keys.forget(id)
+	if errors.Is(err, crm.ErrNotFound) {
+		err = fmt.Errorf("key %d: %w", id, err)
+	}
+	return err
+}
+
+// Authenticate finds the account and the permissions of a secret.
+func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (crm.Principal, error) {
+	now, hash := s.Now(), crm.HashSecret(secret)
+	who, generation, ok := s.keys.Find(hash, now)
+	if ok {
+		return who, nil
+	}
+	id, ok := crm.ParseSecret(secret)
+	if !ok {
+		return crm.Principal{}, crm.ErrUnauthenticated
+	}
+	same := false
+	key, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, func(r db.Row) crm.Key {
+		same = crm.SameHash(r.Bytes(8), hash[:])
+		return readKey(r)
+	}, SQLKey, crm.IDAccount(id), id)
+	if err == nil && (!same || !key.Valid(now)) {
+		err = crm.ErrUnauthenticated
+	}
+	if err != nil {
+		return crm.Principal{}, err
+	}
+	s.NoteUse(key.LastUsedAt, now, func(ctx context.Context) error {
+		return s.UpdateAccount(ctx, key.Account, func(t *store.Tx) error { return t.Run(sqlTouchKey, key.Account, key.ID, store.Seconds(now)) })
+	})
+	who = crm.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
+	until := now.Add(keyCacheTime)
+	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
+		until = key.ExpiresAt
+	}
+	s.keys.Add(hash, CachedKey{Who: who, Until: until}, generation)
+	return who, nil
+}
+
+// KeyCache remembers for a moment which key a secret belongs to.
+type KeyCache struct {
+	mu         sync.RWMutex
+	generation int64 // counts revocations: what was read before one is not added after it
+	Keys       map[[sha256.Size]byte]CachedKey
+}
+
+type CachedKey struct {
+	Who   crm.Principal
+	Until time.Time
+}
+
+func (cache *KeyCache) Find(hash [sha256.Size]byte, now time.Time) (who crm.Principal, generation int64, ok bool) {
+	cache.mu.RLock()
+	defer cache.mu.RUnlock()
+	key, ok := cache.Keys[hash]
+	return key.Who, cache.generation, ok && now.Before(key.Until)
+}
+
+func (cache *KeyCache) Add(hash [sha256.Size]byte, key CachedKey, generation int64) {
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if generation != cache.generation {
+		return
+	}
+	if cache.Keys == nil || len(cache.Keys) >= KeyCacheSize {
+		cache.Keys = make(map[[sha256.Size]byte]CachedKey)
+	}
+	cache.Keys[hash] = key
+}
+
+func (cache *KeyCache) forget(id int64) {
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	cache.generation++
+	for hash, key := range cache.Keys {
+		if key.Who.Key == id {
+			delete(cache.Keys, hash)
+		}
+	}
+}
