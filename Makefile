@@ -28,7 +28,7 @@ run: build
 # The packages in which goroutines share something. Their tests that work at once run with the race detector, all others without it, and
 # each runs once; .ci/races tells them apart. The package web runs with it as a whole: every test of it has a server. The console is left
 # out: its pages share next to nothing.
-RACY = internal/cli internal/store internal/api internal/db
+RACY = internal/cli internal/store/book internal/api internal/db
 RACES = $$(.ci/races $(RACY))
 
 # make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:

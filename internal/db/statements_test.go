@@ -1,12 +1,14 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,41 +19,76 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// sqlTexts are the constants of a package that hold SQL, by name.
+// sqlTexts are the constants of packages that hold SQL, by name: those of a directory, and of all below it. A name that others may use begins with SQL
+// instead of sql.
 func sqlTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	fset := token.NewFileSet()
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	reader := &constantReader{t: t, fset: token.NewFileSet(), known: make(map[string]*types.Package)}
+	texts := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || entry.Name() == "testdata" {
+			return err
+		}
+		pkg := reader.read(path)
+		for _, name := range pkg.Scope().Names() {
+			private := "sql" + strings.TrimPrefix(strings.TrimPrefix(name, "SQL"), "sql")
+			if !strings.HasPrefix(strings.ToLower(name), "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
+				continue
+			}
+			switch object := pkg.Scope().Lookup(name).(type) {
+			case *types.Const:
+				texts[private] = constant.StringVal(object.Val())
+			case *types.Var:
+				t.Errorf("the variable %s holds SQL that nobody looks at: make it a constant", name)
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return texts
+}
+
+// constantReader evaluates the constants of our own packages. Other packages need not be known for that.
+type constantReader struct {
+	t     *testing.T
+	fset  *token.FileSet
+	known map[string]*types.Package
+}
+
+// Import reads a package of the store that a text is put together with.
+func (r *constantReader) Import(path string) (*types.Package, error) {
+	below, ours := strings.CutPrefix(path, "donorbook/internal/")
+	if !ours || !strings.HasPrefix(below, "store") {
+		return nil, errors.New("not needed")
+	}
+	return r.read(filepath.Join("..", filepath.FromSlash(below))), nil
+}
+
+func (r *constantReader) read(dir string) *types.Package {
+	r.t.Helper()
+	if pkg := r.known[dir]; pkg != nil {
+		return pkg
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		r.t.Fatal(err)
 	}
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(r.fset, name, nil, parser.SkipObjectResolution)
 		if err != nil {
-			t.Fatal(err)
+			r.t.Fatal(err)
 		}
 		files = append(files, file)
 	}
-	// The imported packages need not be known to evaluate a constant text.
-	config := types.Config{Error: func(error) {}, FakeImportC: true}
-	pkg, _ := config.Check("texts", fset, files, nil)
-	texts := make(map[string]string)
-	for _, name := range pkg.Scope().Names() {
-		if !strings.HasPrefix(name, "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
-			continue
-		}
-		switch object := pkg.Scope().Lookup(name).(type) {
-		case *types.Const:
-			texts[name] = constant.StringVal(object.Val())
-		case *types.Var:
-			t.Errorf("the variable %s holds SQL that nobody looks at: make it a constant", name)
-		}
-	}
-	return texts
+	config := types.Config{Error: func(error) {}, FakeImportC: true, Importer: r}
+	r.known[dir], _ = config.Check("donorbook/internal/"+filepath.ToSlash(strings.TrimPrefix(dir, "../")), r.fset, files, nil)
+	return r.known[dir]
 }
 
 // statementTexts are all statements that a store runs, by name: the constants of both packages, and those that are generated from

@@ -10,7 +10,7 @@ import (
 
 // The history is kept for good unless an organization says for how many days. Then old changes are forgotten in the background, a few in
 // each unit of work, always the oldest ones: what is kept is numbered without a gap. What jobs tell of single rows is forgotten likewise
-// (job_sweep.go).
+// (jobs/sweep.go).
 
 const (
 	SweepUnit = 500       // rows of one unit of work

@@ -1,5 +1,6 @@
-// Package store keeps the data: it loads, lets crm decide, and says which rows have changed. It knows the nouns, one file each; package
-// db knows the databases. Everything above it sees contacts, campaigns, accounts and keys, and the errors of crm.
+// Package store is what all packages below it share: the open database, the unit of work, the row that every change of an account locks, the schema with its
+// steps, the history, and answers that are kept for retries. Each kind of nouns has a package of its own below this one; this one knows none of them, but what
+// their rows are called.
 package store
 
 import (

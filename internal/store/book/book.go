@@ -1,3 +1,4 @@
+// Package book opens a database with everything that can be done to it. The API, the console and the command line work with a Book.
 package book
 
 import (

@@ -16,7 +16,7 @@ import (
 // BenchmarkFilters is the first page of each filter alone and of some pairs. FILTER_CONTACTS is how many contacts there are, and the directory
 // FILTER_DATA keeps them for the next time:
 //
-//	FILTER_CONTACTS=1000000 FILTER_DATA=/var/tmp/filters go test ./internal/store -run - -bench Filters -timeout 1h
+//	FILTER_CONTACTS=1000000 FILTER_DATA=/var/tmp/filters go test ./internal/store/book -run - -bench Filters -timeout 1h
 func BenchmarkFilters(b *testing.B) {
 	o, n := emptySQLite(b), 20_000
 	if text := os.Getenv("FILTER_CONTACTS"); text != "" {

@@ -1,3 +1,4 @@
+// Package campaigns has the campaigns of a database, and who may read them. What was given to one it only reads.
 package campaigns
 
 import (

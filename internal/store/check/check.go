@@ -1,3 +1,5 @@
+// Package check compares everything that is stored with what it is derived from, and derives it anew for a repair or an upgrade. It knows all other packages
+// of the store; none of them knows it.
 package check
 
 import (

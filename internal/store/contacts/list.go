@@ -9,8 +9,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// Every list of contacts is made in the same way, on one snapshot: sets tell which contacts are in it and how many there are (contact_filter.go), the order
-// tells which are on the page (contact_sort.go), and then their rows are read, in pieces where they are large (pieces.go).
+// Every list of contacts is made in the same way, on one snapshot: sets tell which contacts are in it and how many there are (filter.go), the order
+// tells which are on the page (sort.go), and then their rows are read, in pieces where they are large (store/pieces.go).
 
 const (
 	sqlScattered = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`

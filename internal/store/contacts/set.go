@@ -13,7 +13,7 @@ import (
 
 // What contacts have in common is kept as sets of their sequence numbers, so that they are counted, and found at any place, without reading
 // them. The archive is a set, and every tag, whatever the state of its contacts. So are those who lack an email, or a phone: most contacts have
-// both, and are in neither. The sets of common words are called as these, and those who gave for a campaign are in gift_set.go.
+// both, and are in neither. The sets of common words are called as these, and those who gave for a campaign are in gifts/set.go.
 const (
 	ArchiveSet = "archived"
 	TagSet     = "t:"

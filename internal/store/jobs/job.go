@@ -1,3 +1,5 @@
+// Package jobs has the work that goes on in the background, on any node: imports and their dry runs, changes of many contacts, time zones, and what takes
+// such work back. It knows nothing of account files or erasure, which add kinds of jobs of their own.
 package jobs
 
 import (

@@ -1,3 +1,5 @@
+// Package move takes data out of a database and brings it in as a whole: exports, the files of an account, a copy to another database, and the erasure of
+// a person.
 package move
 
 import (

@@ -1,3 +1,5 @@
+// Package people has the accounts of a database, and who may work with them: users, members, invitations, sessions and API keys. It knows nothing of
+// contacts, campaigns or gifts.
 package people
 
 import (
