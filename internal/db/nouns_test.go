@@ -173,12 +173,6 @@ func names(t *testing.T, s *book.Book, account int64) (names []string) {
 	return names
 }
 
-// wantLists checks every scope: the sequence numbers of the contacts that are active and archived.
-func wantLists(t testing.TB, s *book.Book, account int64, active, archived []int64) {
-	t.Helper()
-	rig.WantLists(t, func(scope crm.ContactScope) ([]int64, int64) { return list(t, s, account, scope, 1, 100) }, active, archived)
-}
-
 func wantError(t testing.TB, what string, got, want error) {
 	t.Helper()
 	rig.WantError(t, what, got, want)
