@@ -345,6 +345,13 @@ func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, 
 	c.uses++
 	p.used = c.uses
 	elements = 1
+	another := func(parameter, n int) error {
+		if list != 0 {
+			return fmt.Errorf("a statement can have one list, and this one has two: %s", s.sql)
+		}
+		list, elements = parameter, n
+		return nil
+	}
 	for i, arg := range p.args {
 		if arg >= len(s.args) {
 			return nil, 0, 0, fmt.Errorf("parameter $%d is missing: %s", arg+1, s.sql)
@@ -357,9 +364,9 @@ func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, 
 		case []byte:
 			err = p.stmt.BindBlob(i+1, v)
 		case []int64:
-			list, elements = i+1, len(v)
+			err = another(i+1, len(v))
 		case []string:
-			list, elements = i+1, len(v)
+			err = another(i+1, len(v))
 		default:
 			err = fmt.Errorf("parameter $%d has the type %T: %s", arg+1, v, s.sql)
 		}

@@ -64,3 +64,25 @@ func TestSQLiteKeepsAStatementThatRuns(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 }
+
+// SQLite runs a statement once for each element of a list, so that it can have only one. The same list may stand there twice.
+func TestSQLiteRefusesTwoLists(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	newAccount(t, s)
+	const numbers = `SELECT account_id FROM account WHERE account_id = ANY($1)`
+	count := func(sql string, args ...any) (n int, err error) {
+		err = s.DB().Read(t.Context(), func(c db.Conn) error {
+			return c.Each(func(db.Row) error { n++; return nil }, sql, args...)
+		})
+		return n, err
+	}
+	if n, err := count(numbers+` AND account_id = ANY($1)`, []int64{1, 2}); n != 1 || err != nil {
+		t.Errorf("one list, twice: %d rows, %v", n, err)
+	}
+	for range 2 { // prepared, then used again
+		if n, err := count(numbers+` AND parent = ANY($2)`, []int64{1}, []int64{0}); err == nil {
+			t.Errorf("two lists found %d rows", n)
+		}
+	}
+}
