@@ -17,6 +17,7 @@ const (
 	SQLiteReaders   = sqliteReaders
 	PostgresReaders = postgresReaders
 	PostgresWriters = postgresWriters
+	PostgresUsual   = postgresUsual
 	ReadBatches     = readBatches
 	IdentityFile    = identityFile
 	VersionQuery    = sqlVersion

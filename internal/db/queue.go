@@ -18,6 +18,7 @@ const (
 	batchTimeout = 15 * time.Second        // for a batch, up to its commit
 	retryTime    = 1500 * time.Millisecond // in which a batch is begun again where the database says that it did not happen
 	patience     = time.Second             // a failure that took longer is told to everyone who waits
+	stuckTime    = 200 * time.Millisecond  // a writer that takes longer waits for its account, and another one works meanwhile
 )
 
 // Batch is what the caller makes of a unit of work.
@@ -55,7 +56,7 @@ type queue struct {
 	mu      sync.Mutex
 	stopped bool
 	usual   int             // writers that work at once, unless many lines wait
-	working int             // writers that have a line
+	working int             // writers that have a line, and are not stuck with it
 	lines   map[int64]*line // that have changes, or a writer
 	ready   []*line         // that have changes and no writer
 	news    *sync.Cond      // there is a ready line, or the end
@@ -65,6 +66,9 @@ type queue struct {
 type line struct {
 	number  int64
 	changes []*Change
+	turns   int  // how often a writer has had it
+	working bool // it has a writer, which is not stuck
+	watch   *time.Timer
 }
 
 func startQueue(d *DB, begin func(*Tx) Batch, usual, most int) *queue {
@@ -140,7 +144,7 @@ func (q *queue) next(done *line) (l *line) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if done != nil {
-		q.working--
+		q.rest(done, done.turns)
 		if len(done.changes) > 0 {
 			q.offer(done)
 		} else {
@@ -153,10 +157,38 @@ func (q *queue) next(done *line) (l *line) {
 		}
 		q.news.Wait()
 	}
-	q.working++
 	l = q.ready[0]
 	q.ready = q.ready[1:]
+	q.work(l)
 	return l
+}
+
+// work counts the writer of a line, until it gives the line back or is stuck: writers that wait for accounts which are locked elsewhere must not keep
+// those from working that other accounts need. With a single writer there is no other.
+func (q *queue) work(l *line) {
+	q.working++
+	l.turns++
+	l.working = true
+	if turn := l.turns; !q.shares {
+		l.watch = time.AfterFunc(stuckTime, func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.rest(l, turn)
+			q.news.Signal()
+		})
+	}
+}
+
+// rest no longer counts the writer that had a line at a turn.
+func (q *queue) rest(l *line, turn int) {
+	if l.turns != turn || !l.working {
+		return
+	}
+	l.working = false
+	q.working--
+	if l.watch != nil {
+		l.watch.Stop()
+	}
 }
 
 // needsWriter tells whether one more writer is worth it. Few writers find more changes of an account waiting, which cost less together; many
