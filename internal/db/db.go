@@ -162,7 +162,14 @@ func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(B
 // Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. decide
 // must write nothing, and may run again.
 func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
-	return d.View(ctx, func(c Conn) error { return decide(d.changes.begin(newTx(c.conn, d.observer))) })
+	return d.View(ctx, func(c Conn) error {
+		t := newTx(c.conn, d.observer)
+		err := guard(t, func() error { return decide(d.changes.begin(t)) })
+		if err == nil && t.wrote {
+			err = errors.New("a change that was only to be considered has written something")
+		}
+		return err
+	})
 }
 
 // Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,

@@ -73,3 +73,24 @@ func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// What is only considered runs beside the queue, which no panic ends either. It must not write: on a snapshot that would be lost without a word.
+func TestWhatIsConsideredMayNotPanicOrWrite(t *testing.T) {
+	eachDB(t, func(t *testing.T, d *DB) {
+		for what, decide := range map[string]func(*Tx){
+			"panics": func(*Tx) { panic("a bug") },
+			"writes": func(tx *Tx) { tx.Insert(personTable, int64(1), "ana") },
+		} {
+			err := d.Consider(t.Context(), func(b Batch) error {
+				decide(b.(tinyBatch).Tx)
+				return nil
+			})
+			if err == nil {
+				t.Errorf("a change that %s was considered", what)
+			}
+		}
+		if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 0 {
+			t.Errorf("%d people", n)
+		}
+	})
+}
