@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -113,6 +115,24 @@ func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
 		}
 		if _, report := checkAll(t, s, true); report.Repaired == 0 {
 			t.Error("the check has not found the damage")
+		}
+	})
+}
+
+// A gift that cannot be read is no reason to leave the rest of the account as it is. What it is found by elsewhere stays, too.
+func TestARepairWorksBesideADamagedGift(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _ := withGifts(t, s)
+		const last = ` WHERE account_id = $1 AND id = (SELECT MAX(id) FROM gift WHERE account_id = $1)`
+		before := everyRow(t, s)
+		damage(t, s, `UPDATE gift SET checksum = checksum + 1`+last, account.Number)
+		damage(t, s, `UPDATE contact SET sort_name = 'x' WHERE account_id = $1 AND id = $2`, account.Number, crm.MakeID(account.Number, 3))
+		if found, _ := checkAll(t, s, true); len(found) != 2 {
+			t.Errorf("the repair found %q", found)
+		}
+		damage(t, s, `UPDATE gift SET checksum = checksum - 1`+last, account.Number)
+		if diff := cmp.Diff(before, everyRow(t, s)); diff != "" {
+			t.Errorf("the repair has left other rows:\n%s", diff)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -175,5 +176,27 @@ func TestAHeavyFilterAsksForTheSameTime(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// Files that do not know when a gift was made may say that it was at the beginning of 1970, which the database has as 0. That is a time as any other.
+func TestAGiftOfTheFirstSecondOf1970IsCounted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		id := create(t, s, account, `{"first_name":"A"}`).ID
+		body := fmt.Sprintf(`{"amount":10,"method":"card","transacted_at":"1970-01-01T00:00:00Z","contact_id":%d}`, id)
+		made, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSound(t, s)
+		given, err := s.ContactGiving(t.Context(), account, id)
+		if first := time.Unix(0, 0); err != nil || !given.First.Equal(first) || !given.Last.Equal(first) {
+			t.Errorf("the contact gave from %s to %s: %v", given.First, given.Last, err)
+		}
+		if _, err := s.RefundGift(t.Context(), account, made.Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		wantSound(t, s)
 	})
 }

@@ -245,7 +245,7 @@ func (c *accountCheck) compareDerived() error {
 
 // unknown tells whether nobody knows which rows a table should have.
 func (c *accountCheck) unknown(table *db.Table) bool {
-	return table == store.TagTable && len(c.derives.damaged) > 0 || (table == store.GivingTable || table == store.ReferenceTable) && !c.derives.giving
+	return table == store.TagTable && len(c.derives.damaged) > 0 || ofGiving(table) && !c.derives.giving
 }
 
 func (c *accountCheck) tellID(t topic, id int64, left uint64) error {

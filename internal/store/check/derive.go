@@ -99,7 +99,7 @@ func derive(t *db.Tx, progress db.Progress) error {
 		total += row.ContactSeq
 	}
 	for _, row := range rows {
-		d := newDerivation(t.Conn, rebuilder{t, true}, row, func(_ string, n int64) error {
+		d := newDerivation(t.Conn, rebuilder{Tx: t, words: true}, row, func(_ string, n int64) error {
 			done += n
 			progress("working out what contacts are found by", done, total)
 			return nil
@@ -154,7 +154,7 @@ func Rebuild(t *db.Tx, account int64, known Accounts, words bool) error {
 	if err := clearDerived(t, account, gifts.giving, words); err != nil {
 		return err
 	}
-	d := newDerivation(t.Conn, rebuilder{t, words}, row, quiet)
+	d := newDerivation(t.Conn, rebuilder{t, words, gifts.giving}, row, quiet)
 	if d.known = known; found {
 		d.was = row.Values()
 	}
@@ -183,7 +183,7 @@ func (d *derivation) ledger() error {
 // clearDerived removes the rows of an account that are about to be derived. What gifts come to stays where not all of them can be read.
 func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	for _, table := range derivedTables {
-		if !giving && (table == store.GivingTable || table == store.ReferenceTable) {
+		if !giving && ofGiving(table) {
 			continue
 		}
 		if _, err := t.Exec("DELETE FROM "+table.Name+" WHERE account_id = $1", account); err != nil {
@@ -196,10 +196,10 @@ func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	return t.ClearWords(store.WordsTable, account, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
 }
 
-// rebuilder writes what a derivation finds.
+// rebuilder writes what a derivation finds: all of it, or without words, or without what is kept where not all gifts can be read.
 type rebuilder struct {
 	*db.Tx
-	words bool
+	words, giving bool
 }
 
 const sqlMoveCampaigns = `UPDATE account_tally SET campaign_revision = campaign_revision + 1 WHERE account_id = $1`
@@ -217,9 +217,14 @@ func (w rebuilder) settle(table *db.Table, was, should []any) (err error) {
 }
 
 func (w rebuilder) derived(table *db.Table, row ...any) {
-	if table != store.WordsTable || w.words {
+	if (w.words || table != store.WordsTable) && (w.giving || !ofGiving(table)) {
 		w.Insert(table, row...)
 	}
+}
+
+// ofGiving tells whether a table has what follows from all gifts and plans together.
+func ofGiving(table *db.Table) bool {
+	return table == store.GivingTable || table == store.ReferenceTable
 }
 
 // gap puts rows in the place of changes that are missing, because no number is given out again.

@@ -119,7 +119,7 @@ type givenSums struct {
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
 	err := d.conn.Each(func(r db.Row) error {
-		s := gifts.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), Month: crm.Month(store.Moment(r.Int(5))), Net: r.Int(4), Recurring: r.Int(2) != 0}
+		s := gifts.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), Month: crm.Month(gifts.OnClock(r.Int(5))), Net: r.Int(4), Recurring: r.Int(2) != 0}
 		g := all[s.Contact]
 		if g == nil {
 			g = &givenSums{sums: make(map[string]crm.Giving), in: make(map[string]bool)}

@@ -60,7 +60,7 @@ func ScanGift(r db.Row) (int64, *StoredGift) {
 	g := &StoredGift{Body: slices.Clone(body), Revision: r.Int(8), Damage: err}
 	if err == nil {
 		g.Gift, g.Damage = crm.ParseGift(id, r.Text(5), r.Int(2), g.Body)
-		g.Local = store.Moment(r.Int(9))
+		g.Local = OnClock(r.Int(9))
 	}
 	return id, g
 }

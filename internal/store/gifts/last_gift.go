@@ -1,6 +1,8 @@
 package gifts
 
 import (
+	"time"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -21,6 +23,9 @@ func givenAt(g *crm.Gift, contact int64) int64 {
 	}
 	return LastGiftAt(g.Local.Unix())
 }
+
+// OnClock is the time of a gift, which always has one: 0 is the first second of 1970, as files have it that know no better.
+func OnClock(given int64) time.Time { return time.Unix(given, 0).UTC() }
 
 // LastGiftAt is a time as it is kept of a contact, where 0 is none.
 func LastGiftAt(given int64) int64 {

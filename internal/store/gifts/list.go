@@ -346,7 +346,7 @@ func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (
 		}
 		year := time.Date(row.Clock(s.Now()).Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 		_, err = c.One(func(r db.Row) {
-			g.LastYear, g.ThisYear, g.First, g.Last, g.Largest = r.Int(0), r.Int(1), store.Moment(r.Int(2)), store.Moment(r.Int(3)), r.Int(4)
+			g.LastYear, g.ThisYear, g.First, g.Last, g.Largest = r.Int(0), r.Int(1), OnClock(r.Int(2)), OnClock(r.Int(3)), r.Int(4)
 		}, sqlContactGave, account, contact, row.Currency, year.AddDate(-1, 0, 0).Unix(), year.Unix(), year.AddDate(1, 0, 0).Unix())
 		return g, err
 	})

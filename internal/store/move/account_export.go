@@ -234,7 +234,7 @@ func (x *accountExport) settleLastGift(s *contacts.Stored) error {
 	}
 	s.LastGift = 0
 	return x.conn.Each(func(r db.Row) error {
-		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(crm.GiftClock(store.Moment(r.Int(0)), x.row.Location()).Unix()))
+		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(crm.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix()))
 		return nil
 	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
 }
