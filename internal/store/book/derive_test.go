@@ -222,7 +222,7 @@ func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
 			}
 			err = s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
 				before = inUse()
-				return check.Rebuild(x.Tx, account, check.Accounts{}, true)
+				return check.Rebuild(x.Tx, account, true)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
-	"donorbook/internal/store/people"
 )
 
 // A check reads a whole database as it is at one moment and compares everything that is kept twice. What can be worked out from something else
@@ -67,7 +66,7 @@ func (s *CheckStore) Check(ctx context.Context, o CheckOptions) (CheckReport, er
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	k := &checker{ctx: ctx, store: s, options: o, accounts: make(Accounts), tallies: make(map[int64]store.Tally), campaigns: make(map[int64][]int64),
+	k := &checker{ctx: ctx, store: s, options: o, tallies: make(map[int64]store.Tally), campaigns: make(map[int64][]int64),
 		damaged: make(map[int64]bool), rebuilt: make(map[rebuilding]bool), words: make(perID[uint64])}
 	err := s.Db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
@@ -89,7 +88,7 @@ type checker struct {
 	options CheckOptions
 	report  CheckReport
 
-	accounts  Accounts
+	accounts  accounts
 	tallies   map[int64]store.Tally
 	campaigns map[int64][]int64 // ids, by the accounts that own them
 	contacts  int64             // in all accounts
@@ -120,7 +119,7 @@ func (k *checker) mend(account int64, p Problem) error { return k.mendWith(accou
 func (k *checker) mendWith(account int64, p Problem, words bool) error {
 	p.Account = k.name(account)
 	if work := (rebuilding{account, words}); k.options.Repair && !k.rebuilt[work] {
-		if err := k.store.Db.Rebuild(k.ctx, func(t *db.Tx) error { return Rebuild(t, account, k.accounts, words) }); err != nil {
+		if err := k.store.Db.Rebuild(k.ctx, func(t *db.Tx) error { return Rebuild(t, account, words) }); err != nil {
 			return fmt.Errorf("the repair failed: %s: %w", p, err)
 		}
 		k.rebuilt[work] = true
@@ -151,11 +150,7 @@ func (k *checker) begin() (err error) {
 	if k.contacts, err = k.conn.Int(sqlCheckTotal); err != nil {
 		return err
 	}
-	all, err := db.List(k.conn, people.ReadAccount, people.SQLAccountList)
-	for _, a := range all {
-		k.accounts[a.Number] = a
-	}
-	if err != nil {
+	if k.accounts, err = readAccounts(k.conn); err != nil {
 		return err
 	}
 	rows, err := db.List(k.conn, store.ScanTally, sqlTallies)

@@ -19,7 +19,7 @@ type derivation struct {
 
 	store.Tally          // the row of the account as it should be
 	was         []any    // that row as it is; nil where it is missing
-	known       Accounts // all accounts; nil where no campaigns are looked at
+	known       accounts // all accounts; nil where no campaigns are looked at
 
 	heads map[crm.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
 
@@ -131,7 +131,7 @@ const (
 )
 
 // Rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
-func Rebuild(t *db.Tx, account int64, known Accounts, words bool) error {
+func Rebuild(t *db.Tx, account int64, words bool) error {
 	row := store.Tally{Account: account}
 	found, err := t.Lock(func(r db.Row) { row = store.ScanTally(r) }, store.TallyTable, account)
 	if err != nil || row.Importing != 0 { // the import goes on where it was
@@ -144,6 +144,10 @@ func Rebuild(t *db.Tx, account int64, known Accounts, words bool) error {
 	}
 	quiet := func(string, int64) error { return nil }
 	campaigns, err := db.List(t.Conn, store.Number, sqlCampaignsOf, account)
+	if err != nil {
+		return err
+	}
+	known, err := readAccounts(t.Conn) // as they are now: others may have been made since the check began
 	if err != nil {
 		return err
 	}

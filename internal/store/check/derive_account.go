@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/people"
 )
 
 const (
@@ -43,8 +44,13 @@ func (d *derivation) totals() error {
 	return d.settle(store.TallyTable, d.was, d.Tally.Values())
 }
 
-// Accounts are all accounts, by their numbers.
-type Accounts map[int64]crm.Account
+// accounts are all accounts, by their numbers.
+type accounts map[int64]crm.Account
+
+func readAccounts(c db.Conn) (accounts, error) {
+	all, err := db.List(c, people.ReadAccount, people.SQLAccountList)
+	return store.Keyed(all, func(a crm.Account) int64 { return a.Number }), err
+}
 
 // campaigns looks at campaigns of the account: what stands beside their documents, and who may list them.
 func (d *derivation) campaigns(ids []int64) error {

@@ -350,7 +350,7 @@ func (w *Filtering) given() error {
 	if asked.Min != nil {
 		low = *asked.Min
 	}
-	if asked.Max != nil {
+	if asked.Max != nil && *asked.Max < high {
 		high = *asked.Max + 1
 	}
 	if !asked.Has(0) {
