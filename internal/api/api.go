@@ -228,7 +228,7 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 
 // by is the context of a change, for the history of what is changed, with the condition that the client has made.
 func (c *call) by(r *http.Request) context.Context {
-	ctx := store.By(r.Context(), crm.APIDoor, "API key "+c.who.KeyName)
+	ctx := store.By(r.Context(), crm.APIChannel, "API key "+c.who.KeyName)
 	if tags := r.Header["If-Match"]; tags != nil {
 		ctx = contacts.IfMatch(ctx, tags)
 	}

@@ -279,7 +279,7 @@ func (o organization) post(t *testing.T, secret, body string, headers ...string)
 
 const callFind = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{}}}`
 
-func TestTheDoorIsClosedToStrangersAndPages(t *testing.T) {
+func TestTheEndpointIsClosedToStrangersAndPages(t *testing.T) {
 	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
 	secret := o.key(t)
 	for _, c := range []struct {

@@ -59,7 +59,7 @@ func (c *accountExport) Run(t *terminal) error {
 		}
 		defer os.RemoveAll(part) //nolint:errcheck // it is not there any more, unless the export failed
 		w := newWatch(t, watch{})
-		manifest, err := s.ExportAccount(store.By(t.ctx, crm.CommandDoor, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
+		manifest, err := s.ExportAccount(store.By(t.ctx, crm.CommandChannel, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
 		w.end()
 		if err != nil {
 			return err

@@ -154,7 +154,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err != nil:
 		return report(stderr, usageError{err})
 	}
-	return report(stderr, parsed.Run(&terminal{ctx: store.By(ctx, crm.CommandDoor, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
+	return report(stderr, parsed.Run(&terminal{ctx: store.By(ctx, crm.CommandChannel, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
 }
 
 // spelled accepts other common ways to ask for the version and for help.

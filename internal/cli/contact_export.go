@@ -63,7 +63,7 @@ func (c *contactExport) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, of, how)
+		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, of, how)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *contactExport) person(t *terminal, query url.Values) error {
 		if err != nil {
 			return err
 		}
-		data, err := s.ContactData(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, id)
+		data, err := s.ContactData(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, id)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (c *contactErase) Run(t *terminal) error {
 		if !c.Yes {
 			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing: contact %d, %s, would be erased for good; nothing was changed", id, name)}
 		}
-		job, err := s.EraseContact(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, id)
+		job, err := s.EraseContact(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, id)
 		if err != nil {
 			return err
 		}

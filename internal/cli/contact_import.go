@@ -57,7 +57,7 @@ func (c *contactImport) Run(t *terminal) error {
 		if c.DryRun {
 			return c.try(t, s, f)
 		}
-		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, crm.CommandDoor, commandLine), f.account, f.spec.Mapping); err != nil {
+		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, crm.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
 			return err
 		}
 		return c.run(t, s, f)

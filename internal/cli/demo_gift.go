@@ -171,7 +171,7 @@ func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demo
 		if m.clock.at = gifts[i].at.AddDate(0, 0, 9); m.clock.at.After(m.now) {
 			m.clock.at = m.now
 		}
-		if _, err := m.store.RefundGift(store.By(ctx, crm.ConsoleDoor, m.Colleagues[0].Email), account, gift.Code, amount, ""); err != nil {
+		if _, err := m.store.RefundGift(store.By(ctx, crm.ConsoleChannel, m.Colleagues[0].Email), account, gift.Code, amount, ""); err != nil {
 			return err
 		}
 	}

@@ -137,7 +137,7 @@ func (c *giftExport) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportGifts(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, filter, how)
+		file, err := s.ExportGifts(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, filter, how)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (c *campaignExport) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportCampaigns(store.By(t.ctx, crm.CommandDoor, commandLine), account.Number, scope, "", how)
+		file, err := s.ExportCampaigns(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, scope, "", how)
 		if err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example str
 // begin imports the file, or goes on with it.
 func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, again bool, summary func(jobs.ImportCounts) string) (im jobs.Import, known bool, err error) {
 	watch := newWatch(t, watch{})
-	im, known, err = s.ImportFile(store.By(t.ctx, crm.CommandDoor, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
+	im, known, err = s.ImportFile(store.By(t.ctx, crm.CommandChannel, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
 		watch.progress(step, p.Rows, f.total)
 	})
 	watch.end()

@@ -47,7 +47,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
 		err := t.withStoreAt(clock.now, func(s *book.Book) (err error) {
-			demo, err = fillDemo(store.By(t.ctx, crm.ConsoleDoor, demoEmail), s, clock, log)
+			demo, err = fillDemo(store.By(t.ctx, crm.ConsoleChannel, demoEmail), s, clock, log)
 			return err
 		})
 		if err != nil {

@@ -97,7 +97,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 			return c.member(w, r, v, f, route)
 		}
 		if session.User.ID != 0 {
-			r = r.WithContext(store.By(r.Context(), crm.ConsoleDoor, session.User.Email))
+			r = r.WithContext(store.By(r.Context(), crm.ConsoleChannel, session.User.Email))
 		}
 		return route.answer(c, w, r, v, f)
 	}
@@ -144,7 +144,7 @@ func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *for
 			return crm.ErrNotFound
 		}
 	}
-	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), crm.ConsoleDoor, v.session.User.Email))
+	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), crm.ConsoleChannel, v.session.User.Email))
 	return route.answer(c, w, r, v, f)
 }
 

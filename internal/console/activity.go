@@ -35,7 +35,7 @@ type activityRow struct {
 	See      link   // the gift or the plan that it mentions
 	When     string // in words
 	At       time.Time
-	Door     string // where it did not come through the console
+	Channel  string // where it did not come through the console
 	Undone   bool
 	Undo     string // address of a form that takes it back
 }
@@ -226,7 +226,7 @@ func (p people) name(a *crm.Activity) string {
 		return name
 	case a.Who == "":
 		return "Someone"
-	case a.Door == crm.APIDoor || a.Door == crm.CommandDoor:
+	case a.Channel == crm.APIChannel || a.Channel == crm.CommandChannel:
 		return "The " + a.Who
 	}
 	return a.Who

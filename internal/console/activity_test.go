@@ -34,7 +34,7 @@ func TestAContactHasATimeline(t *testing.T) {
 				err = in.Validate(faults, false, "US", time.Now())
 			}
 			if err == nil {
-				_, err = s.store.UpdateContact(store.By(t.Context(), crm.APIDoor, "API key Website"), p.account.Number, id, in)
+				_, err = s.store.UpdateContact(store.By(t.Context(), crm.APIChannel, "API key Website"), p.account.Number, id, in)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
 	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
-	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleDoor, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
+	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
 		t.Fatal(err)
 	}
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
@@ -134,7 +134,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.post(p.org("/campaigns"), "title", "Gala")
 		p.follow(p.org("/settings/giving"), "currency", "EUR", "address", "1 Quay", "tax_id", "")
 		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "tags.0", "old")
-		if _, err := s.store.RenameTag(store.By(t.Context(), crm.APIDoor, "API key Website"), p.account.Number, "old", "new"); err != nil {
+		if _, err := s.store.RenameTag(store.By(t.Context(), crm.APIChannel, "API key Website"), p.account.Number, "old", "new"); err != nil {
 			t.Fatal(err)
 		}
 		name := p.user.Name
@@ -207,7 +207,7 @@ func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
 	id, _ := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
 	amount, method, at := int64(500_000), "check", "2026-01-31T09:00:00Z"
 	in := crm.GiftInput{Contact: &id, Amount: &amount, Method: &method, GivenAt: &at}
-	ctx := store.By(t.Context(), crm.ConsoleDoor, p.user.Email)
+	ctx := store.By(t.Context(), crm.ConsoleChannel, p.user.Email)
 	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
 		t.Fatal(err)
 	}

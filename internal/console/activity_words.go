@@ -13,8 +13,8 @@ import (
 // row is a change in words; what says what was changed.
 func (p people) row(a *crm.Activity, what string) activityRow {
 	row := activityRow{At: a.OccurredAt(), Note: a.Note(), Undone: a.Undone}
-	if a.Door != crm.ConsoleDoor && a.Door != crm.OtherDoor && a.Door != crm.CommandDoor { // of the last one the name tells
-		row.Door = doorWords[a.Door]
+	if a.Channel != crm.ConsoleChannel && a.Channel != crm.OtherChannel && a.Channel != crm.CommandChannel { // of the last one the name tells
+		row.Channel = channelWords[a.Channel]
 	}
 	did := didWords(a, what)
 	lines := linesOf(a, did != "")
@@ -82,7 +82,7 @@ func tagsOf(changes []crm.Change) (tags []string) {
 	return tags
 }
 
-var doorWords = map[crm.Door]string{crm.APIDoor: "API", crm.ImportDoor: "Import", crm.BulkDoor: "Many at once"}
+var channelWords = map[crm.Channel]string{crm.APIChannel: "API", crm.ImportChannel: "Import", crm.BulkChannel: "Many at once"}
 
 // didWords say what was done, "" where the fields that have changed say it.
 func didWords(a *crm.Activity, what string) string {
@@ -124,7 +124,7 @@ func didWords(a *crm.Activity, what string) string {
 	case crm.DidRestore:
 		return "restored " + what
 	case crm.DidMerge:
-		if a.Door == crm.ImportDoor {
+		if a.Channel == crm.ImportChannel {
 			return "merged imported data into " + what
 		}
 		return "sent " + what + " again, and the data was merged in"

@@ -19,7 +19,7 @@ type Activity struct {
 	Undoes   int64 // the change that it takes back, 0 for none
 	Job      int64 // that it belongs to, 0 for none
 	At       time.Time
-	Door     Door
+	Channel  Channel
 	Who      string
 	Data     string
 	Undone   bool // another change has taken it back

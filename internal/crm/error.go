@@ -5,7 +5,7 @@ package crm
 
 import "errors"
 
-// The failures that every door knows how to say. Anything else is internal: it is logged, and its text never
+// The failures that every caller knows how to say. Anything else is internal: it is logged, and its text never
 // leaves the server.
 var (
 	// ErrUnauthenticated: the key is missing, malformed, unknown, expired or revoked.

@@ -56,22 +56,22 @@ var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archiv
 
 func (k ChangeKind) String() string { return nameAt(kindNames, int64(k)) }
 
-// Door is where a change came in. The numbers are stored.
-type Door int64
+// Channel is where a change came in. The numbers are stored.
+type Channel int64
 
-// The doors.
+// The channels.
 const (
-	OtherDoor Door = iota
-	APIDoor
-	ConsoleDoor
-	CommandDoor
-	ImportDoor
-	BulkDoor
+	OtherChannel Channel = iota
+	APIChannel
+	ConsoleChannel
+	CommandChannel
+	ImportChannel
+	BulkChannel
 )
 
-var doorNames = []string{"other", "api", "console", "command line", "import", "bulk"}
+var channelNames = []string{"other", "api", "console", "command line", "import", "bulk"}
 
-func (d Door) String() string { return nameAt(doorNames, int64(d)) }
+func (d Channel) String() string { return nameAt(channelNames, int64(d)) }
 
 func nameAt(names []string, i int64) string {
 	if i < 0 || i >= int64(len(names)) {

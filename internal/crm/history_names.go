@@ -7,7 +7,7 @@ import (
 
 // What a history says in files, which have names where the database has numbers.
 
-// ParseNoun, ParseChangeKind and ParseDoor read a name back.
+// ParseNoun, ParseChangeKind and ParseChannel read a name back.
 func ParseNoun(name string) (Noun, error) {
 	n, err := numberOf(nounNames, name)
 	return Noun(n), err
@@ -18,9 +18,9 @@ func ParseChangeKind(name string) (ChangeKind, error) {
 	return ChangeKind(n), err
 }
 
-func ParseDoor(name string) (Door, error) {
-	n, err := numberOf(doorNames, name)
-	return Door(n), err
+func ParseChannel(name string) (Channel, error) {
+	n, err := numberOf(channelNames, name)
+	return Channel(n), err
 }
 
 func numberOf(names []string, name string) (int, error) {

@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// read decodes and validates a body, as every door does.
+// read decodes and validates a body, as every caller does.
 func read(body string, isNew bool) (ContactInput, error) {
 	in, faults, err := DecodeContact([]byte(body))
 	if err != nil {

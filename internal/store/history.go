@@ -13,12 +13,12 @@ import (
 // The history of an account is one record of every change, numbered from 1 without a gap and written in the transaction of the change
 // (crm/history.go). A document knows its last change, and an index finds all changes of a document.
 
-// author is who makes a change, through which door and when.
+// author is who makes a change, by which way and when.
 type author struct {
-	Who  string
-	Door crm.Door
-	Job  int64
-	At   int64
+	Who     string
+	Channel crm.Channel
+	Job     int64
+	At      int64
 
 	Undoes int64 // the change that is taken back
 }
@@ -26,8 +26,8 @@ type author struct {
 type byKey struct{}
 
 // By is a context in which changes are made by someone, as the history names them.
-func By(ctx context.Context, door crm.Door, who string) context.Context {
-	return context.WithValue(ctx, byKey{}, author{Who: who, Door: door})
+func By(ctx context.Context, channel crm.Channel, who string) context.Context {
+	return context.WithValue(ctx, byKey{}, author{Who: who, Channel: channel})
 }
 
 // authorOf is who makes changes in a context.
@@ -45,10 +45,10 @@ func InJob(ctx context.Context, job int64) context.Context {
 
 // ByOneself is a context in which a person who has not signed in yet makes a change, unless another one does.
 func ByOneself(ctx context.Context, email string) context.Context {
-	if a := authorOf(ctx); a.Door != crm.OtherDoor {
+	if a := authorOf(ctx); a.Channel != crm.OtherChannel {
 		return ctx
 	}
-	return By(ctx, crm.ConsoleDoor, email)
+	return By(ctx, crm.ConsoleChannel, email)
 }
 
 // authored says who makes the change that a function is.
@@ -65,7 +65,7 @@ func authored(ctx context.Context, now time.Time, fn func(*Tx) error) func(*Tx) 
 func (t *Tx) Record(a *Account, noun crm.Noun, id int64, kind crm.ChangeKind, data string) (revision int64) {
 	a.Touch(t)
 	a.Revision++
-	t.Insert(ChangeTable, a.Account, a.Revision, int64(noun), int64(kind), id, t.Author.Undoes, t.Author.Job, t.Author.At, int64(t.Author.Door), t.Author.Who, data)
+	t.Insert(ChangeTable, a.Account, a.Revision, int64(noun), int64(kind), id, t.Author.Undoes, t.Author.Job, t.Author.At, int64(t.Author.Channel), t.Author.Who, data)
 	return a.Revision
 }
 
@@ -94,12 +94,12 @@ const MadeByImport = `SELECT id FROM change WHERE account_id = $1 AND noun = %d 
 
 func ScanChange(r db.Row) Change {
 	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Undoes: r.Int(4), Job: r.Int(5),
-		At: Moment(r.Int(6)), Door: crm.Door(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
+		At: Moment(r.Int(6)), Channel: crm.Channel(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
 }
 
 // ChangeValues are the columns of a row of the record.
 func ChangeValues(c *Change, account int64) []any {
-	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Undoes, c.Job, Seconds(c.At), int64(c.Door), c.Who, c.Data}
+	return []any{account, c.Revision, int64(c.Noun), int64(c.Kind), c.ID, c.Undoes, c.Job, Seconds(c.At), int64(c.Channel), c.Who, c.Data}
 }
 
 // DocumentChanges are the changes of a document that are kept, the newest first, at most so many.

@@ -17,17 +17,17 @@ import (
 type Attempt struct {
 	Key         string
 	Fingerprint []byte            // of all that was sent, to tell the request from another one with the same key
-	Answer      func(Made) Answer // how the door answers what the change has made; it may be called again
+	Answer      func(Made) Answer // how the caller answers what the change has made; it may be called again
 	BaseURL     string            // of the server as the request names it, for what is made and has an address
 }
 
-// Made is what a change has made, for the door to answer with.
+// Made is what a change has made, for the caller to answer with.
 type Made interface {
 	Append(dst []byte) []byte     // the wire form
 	Fate() (created, merged bool) // it is new, or a create was merged into what was there
 }
 
-// Answer is what a client was told, as the door writes it.
+// Answer is what a client was told, as the caller writes it.
 type Answer struct {
 	Status int
 	Header string // what only this answer has: lines of a name, a colon, a space and a value

@@ -97,7 +97,7 @@ func Repeat(change func() error) (err error) {
 	return err
 }
 
-// Translate gives an error of the database the name by which doors know it.
+// Translate gives an error of the database the name by which callers know it.
 func Translate(err error) error {
 	switch {
 	case errors.Is(err, db.ErrUnavailable):
@@ -110,7 +110,7 @@ func Translate(err error) error {
 	return err
 }
 
-// known is an error, and the one by which doors know it.
+// known is an error, and the one by which callers know it.
 type known struct{ as, err error }
 
 func (k *known) Error() string   { return k.err.Error() }

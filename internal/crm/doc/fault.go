@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Fault is one thing that is wrong with one field of an input. It is data, and each door puts it into words for its readers.
+// Fault is one thing that is wrong with one field of an input. It is data, and each caller puts it into words for its readers.
 type Fault struct {
 	Field string // dotted path, as in emails.0.value; "" is the input as a whole
 	Rule  Rule
@@ -25,7 +25,7 @@ type Fault struct {
 // sentence, which begins with no lowercase letter.
 type Rule string
 
-// The rules that a door may have words of its own for.
+// The rules that a caller may have words of its own for.
 const (
 	Required     Rule = "is required"
 	NotEmpty     Rule = "must not be empty"

@@ -59,7 +59,7 @@ func setManifest(t testing.TB, files fstest.MapFS, manifest move.Manifest) {
 
 func importAccount(t testing.TB, s *Book, files fstest.MapFS, into string) move.AccountImported {
 	t.Helper()
-	made, err := s.ImportAccount(store.By(t.Context(), crm.CommandDoor, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
+	made, err := s.ImportAccount(store.By(t.Context(), crm.CommandChannel, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func busyAccount(t *testing.T, s *Book) crm.Account {
 // contacts, a file that was taken out, and a person who was erased.
 func customize(t *testing.T, s *Book, account, contact, campaign int64) {
 	t.Helper()
-	ctx := store.By(t.Context(), crm.ConsoleDoor, "ana@example.org")
+	ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@example.org")
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -114,7 +114,7 @@ func TestAnImportOfAnAccountGoesOnWhereItWasStopped(t *testing.T) {
 		files := exportAccount(t, a, account)
 		stops := 0
 		for next := int64(1); ; next += 13 {
-			ctx, stop := context.WithCancel(store.By(t.Context(), crm.CommandDoor, "tester"))
+			ctx, stop := context.WithCancel(store.By(t.Context(), crm.CommandChannel, "tester"))
 			seen := int64(0)
 			made, err := b.ImportAccount(ctx, files, move.AccountImport{AtOnce: 7, Progress: func(string, int64, int64) {
 				if seen++; seen == next {

@@ -20,7 +20,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 	if of.All && of.Seen == 0 {
 		of.Seen, _ = s.SelectionSize(t.Context(), account, of)
 	}
-	done, err := s.BulkChange(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
+	done, err := s.BulkChange(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 // undo undoes a job, and waits for its end.
 func undo(t testing.TB, s *Book, account, job int64) jobs.UndoProgress {
 	t.Helper()
-	undone, err := s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, job, "US")
+	undone, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, job, "US")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			t.Author.Door = crm.OtherDoor
+			t.Author.Channel = crm.OtherChannel
 			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
 			gifts.WriteGift(t, t.Save, a, t.Record(a, crm.GiftNoun, gift.ID, crm.DidUpdate, data), &found.Gift)
 			return nil

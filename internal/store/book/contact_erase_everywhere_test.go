@@ -31,7 +31,7 @@ var otherWords = []string{"ottoline", "bystander", "ottosrow", "otto's own"}
 
 func (e *everywhere) ctx(key string) context.Context {
 	e.t.Helper()
-	return store.Attempting(store.By(e.t.Context(), crm.ConsoleDoor, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
+	return store.Attempting(store.By(e.t.Context(), crm.ConsoleChannel, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
 }
 
 func (e *everywhere) must(err error) {
@@ -155,7 +155,7 @@ func TestAPersonWhoWasEverywhereIsErased(t *testing.T) {
 			}
 		}
 
-		erase(t, s, store.By(t.Context(), crm.ConsoleDoor, "owner@example.org"), e.account, e.person)
+		erase(t, s, store.By(t.Context(), crm.ConsoleChannel, "owner@example.org"), e.account, e.person)
 
 		if found := traces(t, o, personWords); len(found) > 0 {
 			t.Errorf("left: %v", found)

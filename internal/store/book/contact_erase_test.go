@@ -105,7 +105,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		person := create(t, s, number, `{"first_name":"Quetzalina","last_name":"Olderkwolf","middle_name":"Middlexyz","company":"Kwolfcorp","title":"Zookeeperess","note":"Secretnote",
 			"emails":[{"value":"kwolf@secret.example.org"}],"phones":[{"value":"+1 617 555 0177"}],"twitter_url":"https://kwolf.example.org/t",
 			"addresses":[{"address_1":"1 Elmquartz","city":"Xanadopolis","state":"MA","zipcode":"02110","country":"USA"}],"tags":["kwolftag","many"]}`)
-		other := create(t, s, number, `{"first_name":"Next","last_name":"Door"}`)
+		other := create(t, s, number, `{"first_name":"Next","last_name":"Channel"}`)
 		if _, err := s.UpdateContact(ctx, number, person.ID, input(t, `{"last_name":"Vanderkwolf"}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		erase(t, s, store.By(ctx, crm.ConsoleDoor, "owner@example.org"), number, person.ID)
+		erase(t, s, store.By(ctx, crm.ConsoleChannel, "owner@example.org"), number, person.ID)
 
 		if found := traces(t, o, texts); len(found) > 0 {
 			t.Errorf("after: %v", found)

@@ -174,7 +174,7 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		export, err := s.ExportContacts(store.By(t.Context(), crm.APIDoor, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}})
+		export, err := s.ExportContacts(store.By(t.Context(), crm.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -233,7 +233,7 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 // upload uploads a file and begins to import it.
 func upload(t testing.TB, s *Book, account int64, text string) jobs.Import {
 	t.Helper()
-	im, err := s.UploadImport(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
+	im, err := s.UploadImport(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
 	if err != nil || im.State != jobs.JobMapping {
 		t.Fatalf("%v: %+v", err, im)
 	}

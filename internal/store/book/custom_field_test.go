@@ -23,7 +23,7 @@ import (
 // define adds a custom field.
 func define(t testing.TB, s *Book, account int64, title string, kind crm.FieldType, options ...string) crm.CustomField {
 	t.Helper()
-	f, err := s.DefineField(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, crm.CustomFieldInput{Title: title, Type: kind, Options: options})
+	f, err := s.DefineField(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, crm.CustomFieldInput{Title: title, Type: kind, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}

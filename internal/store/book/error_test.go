@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/store"
 )
 
-func TestErrorsOfTheDatabaseHaveTheNamesThatDoorsKnow(t *testing.T) {
+func TestErrorsOfTheDatabaseHaveTheNamesThatCallersKnow(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[error]error{db.ErrUnavailable: crm.ErrUnavailable, db.ErrNotFound: crm.ErrNotFound, db.ErrTaken: crm.ErrTaken} {
 		cause := fmt.Errorf("the cause: %w", from)

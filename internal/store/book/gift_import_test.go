@@ -226,7 +226,7 @@ func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
 			"x,2026-01-06,cash,,,ada@example.org,\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,b1\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n"
 		imported(t, a, account.Number, "amount,date,method,first_name,last_name,email,external_id\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n", false)
 		want := jobs.ImportCounts{Rows: 6, Created: 4, Unchanged: 1, Rejected: 1, Contacts: 1}
-		im, err := a.UploadImport(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		im, err := a.UploadImport(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
 		if err != nil || im.State != jobs.JobMapping || im.Spec.Mapping[1].Target != "transacted_at" {
 			t.Fatalf("%v: %+v", err, im)
 		}

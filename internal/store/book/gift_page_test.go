@@ -113,7 +113,7 @@ func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 203 {
-		if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
+		if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 	if record, err := s.GiftRecord(t.Context(), account.Number, made.Code); err != nil || len(record.Events[199].Changes[0].After) > 300 || !strings.HasSuffix(record.Events[199].Changes[0].After, `..."`) {
 		t.Errorf("the history keeps %d bytes of a note, %v", len(record.Events[199].Changes[0].After), err)
 	}
-	if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
+	if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.GiftRecord(t.Context(), account.Number, made.Code)

@@ -38,7 +38,7 @@ func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 // finishUndo undoes a job unit by unit, each by a node that knows nothing of the one before.
 func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress, kept []jobs.JobRow) {
 	t.Helper()
-	undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, id, "US")
+	undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, id, "US")
 	if err != nil {
 		t.Fatal(err)
 	}

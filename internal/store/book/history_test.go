@@ -41,7 +41,7 @@ func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 // Every change through the store leaves a row that says who has made it and what was before and after. No secret is among them.
 func TestEveryNounHasAHistory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		ctx := store.By(t.Context(), crm.ConsoleDoor, "ana@x.org")
+		ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@x.org")
 		account, other := newAccount(t, s), newAccount(t, s)
 		number := account.Number
 		must := func(err error) {
@@ -58,8 +58,8 @@ func TestEveryNounHasAHistory(t *testing.T) {
 		must(err)
 		must(s.SetRole(ctx, number, bob.ID, crm.Editor))
 		must(s.SetRole(ctx, number, bob.ID, crm.Editor)) // which changes nothing
-		must(s.RenameUser(store.By(t.Context(), crm.ConsoleDoor, "bob@x.org"), bob.ID, "Robert"))
-		must(s.ResetPassword(store.By(t.Context(), crm.CommandDoor, "command line"), "bob@x.org", "a longer password 3"))
+		must(s.RenameUser(store.By(t.Context(), crm.ConsoleChannel, "bob@x.org"), bob.ID, "Robert"))
+		must(s.ResetPassword(store.By(t.Context(), crm.CommandChannel, "command line"), "bob@x.org", "a longer password 3"))
 		must(s.RemoveMember(ctx, number, bob.ID))
 		invitation, token, err := s.Invite(ctx, account, ada, crm.Viewer, "cy@x.org")
 		must(err)
@@ -147,7 +147,7 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chapter, err := s.CreateChapter(store.By(t.Context(), crm.ConsoleDoor, "ada@x.org"), account, user.ID, account.ID, "Pier")
+		chapter, err := s.CreateChapter(store.By(t.Context(), crm.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,14 +164,14 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 600, "old")
-		if changed, err := s.RenameTag(store.By(t.Context(), crm.APIDoor, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
+		if changed, err := s.RenameTag(store.By(t.Context(), crm.APIChannel, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatalf("%+v, %v", changed, err)
 		}
 		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
-		if all := part.Changes; err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Door != crm.APIDoor || all[0].Noun != crm.ContactNoun {
+		if all := part.Changes; err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Channel != crm.APIChannel || all[0].Noun != crm.ContactNoun {
 			t.Errorf("%+v, %v", part, err)
 		}
 		finishJobs(t, s)
@@ -212,7 +212,7 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID
 		other := create(t, s, account, `{"first_name":"Bea"}`).ID
 		create(t, s, account, `{"first_name":"Ana","company":"Acme","emails":[{"value":"a@x.org"}]}`)
-		made, err := s.AddNote(store.By(t.Context(), crm.APIDoor, "API key X"), account, id, note(t, "Called.", "2026-01-31"))
+		made, err := s.AddNote(store.By(t.Context(), crm.APIChannel, "API key X"), account, id, note(t, "Called.", "2026-01-31"))
 		if err != nil || made.Who != "API key X" || made.OccurredAt().Format(time.RFC3339) != "2026-01-31T12:00:00Z" {
 			t.Errorf("%+v, %v", made, err)
 		}
@@ -270,7 +270,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := store.By(t.Context(), crm.ConsoleDoor, "ana@x.org")
+		ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@x.org")
 		undone, left, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US")
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%v, %v", left, err)

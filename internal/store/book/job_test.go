@@ -62,7 +62,7 @@ func startJob(t testing.TB, s *Book, contacts int) (account int64, j jobs.Job) {
 		}
 		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":%s}`, i, tags))
 	}
-	err := s.UpdateAccount(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, func(tx *store.Tx) error {
+	err := s.UpdateAccount(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
 		made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
 		tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
 		jobs.SaveJob(tx, made)
@@ -146,7 +146,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 			}
 		}
 		j = wantJob(t, s, account, j.ID, jobs.JobDone, 8)
-		if j.Actor != "ana@example.org" || j.Door != crm.ConsoleDoor {
+		if j.Actor != "ana@example.org" || j.Channel != crm.ConsoleChannel {
 			t.Errorf("the job is %+v", j)
 		}
 		if n := withTag(t, s, account, "seen"); n != 13 {
@@ -162,7 +162,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 			t.Error(err)
 		}
 
-		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, j.ID, "US")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		account, j := startJob(t, s, 160)
 		finishJobs(t, s)
 		wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
-		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, j.ID, "US")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)
 		}
-		if undo, err = s.UndoJob(store.By(t.Context(), crm.ConsoleDoor, "bob@example.org"), account, undo.ID, "US"); err != nil {
+		if undo, err = s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, undo.ID, "US"); err != nil {
 			t.Fatal(err)
 		}
 		finishJobs(t, s)

@@ -25,7 +25,7 @@ func segment(t testing.TB, name, query string) crm.Segment {
 func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		ctx := store.By(t.Context(), crm.ConsoleDoor, "ann@x.org")
+		ctx := store.By(t.Context(), crm.ConsoleChannel, "ann@x.org")
 		names := func() (all []string) {
 			t.Helper()
 			found, err := s.Segments(t.Context(), account)

@@ -102,7 +102,7 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 		fillTagged(t, s, account, 2000, "old")
 		active := int64(2000 - 286)
 		for range 2 { // the same request again
-			changed, err := s.RenameTag(store.By(t.Context(), crm.ConsoleDoor, "ana@example.org"), account, "old", "new")
+			changed, err := s.RenameTag(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, "old", "new")
 			if err != nil || !changed.Unfinished() || changed.TagCount != (contacts.TagCount{Name: "old", Contacts: active}) {
 				t.Errorf("renamed: %+v, %v", changed, err)
 			}

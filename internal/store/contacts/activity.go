@@ -20,7 +20,7 @@ const (
 	sqlNewer   = store.ChangeColumns + ` AND revision > $2 AND ` + notTwice + ` ORDER BY revision LIMIT $3`
 
 	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
-	// there were such rows came through no door.
+	// there were such rows came by no known way.
 	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1))`
 
 	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
@@ -217,7 +217,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in c
 		if err != nil {
 			return made, err
 		}
-		made.Change = store.Change{Noun: crm.ContactNoun, ID: contact, Kind: crm.DidNote, At: store.Moment(t.Author.At), Door: t.Author.Door, Who: t.Author.Who, Data: in.Text()}
+		made.Change = store.Change{Noun: crm.ContactNoun, ID: contact, Kind: crm.DidNote, At: store.Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
 		made.Revision = Mention(t, t.Account(account), row, crm.DidNote, made.Data)
 		return made, nil
 	})

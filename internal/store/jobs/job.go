@@ -25,8 +25,8 @@ type Job struct {
 	Account, ID          int64
 	Kind                 JobKind
 	State                JobState
-	Actor                string   // who asked for it
-	Door                 crm.Door // and where
+	Actor                string      // who asked for it
+	Channel              crm.Channel // and where
 	CreatedAt, UpdatedAt time.Time
 	Spec                 json.RawMessage // what is to be done
 	Progress             json.RawMessage // how far it has come
@@ -92,13 +92,13 @@ const (
 )
 
 func ScanJob(r db.Row) Job {
-	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), crm.Door(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
+	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), crm.Channel(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
 		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12)}
 }
 
 // SaveJob writes the row of a job.
 func SaveJob(t *store.Tx, j *Job) {
-	t.Save(store.JobTable, j.Account, j.ID, string(j.Kind), string(j.State), j.Actor, int64(j.Door), store.Seconds(j.CreatedAt), store.Seconds(j.UpdatedAt),
+	t.Save(store.JobTable, j.Account, j.ID, string(j.Kind), string(j.State), j.Actor, int64(j.Channel), store.Seconds(j.CreatedAt), store.Seconds(j.UpdatedAt),
 		string(j.Spec), string(j.Progress), j.First, j.Last, j.Undo)
 }
 
@@ -107,7 +107,7 @@ func NewJob(t *store.Tx, a *store.Account, kind JobKind, state JobState, spec an
 	a.Touch(t)
 	a.JobSeq++
 	at := store.Moment(t.Author.At)
-	j := &Job{Account: a.Account, ID: a.JobSeq, Kind: kind, State: state, Actor: t.Author.Who, Door: t.Author.Door, CreatedAt: at, UpdatedAt: at}
+	j := &Job{Account: a.Account, ID: a.JobSeq, Kind: kind, State: state, Actor: t.Author.Who, Channel: t.Author.Channel, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = JSONOf(spec), json.RawMessage("{}")
 	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
 		t.Record(a, crm.JobNoun, j.ID, crm.DidCreate, string(JSONOf(struct {
@@ -293,15 +293,15 @@ func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func
 	return nil
 }
 
-var doorsOfJobs = map[JobKind]crm.Door{ImportJob: crm.ImportDoor}
+var channelsOfJobs = map[JobKind]crm.Channel{ImportJob: crm.ImportChannel}
 
 // By is a context in which the job makes changes.
 func (j *Job) By(ctx context.Context) context.Context {
-	door, special := doorsOfJobs[j.Kind]
+	channel, special := channelsOfJobs[j.Kind]
 	if !special {
-		door = j.Door
+		channel = j.Channel
 	}
-	return store.InJob(store.By(ctx, door, j.Actor), j.ID)
+	return store.InJob(store.By(ctx, channel, j.Actor), j.ID)
 }
 
 // EraseJob removes what still names people who were erased.

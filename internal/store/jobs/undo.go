@@ -73,7 +73,7 @@ func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string
 		case first < a.Oldest:
 			return store.Fault("", "This is too old to be undone: its changes are no longer in the history.")
 		case j.StoppedUndo():
-			j.State, j.Actor, j.Door = JobWaiting, t.Author.Who, t.Author.Door
+			j.State, j.Actor, j.Channel = JobWaiting, t.Author.Who, t.Author.Channel
 			undo = *j
 			return nil
 		}

@@ -86,7 +86,7 @@ type (
 		Undoes   int64           `json:"undoes"`
 		Job      int64           `json:"job"`
 		At       time.Time       `json:"at"`
-		Door     string          `json:"door"`
+		Channel  string          `json:"door"`
 		Actor    string          `json:"actor"`
 		Data     json.RawMessage `json:"data"`
 	}
@@ -316,7 +316,7 @@ func (x *accountExport) history(w *LineWriter) error {
 // lineOf is a row of the record as files have it.
 func lineOf(c *store.Change) changeLine {
 	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Undoes: c.Undoes, Job: c.Job,
-		At: c.At, Door: c.Door.String(), Actor: c.Who}
+		At: c.At, Channel: c.Channel.String(), Actor: c.Who}
 	if c.Data != "" {
 		line.Data = json.RawMessage(c.Data)
 	}

@@ -247,7 +247,7 @@ func beginImport(t *store.Tx, a *store.Account, spec accountSpec) jobs.Job {
 	a.Touch(t)
 	a.Importing, spec.Revision = accountJobID, a.Revision
 	at := store.Moment(t.Author.At)
-	j := jobs.Job{Account: a.Account, ID: a.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: t.Author.Who, Door: t.Author.Door, CreatedAt: at, UpdatedAt: at,
+	j := jobs.Job{Account: a.Account, ID: a.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: t.Author.Who, Channel: t.Author.Channel, CreatedAt: at, UpdatedAt: at,
 		Spec: jobs.JSONOf(spec), Progress: jobs.JSONOf(accountProgress{})}
 	jobs.SaveJob(t, &j)
 	return j

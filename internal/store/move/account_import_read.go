@@ -320,8 +320,8 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	}
 	noun, nounErr := crm.ParseNoun(l.Noun)
 	kind, kindErr := crm.ParseChangeKind(l.Kind)
-	door, doorErr := crm.ParseDoor(l.Door)
-	if err := cmp.Or(nounErr, kindErr, doorErr); err != nil {
+	channel, channelErr := crm.ParseChannel(l.Channel)
+	if err := cmp.Or(nounErr, kindErr, channelErr); err != nil {
 		return nil, err
 	}
 	switch r.revision++; {
@@ -339,7 +339,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 		}
 	}
 	return func(w *accountWriter) error {
-		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Door: door, Who: l.Actor}
+		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)

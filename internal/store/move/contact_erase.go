@@ -79,7 +79,7 @@ func erasureOf(jobs []jobs.Job, contact int64) int64 {
 func noteErasure(t *store.Tx, a *store.Account, found []jobs.Job, person crm.Identity) (job int64, err error) {
 	spec, j := Erasure{}, (*jobs.Job)(nil)
 	for i := range found {
-		if one := &found[i]; one.State == jobs.JobWaiting && one.Actor == t.Author.Who && one.Door == t.Author.Door {
+		if one := &found[i]; one.State == jobs.JobWaiting && one.Actor == t.Author.Who && one.Channel == t.Author.Channel {
 			var waiting Erasure
 			if err := json.Unmarshal(one.Spec, &waiting); err != nil {
 				return 0, err

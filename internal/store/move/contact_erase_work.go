@@ -141,7 +141,7 @@ func (e *eraser) segments(ctx context.Context) error {
 	})
 }
 
-// Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no door.
+// Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no channel.
 const sqlLooseChanges = `SELECT revision, noun, id, data FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3
 	AND (noun = $4 OR noun = $5 AND door = $6 AND data LIKE '%"contact_id"%')`
 
@@ -152,7 +152,7 @@ func (e *eraser) history(ctx context.Context) error {
 		to := min(e.at.At+eraseRange, e.at.End)
 		changes, err := store.List(ctx, e.JobStore.Base, func(r db.Row) store.Change {
 			return store.Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
-		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(crm.SegmentNoun), int64(crm.GiftNoun), int64(crm.OtherDoor))
+		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(crm.SegmentNoun), int64(crm.GiftNoun), int64(crm.OtherChannel))
 		if err != nil {
 			return err
 		}
