@@ -82,7 +82,7 @@ func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
 func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, done pgconn.CommandTag, err error) {
 	for i := range statements {
 		if err := w.prepare(ctx, &statements[i]); err != nil {
-			return i, done, err
+			return 0, done, err // none was sent, and so none was answered
 		}
 	}
 	pipeline := w.PgConn().StartPipeline(ctx)
@@ -121,8 +121,11 @@ func (w *wire) prepare(ctx context.Context, s *statement) error {
 		return err
 	}
 	d, err := w.PgConn().Prepare(ctx, statementName(s.sql), s.sql, types)
-	if err == nil {
+	switch {
+	case err == nil:
 		w.prepared[s.sql] = d
+	case refuses(err):
+		return nil // it is refused again in its turn, so that no other statement is taken for it
 	}
 	return err
 }

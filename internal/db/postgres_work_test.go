@@ -207,6 +207,12 @@ func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 			return err
 		})
 	}
+	unknown := func() error {
+		return s.DB().Read(t.Context(), func(c db.Conn) error {
+			_, err := c.Exists(`SELECT 1 FROM nothing WHERE id = $1`, int64(0))
+			return err
+		})
+	}
 	leaving, leave := context.WithCancel(t.Context())
 	leaver := func() error {
 		defer leave()
@@ -216,16 +222,18 @@ func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 			return errors.Join(err, read(leaving, id)())
 		})
 	}
-	errs := gathered(t, s, read(t.Context(), id), impossible, leaver, read(t.Context(), id+1), read(t.Context(), id), impossible)
-	for _, i := range []int{1, 5} {
+	errs := gathered(t, s, read(t.Context(), id), impossible, leaver, read(t.Context(), id+1), read(t.Context(), id), impossible, read(t.Context(), id), unknown, read(t.Context(), id))
+	for _, i := range []int{1, 5, 7} {
 		if errs[i] == nil || errors.Is(errs[i], db.ErrUnavailable) {
-			t.Errorf("a division by zero: %v", errs[i])
+			t.Errorf("an impossible statement: %v", errs[i])
 		}
 	}
 	wantError(t, "who left", errs[2], context.Canceled)
 	wantError(t, "a contact that is not there", errs[3], crm.ErrNotFound)
-	if errs[0] != nil || errs[4] != nil {
-		t.Errorf("the neighbors got %v and %v", errs[0], errs[4])
+	for _, i := range []int{0, 4, 6, 8} {
+		if errs[i] != nil {
+			t.Errorf("a neighbor got %v", errs[i])
+		}
 	}
 }
 
