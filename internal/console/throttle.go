@@ -15,8 +15,8 @@ import (
 
 // throttle slows down password guessing. It counts wrong passwords by address and user, by address, by IPv6 network and by
 // user; the last limit is wide, so that a stranger cannot lock a user out cheaply. A browser that the user has signed in with
-// before is counted by itself alone, so that strangers cannot lock it out at all. Each node counts by itself. Only what is compared is
-// counted, so that no one can fill the windows.
+// before has a limit of its own, so that strangers cannot lock it out. Each node counts for itself. Only passwords that were compared are
+// counted, so that cheap requests cannot fill the windows.
 type throttle struct {
 	pairs, addresses, networks, logins, browsers *web.Limiter[guesser]
 

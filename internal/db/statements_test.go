@@ -39,7 +39,7 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 			case *types.Const:
 				texts[private] = constant.StringVal(object.Val())
 			case *types.Var:
-				t.Errorf("the variable %s holds SQL that nobody looks at: make it a constant", name)
+				t.Errorf("the variable %s holds SQL that no test looks at: make it a constant", name)
 			}
 		}
 		return nil

@@ -180,7 +180,7 @@ func (c *accountCheck) add(t topic, id int64, row []any, sign uint64) {
 	*c.byID[t].at(id) += hashRow(row) * sign
 }
 
-// enterSet adds the contacts of a block of a set one by one: of those that are damaged nobody knows whether they belong there.
+// enterSet adds the contacts of a block of a set one by one. It skips damaged contacts, because their documents cannot say whether they belong there.
 func (c *accountCheck) enterSet(row []any, sign uint64) {
 	name, number := row[1].(string), row[2].(int64)
 	set := sharedName{store.SetTable, name}
@@ -243,7 +243,7 @@ func (c *accountCheck) compareDerived() error {
 	return nil
 }
 
-// unknown tells whether nobody knows which rows a table should have.
+// unknown tells whether the rows that a table should have cannot be derived, because something they follow from is damaged.
 func (c *accountCheck) unknown(table *db.Table) bool {
 	return table == store.TagTable && len(c.derives.damaged) > 0 || ofGiving(table) && !c.derives.giving
 }

@@ -49,7 +49,7 @@ func eachLedgerRow[T any](d *derivation, sql string, scan func(db.Row) ledgerRow
 const first = int64(math.MinInt64)
 
 // gifts looks at each gift by itself. Its columns follow from its document and from the organization's clock, unless a job is about to move
-// gifts to another clock. Where a gift is damaged or missing, nobody knows what the gifts come to.
+// gifts to another clock. Where a gift is damaged or missing, the sums of the gifts cannot be derived.
 func (d *derivation) gifts() error {
 	moving, err := jobs.ZoneMoving(d.conn, d.Account)
 	if err != nil {
