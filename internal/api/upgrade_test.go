@@ -25,7 +25,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 )
 
 // oldAnswer is what the program answered with an older schema.
@@ -160,9 +159,10 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Fatal(err)
 		}
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
-			found, err := s.SearchContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, crm.ParseSearch(typed, "US"), contacts.SearchPlace{}, 100)
-			if err != nil || !slices.ContainsFunc(found.Contacts, func(c crm.Contact) bool { return c.ID == contact.ID }) {
-				t.Errorf("%q does not find the contact: %+v, %v", typed, found.Total, err)
+			f := crm.ContactFilter{Search: crm.ParseSearch(typed, "US")}
+			found, _, err := s.MatchingContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
+			if err != nil || !slices.ContainsFunc(found, func(c crm.Contact) bool { return c.ID == contact.ID }) {
+				t.Errorf("%q does not find the contact: %+v, %v", typed, found, err)
 			}
 		}
 		stop()

@@ -5,12 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -121,14 +119,10 @@ func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all
 	rest.Search, rest.Sort = crm.Search{}, crm.ContactSort{}
 	searched := !filter.Search.IsEmpty()
 	view.Searched = searched || !rest.IsEmpty()
-	newest := filter.Sort == crm.ContactSort{Descending: true}
-	switch {
-	case !view.Searched && newest:
-		err = c.listContacts(r, v, view)
-	case searched && newest && rest.IsEmpty():
-		err = c.findContacts(r, v, view, filter, all)
-	default:
+	if view.Searched || filter.Sort != (crm.ContactSort{Descending: true}) {
 		err = c.filterContacts(r, v, view, filter, all)
+	} else {
+		err = c.listContacts(r, v, view)
 	}
 	if err != nil || !searched {
 		return err
@@ -162,37 +156,6 @@ func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, f
 	return err
 }
 
-// findContacts finds the newest contacts by the search alone. Where it finds more than it counts, they are counted as those of a filter.
-func (c *Console) findContacts(r *http.Request, v visit, view *contactsView, filter crm.ContactFilter, all int64) error {
-	found, err := c.store.SearchContacts(r.Context(), v.account(), view.Scope, filter.Search, searchPlace(r.URL.Query()), contactsPerPage)
-	switch {
-	case err != nil:
-		return err
-	case found.Total > contacts.CountedResults:
-		return c.filterContacts(r, v, view, filter, all)
-	}
-	view.Rows, view.Found, view.All = contactRows(v, found.Contacts), ofAll(found.Total, all), plural(found.Total, "contact")
-	if found.Prev != (contacts.SearchPlace{}) {
-		view.Pager.Previous = view.at(found.Prev)
-	}
-	if found.Next != (contacts.SearchPlace{}) {
-		view.Pager.Next = view.at(found.Next)
-	}
-	return nil
-}
-
-// at is the list at a place of what a search found.
-func (view *contactsView) at(place contacts.SearchPlace) string {
-	q := maps.Clone(view.query)
-	if place.After != 0 {
-		q.Set("after", strconv.FormatInt(place.After, 10))
-	}
-	if place.Before != 0 {
-		q.Set("before", strconv.FormatInt(place.Before, 10))
-	}
-	return withQuery(view.path, q)
-}
-
 // inScope is the list with the same search and filters in a scope.
 func (view *contactsView) inScope(s crm.ContactScope) string {
 	q := maps.Clone(view.query)
@@ -209,17 +172,6 @@ func ofAll(found, all int64) string {
 		return plural(all, "contact")
 	}
 	return shownCount(found) + " of " + plural(all, "contact")
-}
-
-// searchPlace reads where a page of a search begins or ends. What is not a number is the first page: it comes from no link of ours.
-func searchPlace(q url.Values) (at contacts.SearchPlace) {
-	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
-		at.After = id
-	}
-	if id, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil {
-		at.Before = id
-	}
-	return at
 }
 
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {

@@ -254,7 +254,7 @@ func TestContactsAreSearched(t *testing.T) {
 			t.Errorf("the live part is %s", live.body)
 		}
 		p.sees(p.live(p.org("/contacts?q=")), "Maria Smith", "Bo Ek", "Showing all contacts.")
-		p.sees(p.get(p.org("/contacts?q=maria&after=nonsense&before=99999999999999999999&scope=all")), "Maria Smith")
+		p.sees(p.get(p.org("/contacts?q=maria&page=nonsense&scope=all")), "Maria Smith")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 const donorsPerPage = 50
@@ -106,7 +106,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	} else {
 		view.Title = capital(strings.TrimSpace(string(filter.Kind)+" donors")) + " of " + strconv.FormatInt(filter.Year, 10)
 	}
-	found, err := c.store.Donors(r.Context(), v.account(), filter, searchPlace(r.URL.Query()), donorsPerPage)
+	found, err := c.store.Donors(r.Context(), v.account(), filter, donorPlace(r.URL.Query()), donorsPerPage)
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	}
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = donorsAddress(v, filter, found.Prev), donorsAddress(v, filter, found.Next)
-	if found.Prev == (contacts.SearchPlace{}) {
+	if found.Prev == (gifts.DonorPlace{}) {
 		view.Pager.Previous = ""
 	}
-	if found.Next == (contacts.SearchPlace{}) {
+	if found.Next == (gifts.DonorPlace{}) {
 		view.Pager.Next = ""
 	}
 	if filter.Campaign == 0 {
@@ -140,7 +140,7 @@ func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.Dono
 		kinds = kinds[:len(kinds)-1]
 	}
 	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, contacts.SearchPlace{})
+		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
 	})
 }
 
@@ -161,13 +161,24 @@ func donorWords(f crm.DonorFilter) string {
 	return " gave in " + year(f.Year)
 }
 
+// donorPlace reads where a page of donors begins or ends. What is not a number is the first page: it comes from no link of ours.
+func donorPlace(q url.Values) (at gifts.DonorPlace) {
+	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
+		at.After = id
+	}
+	if id, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil {
+		at.Before = id
+	}
+	return at
+}
+
 // donorsAddress is the list of donors that a filter finds, at a place of it.
-func donorsAddress(v visit, f crm.DonorFilter, at contacts.SearchPlace) string {
+func donorsAddress(v visit, f crm.DonorFilter, at gifts.DonorPlace) string {
 	return withQuery(v.path("/donors"), donorQuery(f, at))
 }
 
 // donorQuery is a filter of donors, at a place of what it finds.
-func donorQuery(f crm.DonorFilter, at contacts.SearchPlace) url.Values {
+func donorQuery(f crm.DonorFilter, at gifts.DonorPlace) url.Values {
 	q := url.Values{}
 	add := func(name string, value int64) {
 		if value != 0 {

@@ -8,7 +8,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
 
@@ -102,7 +101,7 @@ func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
 	donors := func(year int64, kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, contacts.SearchPlace{})
+		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
 	}
 	gifts := giftsAddress(v, with(giftsOfYear(year), "status", crm.CountedGifts))
 	figures := []figure{

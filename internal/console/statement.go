@@ -10,7 +10,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
 
@@ -88,7 +87,7 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 	}
 	if len(f.Faults) == 0 {
 		filter := crm.DonorFilter{Year: view.Year, Kind: view.Kind}
-		page, err := c.store.Statements(r.Context(), v.account(), filter, searchPlace(r.URL.Query()), view.add)
+		page, err := c.store.Statements(r.Context(), v.account(), filter, donorPlace(r.URL.Query()), view.add)
 		if err != nil {
 			return err
 		}
@@ -106,8 +105,8 @@ func (view *statementsView) tell(v visit, filter crm.DonorFilter, page gifts.Sta
 	case len(view.Statements) > 0:
 		view.Found = "These donors gave in " + strconv.FormatInt(filter.Year, 10) + ", in different currencies."
 	}
-	address := func(at contacts.SearchPlace) string {
-		if at == (contacts.SearchPlace{}) {
+	address := func(at gifts.DonorPlace) string {
+		if at == (gifts.DonorPlace{}) {
 			return ""
 		}
 		return withQuery(v.path("/statements"), donorQuery(filter, at))

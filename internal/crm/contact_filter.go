@@ -270,7 +270,7 @@ func (f *ContactFilter) WordSearch() Search {
 		add(f.FirstName, SearchWord{Text: firstNameWord(f.FirstName)})
 	}
 	if len(f.Zip) > maxArea {
-		add(f.Zip, SearchWord{Text: f.Zip, Prefix: true, Shared: true})
+		add(f.Zip, SearchWord{Text: f.Zip, Prefix: true})
 	}
 	for _, field := range f.Custom {
 		if !field.common {

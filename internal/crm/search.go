@@ -14,8 +14,6 @@ import (
 type SearchWord struct {
 	Text   string
 	Prefix bool
-	Shared bool   // a word that begins so may be that of many contacts
-	Start  string // the start that every word has which begins so, if there is one
 }
 
 // SearchChoice is met by a contact that has all of its words.
@@ -120,14 +118,7 @@ func partTerms(part string) []SearchTerm {
 const minDomainPart = 4
 
 // beginning asks for the words that begin with a text.
-func beginning(text string) SearchWord {
-	w := SearchWord{Text: searchWord(text), Prefix: true}
-	w.Shared = !strings.Contains(emailSign+phoneSign+phoneEndSign, w.Text[:1])
-	if start := startOf(w.Text); utf8.RuneCountInString(start) <= len(startSign)+startLetters(w.Text) {
-		w.Start = start
-	}
-	return w
-}
+func beginning(text string) SearchWord { return SearchWord{Text: searchWord(text), Prefix: true} }
 
 // allBeginnings is one choice of all the words, or none where there is no word.
 func allBeginnings(plain []string) []SearchChoice {

@@ -29,54 +29,6 @@ func TestSearchWords(t *testing.T) {
 	}
 }
 
-func TestStartsOfWords(t *testing.T) {
-	c := made(t, `{"first_name":"Łucja","company":"É","emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP list"]}`)
-	want := []string{
-		"-b", "-b@", "-b@x", "-b@x.", "-b@x.o", "-b@x.or", "-b@x.org",
-		"_+", "_+1", "_+12", "_+121", "_+1212", "_+12125", "_+121255", "_+1212555", "_@", "_@x", "_@x.", "_@x.o", "_e", "_l", "_li", "_lis", "_list", "_lu", "_luc", "_lucj", "_v", "_vi", "_vip",
-	}
-	if diff := cmp.Diff(want, wordStarts(c.SearchWords())); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A contact has the stored start of a prefix if and only if one of its words has that prefix.
-func TestAStartIsThatOfTheWordsThatBeginSo(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c, d := someContact(t), someContact(t)
-		one := c.SearchWords()
-		for _, word := range append(d.SearchWords(), one...) {
-			letters := []rune(word)
-			w := beginning(string(letters[:rapid.IntRange(1, min(len(letters), shortStart)).Draw(t, "letters")]))
-			if w.Start == "" || w.Text == emailSign {
-				continue
-			}
-			begins := slices.ContainsFunc(one, func(word string) bool {
-				return startLetters(word) > 0 && strings.HasPrefix(startOf(word), w.Start)
-			})
-			if slices.Contains(append(wordStarts(one), one...), w.Start) != begins {
-				t.Fatalf("%q begins a word of %q: %v, but has the start %q", w.Text, one, begins, w.Start)
-			}
-		}
-	})
-}
-
-// The first letters that a person types match most contacts. They are looked up as whole words: otherwise, a database would have
-// to collect all words with that prefix.
-func TestTheFirstLettersAreLookedUpAsAWord(t *testing.T) {
-	for _, typed := range []string{"a", "an", "ann", "é", "łuk", "an ma", "617", "6175", "+1 617 5", "0044", "@", "@g", "@gma", "a@b", "maria@x.", "x.a"} {
-		for _, term := range ParseSearch(typed, "US").Terms {
-			for _, choice := range term {
-				for _, w := range choice {
-					if w.Start == "" && utf8.RuneCountInString(w.Text) <= shortStart {
-						t.Errorf("%q looks for all words that begin with %q", typed, w.Text)
-					}
-				}
-			}
-		}
-	}
-}
-
 // The work of a search is bounded, whatever its words are.
 func TestASearchAsksForFewWords(t *testing.T) {
 	var letters, digits []string

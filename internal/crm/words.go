@@ -19,20 +19,17 @@ const (
 	phoneEndSign = "~" // the same digits backward, so that the end of a number is the beginning of a word
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
-	emailSign    = "-" // an email, or its first letters
-	startSign    = "_" // the first letters of any other word
+	emailSign    = "-"
 	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, and common words
 )
 
 const (
 	maxWord      = 300 // bytes of a word; people are told apart long before
 	minPhonePart = 4   // digits of a phone number that a search takes
-	shortStart   = 4   // letters by which many different words begin alike
-	longStart    = 8   // the same of emails and phone numbers, which are all different
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 6
+const WordsVersion = 7
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func (c *Contact) SearchWords() []string {
@@ -191,60 +188,6 @@ func appendZip(b []byte, zip string) []byte {
 	return b
 }
 
-// wordStarts are the first letters of each word, from one to a few, as words of their own. They are for a database that finds the newest
-// contacts with one word without a look at the others, but must collect all contacts that have any of many words.
-func wordStarts(words []string) []string {
-	starts := make([]string, 0, 96)
-	joined := startSign + strings.Join(words, startSign)
-	for _, areEmails := range [...]bool{true, false} { // in the order of their signs, so that they need not be sorted
-		before, rest := "", joined
-		for _, word := range words {
-			start := rest[:len(startSign)+len(word)]
-			rest = rest[len(start):]
-			if strings.HasPrefix(word, emailSign) != areEmails {
-				continue
-			}
-			if areEmails { // which have a sign already
-				start = word
-			}
-			starts = appendStarts(starts, start, before, startLetters(word))
-			before = start
-		}
-	}
-	return starts
-}
-
-// appendStarts appends the starts of a word but those of the word before it: words are sorted, so no other one has them.
-func appendStarts(starts []string, word, before string, letters int) []string {
-	for end := len(startSign); letters > 0 && end < len(word); letters-- {
-		_, size := utf8.DecodeRuneInString(word[end:])
-		end += size
-		if !strings.HasPrefix(before, word[:end]) {
-			starts = append(starts, word[:end])
-		}
-	}
-	return starts
-}
-
-// startOf is what the starts of a word begin with.
-func startOf(word string) string {
-	if strings.HasPrefix(word, emailSign) {
-		return word
-	}
-	return startSign + word
-}
-
-// startLetters is how many letters of a word are words of their own.
-func startLetters(word string) int {
-	switch word[:1] {
-	case tagSign, exactTagSign, phoneEndSign, filterSign: // there are few tags, and few phone numbers that end alike
-		return 0
-	case phoneSign, emailSign:
-		return longStart
-	}
-	return shortStart
-}
-
 // phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
 // people apart.
 func (c *Contact) phoneDigits() (numbers []string) {
@@ -295,7 +238,7 @@ func breaksWord(r rune) bool {
 		return false
 	}
 	switch r {
-	case '@', '.', '#', '+', '~', '=', '-', '_':
+	case '@', '.', '#', '+', '~', '=', '-':
 		return false
 	}
 	return true
@@ -304,33 +247,22 @@ func breaksWord(r rune) bool {
 // privateUse is where Unicode has characters that mean nothing by themselves.
 const privateUse = 0xF800
 
-// WordSpace stands before every word of an account's active or archived contacts, always of one length: so no search meets the
-// words of another account, nor those of the other state.
-func WordSpace(account int64, archived bool) string {
-	state := "a"
-	if archived {
-		state = "z"
-	}
+// WordSpace stands before every word of an account's contacts, always of one length: so no search meets the words of another account.
+func WordSpace(account int64) string {
 	number := strconv.FormatInt(account, 36)
-	return state + strings.Repeat("0", max(0, 7-len(number))) + number
+	return strings.Repeat("0", max(0, 7-len(number))) + number
 }
 
-// SearchDocument is what a database indexes for one contact of an account: its words in their space, a line break, and the starts of
-// its words.
+// SearchDocument is what a database indexes for one contact of an account: its words in their space.
 func (c *Contact) SearchDocument(account int64) string {
-	space, words := WordSpace(account, c.Archived()), c.SearchWords()
-	b := make([]byte, 0, 2048)
-	write := func(words []string) {
-		for i, word := range words {
-			if i > 0 {
-				b = append(b, ' ')
-			}
-			b = append(append(b, space...), word...)
+	space := WordSpace(account)
+	b := make([]byte, 0, 512)
+	for i, word := range c.SearchWords() {
+		if i > 0 {
+			b = append(b, ' ')
 		}
+		b = append(append(b, space...), word...)
 	}
-	write(words)
-	b = append(b, '\n')
-	write(wordStarts(words))
 	return string(b)
 }
 

@@ -112,9 +112,12 @@ func found(t *testing.T, o Options, word string) (n, derived int64) {
 	}
 	defer d.Close() //nolint:errcheck // it was only read
 	err = d.View(t.Context(), func(c Conn) (err error) {
-		q := Query{Account: 1, Spaces: []string{"000001~"}, Terms: [][][]Word{{{{Text: word}}}}}
-		r, err := c.Search(testWords, q, Place{}, 1, 10*testRows)
-		if n = r.Total; err == nil {
+		q := Query{Account: 1, Space: "000001~", Terms: [][][]Word{{{{Text: word}}}}}
+		err = c.Search(testWords, q, 10*testRows, func(int64) error {
+			n++
+			return nil
+		})
+		if err == nil {
 			derived, err = c.Int(sqlDerived, "words")
 		}
 		return err

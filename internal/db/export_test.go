@@ -71,8 +71,7 @@ func (d *DB) TableTexts(t *Table) map[string]string {
 
 // SearchTexts are the statements that requests use to search.
 func (d *DB) SearchTexts(search *Table) map[string]string {
-	s := &d.dialect().search
-	return map[string]string{"older": search.spell(s.older), "newer": search.spell(s.newer), "count": search.spell(s.count)}
+	return map[string]string{"find": search.spell(d.dialect().search.find)}
 }
 
 // Work is what SQLite has done.

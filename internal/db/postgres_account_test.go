@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -193,7 +192,9 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	const ana = `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"phones":[{"value":"(212) 555-0100"}],"tags":["gala","vip"]}`
 	search := func(text string) error {
-		return made(s.SearchContacts(ctx, account, crm.Active, crm.ParseSearch(text, "US"), db.Place{}, 20))
+		f := crm.ContactFilter{Search: crm.ParseSearch(text, "US")}
+		_, _, err := s.MatchingContacts(ctx, account, crm.Active, f, crm.PageRequest{Page: 1, PerPage: 20})
+		return err
 	}
 	page := func(scope crm.ContactScope, n int64) error {
 		_, _, err := s.Contacts(ctx, account, scope, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)

@@ -13,10 +13,7 @@ CREATE INDEX %s_words ON %s USING GIN (words);
 `
 
 var postgresSearch = searchDialect{
-	older:     `SELECT id FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) AND id < $3 ORDER BY id DESC LIMIT $4`,
-	newer:     `SELECT id FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) AND id > $3 ORDER BY id LIMIT $4`,
-	any:       `SELECT id FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) LIMIT $3`,
-	count:     `SELECT COUNT(*) FROM (SELECT 1 FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) LIMIT $3) AS found`,
+	find:      `SELECT id FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) LIMIT $3`,
 	clear:     `TRUNCATE %s`,
 	clearSome: `DELETE FROM %s WHERE account_id = $1 AND id >= $2 AND id <= $3`,
 	words:     `SELECT id, word FROM %s CROSS JOIN LATERAL unnest(tsvector_to_array(words)) AS word WHERE id >= $1 AND id <= $2`,
@@ -35,5 +32,5 @@ func postgresWords(c Column, parameter string) string {
 	if c.Name != "words" {
 		return parameter
 	}
-	return "array_to_tsvector(string_to_array(split_part(" + parameter + ", chr(10), 1), ' '))"
+	return "array_to_tsvector(string_to_array(" + parameter + ", ' '))"
 }

@@ -9,8 +9,8 @@ import (
 func init() { sqlite3.AutoExtension(fts5.Register) }
 
 // A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which document has
-// which word, and a look at all words. The texts are frozen, because steps of schemas have them. The first one has an index of beginnings as
-// well, as long as what stands before a word, and the word's first letter.
+// which word, and a look at all words. The texts are frozen, because steps of schemas have them. The first one also had an index of the first letters of
+// words.
 const (
 	sqliteFirstSearch = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
 
@@ -23,10 +23,7 @@ CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, deta
 )
 
 var sqliteSearch = searchDialect{
-	older:     `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid < $3 ORDER BY rowid DESC LIMIT $4`,
-	newer:     `SELECT rowid FROM %s WHERE %s MATCH $2 AND rowid > $3 ORDER BY rowid LIMIT $4`,
-	any:       `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,
-	count:     `SELECT COUNT(*) FROM (SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3)`,
+	find:      `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,
 	clear:     `INSERT INTO %s (%s) VALUES ('delete-all')`,
 	clearSome: `DELETE FROM %s WHERE rowid >= $2 AND rowid <= $3`,
 	compact:   `INSERT INTO %s (%s) VALUES ('optimize')`,
@@ -36,15 +33,8 @@ var sqliteSearch = searchDialect{
 	changes:  `SELECT total_changes()`,
 	words:    `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,
 	begin:    `SELECT rowid FROM %s WHERE rowid = 0`,
-	starts:   true,
-	known: `WITH RECURSIVE known (word) AS (
-			SELECT (SELECT term FROM %s_word WHERE term >= $1 AND term < $2 ORDER BY term LIMIT 1)
-			UNION ALL
-			SELECT (SELECT term FROM %s_word WHERE term >= word || char(1) AND term < $2 ORDER BY term LIMIT 1) FROM known WHERE word IS NOT NULL
-			LIMIT $3
-		) SELECT word FROM known WHERE word IS NOT NULL`,
-	and: " AND ",
-	or:  " OR ",
+	and:      " AND ",
+	or:       " OR ",
 	word: func(text string, prefix bool) string {
 		if prefix {
 			return `"` + text + `"*`

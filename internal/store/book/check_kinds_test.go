@@ -78,7 +78,7 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 		c := record(seq)
 		return c.SearchDocument(number)
 	}
-	space, otherWords, otherKeys := crm.WordSpace(number, false), "the search does not have exactly the words of its document", "the index does not have exactly its match keys"
+	space, otherWords, otherKeys := crm.WordSpace(number), "the search does not have exactly the words of its document", "the index does not have exactly its match keys"
 	if !strings.Contains(words(tagged), space+"board ") || len(record(tagged).MatchKeys) == 0 {
 		t.Fatalf("the contact has no tag or no key to lose: %q", words(tagged))
 	}
@@ -99,7 +99,7 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 		// Words.
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.Replace(words(tagged), space+"board ", "", 1)},
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: space + "more " + words(tagged)},
-		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.ReplaceAll(words(tagged), space, crm.WordSpace(number, true))},
+		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.ReplaceAll(words(tagged), space, crm.WordSpace(number+1))},
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: words(other)},
 		{says: contact(other) + otherWords, args: []any{id(other)}},
 		{says: contact(900) + otherWords, args: []any{id(900)}, words: space + "more"},

@@ -8,7 +8,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
@@ -69,7 +68,7 @@ func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 		wantDamage(t, "a list of the console", err, names)
 		_, err = s.ContactRecord(t.Context(), account, id)
 		wantDamage(t, "a record", err, names)
-		_, err = s.SearchContacts(t.Context(), account, crm.Active, typed("ana1"), contacts.SearchPlace{}, 10)
+		_, _, err = searchPage(t, s, account, crm.Active, typed("ana1"), 1, 10)
 		wantDamage(t, "a search", err, names)
 		_, err = s.UpdateContact(t.Context(), account, id, input(t, `{"title":"Dr."}`))
 		wantDamage(t, "a change", err, names)

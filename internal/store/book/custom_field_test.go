@@ -258,11 +258,11 @@ func TestCustomFieldsAreSearched(t *testing.T) {
 		field := define(t, s, account, "Allergies", crm.LongTextField)
 		made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`, field.ID))
 		found := func(text string) bool {
-			result, err := s.SearchContacts(t.Context(), account, crm.Active, crm.ParseSearch(text, "US"), contacts.SearchPlace{}, 10)
+			found, _, err := searchPage(t, s, account, crm.Active, typed(text), 1, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return len(result.Contacts) == 1 && result.Contacts[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
+			return len(found) == 1 && found[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
 		}
 		if !found("nuts") || !found("grosse ada") || found("shrimp") {
 			t.Error("the words of a custom field do not find it")

@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
 
@@ -87,7 +86,7 @@ func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
 
 func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		account, campaigns, gifts := generous(t, s)
+		account, campaigns, ledger := generous(t, s)
 		filters := []crm.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
 		for year := int64(2024); year <= 2026; year++ {
 			for _, kind := range crm.DonorKinds {
@@ -95,9 +94,9 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			}
 		}
 		for _, f := range filters {
-			want, given := donorsOf(gifts, f), gave(gifts, "USD", f.Campaign, f.Year)
+			want, given := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, f.Year)
 			var got []int64
-			var at, last contacts.SearchPlace
+			var at, last gifts.DonorPlace
 			for {
 				page, err := s.Donors(t.Context(), account.Number, f, at, 7)
 				if err != nil {
@@ -106,7 +105,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
 					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
 				}
-				if at.After != 0 && page.Prev == (contacts.SearchPlace{}) {
+				if at.After != 0 && page.Prev == (gifts.DonorPlace{}) {
 					t.Errorf("%+v: no page before %+v", f, at)
 				}
 				for _, d := range page.Donors {
@@ -115,7 +114,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 						t.Errorf("%+v: contact %d gave %d, want %d", f, d.Contact.ID, d.Giving.Amount, given[d.Contact.ID])
 					}
 				}
-				if last = page.Prev; page.Next == (contacts.SearchPlace{}) {
+				if last = page.Prev; page.Next == (gifts.DonorPlace{}) {
 					break
 				}
 				at = page.Next
@@ -127,13 +126,13 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				continue
 			}
 			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
-			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] || back.Next == (contacts.SearchPlace{}) {
+			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] || back.Next == (gifts.DonorPlace{}) {
 				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
 			}
 		}
-		page, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, contacts.SearchPlace{}, 7)
+		page, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 7)
 		euros := int64(0)
-		for _, amount := range gave(gifts, "EUR", 0, 2026) {
+		for _, amount := range gave(ledger, "EUR", 0, 2026) {
 			euros += amount
 		}
 		if err != nil || len(page.Others) != 1 || page.Others["EUR"] != euros {
@@ -145,12 +144,12 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 // Pages of statements have every giver of a year once, in the order of their ids, forward and back, whatever the currency.
 func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		account, _, gifts := generous(t, s)
+		account, _, ledger := generous(t, s)
 		for _, year := range []int64{2020, 2024, 2025, 2026} {
-			want := slices.Sorted(maps.Keys(gave(gifts, "", 0, year)))
+			want := slices.Sorted(maps.Keys(gave(ledger, "", 0, year)))
 			for _, back := range []bool{false, true} {
 				var got []int64
-				at, pages := contacts.SearchPlace{}, 0
+				at, pages := gifts.DonorPlace{}, 0
 				if back {
 					at.Before = crm.MakeID(account.Number, crm.MaxSeq)
 				}
@@ -166,20 +165,20 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 					} else {
 						got = append(got, ids...)
 					}
-					more = at != (contacts.SearchPlace{})
+					more = at != (gifts.DonorPlace{})
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("%d, back %v: %v on %d pages, want %v", year, back, got, pages, want)
 				}
 			}
 			for _, id := range want {
-				checkCountedGifts(t, s, account, id, year, gifts)
+				checkCountedGifts(t, s, account, id, year, ledger)
 			}
 		}
 	})
 }
 
-func statementPageOf(s *Book, account int64, f crm.DonorFilter, at contacts.SearchPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
+func statementPageOf(s *Book, account int64, f crm.DonorFilter, at gifts.DonorPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
 	err = s.Db.Read(context.Background(), func(c db.Conn) error {
 		contacts, page, err = gifts.StatementContacts(c, account, f, at, limit)
 		return err
@@ -309,7 +308,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				costs[i] = append(costs[i], spy.rows.Load()-before)
 			}
 			before := spy.rows.Load()
-			if _, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, contacts.SearchPlace{}, 5); err != nil || spy.rows.Load()-before > 30 {
+			if _, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 5); err != nil || spy.rows.Load()-before > 30 {
 				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
 			}
 		}

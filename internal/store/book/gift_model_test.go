@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
@@ -278,15 +277,15 @@ func yearOf(gifts []crm.Gift, year, campaign int64) (sum crm.Giving) {
 }
 
 // checkDonors compares who is new, returning and lapsed in some years with the ledger.
-func checkDonors(t testing.TB, s *Book, account int64, gifts []crm.Gift, now time.Time) {
+func checkDonors(t testing.TB, s *Book, account int64, ledger []crm.Gift, now time.Time) {
 	t.Helper()
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
-		page, err := s.Donors(t.Context(), account, crm.DonorFilter{Year: year}, contacts.SearchPlace{}, 1)
+		page, err := s.Donors(t.Context(), account, crm.DonorFilter{Year: year}, gifts.DonorPlace{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, kind := range crm.DonorKinds {
-			if want := len(donorsOf(gifts, crm.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
+			if want := len(donorsOf(ledger, crm.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
 				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
 			}
 		}

@@ -152,7 +152,7 @@ func (c *accountCheck) enter(table *db.Table, row []any, sign uint64) {
 	switch table {
 	case store.WordsTable:
 		sum := c.words.at(row[1].(int64))
-		for _, word := range c.conn.Kept(row[2].(string)) {
+		for _, word := range strings.Split(row[2].(string), " ") {
 			*sum += maphash.String(checkSeed, word)
 			c.said++
 		}

@@ -33,7 +33,6 @@ type Filtering struct {
 	ctx    context.Context
 	conn   db.Conn
 	row    store.Tally // of the account
-	scope  crm.ContactScope
 	filter crm.ContactFilter
 	costs  FilterCosts
 	sets   *SetCache
@@ -68,7 +67,7 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 			if err != nil {
 				return err
 			}
-			w := &Filtering{ctx: ctx, conn: c, row: row, scope: scope, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
+			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
 			w.filter.Gave.When = f.Gave.When.ByClock(row.Location())
 			if err := w.run(); err != nil {
 				return err
@@ -88,7 +87,7 @@ func (w *Filtering) run() error {
 		return err
 	}
 	for _, step := range w.walks() {
-		if w.left <= w.costs.Few {
+		if w.left <= w.costs.Few && w.left < w.all { // of few contacts in all, an index is as short
 			w.open = true
 			break
 		}
@@ -329,7 +328,7 @@ func (w *Filtering) search(search crm.Search) error {
 	}
 	var set db.Set
 	n, most := int64(0), w.most()
-	err := w.conn.SearchEach(store.WordsTable, query(w.row.Account, w.scope, search), most+1, func(id int64) error {
+	err := w.conn.Search(store.WordsTable, query(w.row.Account, search), most+1, func(id int64) error {
 		n++
 		set.Add(crm.IDSeq(id))
 		return w.alive(n)

@@ -44,17 +44,20 @@ type Donor struct {
 	Giving  crm.Giving
 }
 
+// DonorPlace is where a page of donors lies: after an id or before it. The zero value is the first page.
+type DonorPlace struct{ After, Before int64 }
+
 // DonorPage is one page of donors, in the order of their ids.
 type DonorPage struct {
 	Donors     []Donor
 	Totals     map[crm.DonorKind]int64 // of all pages, of each kind
 	Currency   string
-	Others     map[string]int64     // given in the year in other currencies, which the list leaves out
-	Next, Prev contacts.SearchPlace // of the pages beside it; the zero value where there is none
+	Others     map[string]int64 // given in the year in other currencies, which the list leaves out
+	Next, Prev DonorPlace       // of the pages beside it; the zero value where there is none
 }
 
 // Donors finds contacts who gave, in the account's currency.
-func (s *GiftStore) Donors(ctx context.Context, account int64, f crm.DonorFilter, at contacts.SearchPlace, limit int) (DonorPage, error) {
+func (s *GiftStore) Donors(ctx context.Context, account int64, f crm.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
@@ -115,7 +118,7 @@ func scanGivenBy(r db.Row) givenBy {
 }
 
 // donorsAt is one page of the contacts whom a filter finds, in the order of their ids, and where the pages beside it are.
-func donorsAt(c db.Conn, account int64, currency string, f crm.DonorFilter, at contacts.SearchPlace, limit int) (found []givenBy, next, prev contacts.SearchPlace, err error) {
+func donorsAt(c db.Conn, account int64, currency string, f crm.DonorFilter, at DonorPlace, limit int) (found []givenBy, next, prev DonorPlace, err error) {
 	sql, campaignSQL, before := sqlDonorsAfter, sqlCampaignDonorsAfter, int64(math.MaxInt64)
 	if at.Before != 0 {
 		sql, campaignSQL, before = sqlDonorsBefore, sqlCampaignDonorsBefore, at.Before

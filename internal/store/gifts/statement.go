@@ -25,12 +25,12 @@ const (
 type StatementPage struct {
 	Total      int64 // contacts; 0 where some gave in other currencies, and no one has counted them together
 	Erased     int   // people on this page who were erased, and get no statement
-	Next, Prev contacts.SearchPlace
+	Next, Prev DonorPlace
 }
 
 // Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
 // donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
-func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFilter, at contacts.SearchPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = StatementContacts(c, account, f, at, statementsAtOnce)
@@ -39,7 +39,7 @@ func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFi
 		gifts := 0
 		for i := 0; i < len(people) && err == nil; i++ {
 			if gifts > statementGifts {
-				page.Next = contacts.SearchPlace{After: people[i-1].ID}
+				page.Next = DonorPlace{After: people[i-1].ID}
 				break
 			}
 			if people[i].Erased() {
@@ -70,7 +70,7 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 }
 
 // StatementContacts are the contacts of a page.
-func StatementContacts(c db.Conn, account int64, f crm.DonorFilter, at contacts.SearchPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
+func StatementContacts(c db.Conn, account int64, f crm.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
 	row, err := store.ReadTally(c, account)
 	if err != nil {
 		return nil, page, err
