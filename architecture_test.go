@@ -19,8 +19,9 @@ var arrows = map[string][]string{
 	"internal/crm/sheet": {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/db":        {},
 	"internal/table":     {},
-	"internal/store":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db"},
+	"internal/store":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store/steps"},
 
+	"internal/store/steps":     {"internal/db"},
 	"internal/store/people":    {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store"},
 	"internal/store/contacts":  {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},

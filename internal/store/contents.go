@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/db"
+	"donorbook/internal/store/steps"
 )
 
 // Contents is what is in a database, for a person to recognize it by.
@@ -22,4 +23,4 @@ func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
 }
 
 // SchemaVersion is the newest version of the schema that this program knows.
-func SchemaVersion() int { return len(Steps) }
+func SchemaVersion() int { return len(steps.All) }

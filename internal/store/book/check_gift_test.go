@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
+	"donorbook/internal/store/steps"
 )
 
 // withGifts is an account with some gifts: from two contacts, in two years, for a campaign and for none, with a refund and a
@@ -109,7 +110,7 @@ func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _ := withGifts(t, s)
 		damage(t, s, `UPDATE campaign SET url_at = 100000 WHERE account_id = $1`, account.Number)
-		err := s.UpdateAccount(t.Context(), account.Number, func(x *store.Tx) error { return store.FillCells(x.Tx, nil) })
+		err := s.UpdateAccount(t.Context(), account.Number, func(x *store.Tx) error { return steps.FillCells(x.Tx, nil) })
 		if err != nil {
 			t.Error(err)
 		}

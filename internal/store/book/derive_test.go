@@ -14,13 +14,14 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/steps"
 )
 
 // oldDatabase makes a database as version 1 of the schema left it, with contacts that have a key for each word of a name.
 func oldDatabase(t testing.TB, o store.Options, account int64, bodies []string) {
 	t.Helper()
 	old := o.ForDB(time.Now)
-	old.Schema = &db.Schema{Steps: store.Steps[:1]}
+	old.Schema = &db.Schema{Steps: steps.All[:1]}
 	d, err := db.Open(t.Context(), old)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
+	"donorbook/internal/store/steps"
 )
 
 // fillTagged makes contacts that have a tag: some have another one before it or behind it, and every seventh is archived.
@@ -323,7 +324,7 @@ func TestWorkOnATagGoesOnAfterAnUpgrade(t *testing.T) {
 		const account = 1_234_567
 		oldDatabase(t, o, account, []string{`{"first_name":"A","tags":["old","x"]}`, `{"first_name":"Archived","tags":["old"]}`, `{"first_name":"C","tags":["gone"]}`})
 		older := o.ForDB(time.Now)
-		older.Schema = &db.Schema{Steps: store.Steps[:8]}
+		older.Schema = &db.Schema{Steps: steps.All[:8]}
 		d, err := db.Open(t.Context(), older)
 		if err != nil {
 			t.Fatal(err)

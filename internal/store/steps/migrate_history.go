@@ -1,4 +1,4 @@
-package store
+package steps
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package store
+package steps
 
 // step10SQL is the step that brings the time zone of an organization, and imports of whole accounts that go on where they were stopped. Once it is
 // released, it stays as it is.

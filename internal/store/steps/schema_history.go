@@ -1,4 +1,4 @@
-package store
+package steps
 
 // step9SQL is the step that brings the record of every change, and what stands on it. Once it is released, it stays as it is.
 const step9SQL = `

@@ -1,4 +1,4 @@
-package store
+package steps
 
 // step11SQL is the step that keeps less beside the documents: the archive is one of the sets of contacts, sums of gifts are fewer, and an index finds
 // the changes of a document. Once it is released, it stays as it is.

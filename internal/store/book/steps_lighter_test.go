@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/steps"
 )
 
 // Step 11 makes one set of the two that a tag had, makes a set of the archive, and lifts times that fall. The end of the test compares the sets with
@@ -38,7 +39,7 @@ func TestTheArchiveBecomesASet(t *testing.T) {
 		damage(t, s, `UPDATE contact SET created_at = created_at + 100 WHERE id = $1`, crm.MakeID(account, 4000))
 		told := int64(0)
 		err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
-			return store.FillSets(x.Tx, func(_ string, done, _ int64) { told = done })
+			return steps.FillSets(x.Tx, func(_ string, done, _ int64) { told = done })
 		})
 		if err != nil || told != people {
 			t.Fatalf("%v: %d contacts are told", err, told)
