@@ -277,7 +277,7 @@ func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ 
 		}
 		labels := make([]string, len(left))
 		for i, field := range left {
-			label, ok := fields.FieldLabel(field)
+			label, ok := crm.FieldLabel(fields, field)
 			if !ok {
 				label = labelOf(field)
 			}

@@ -90,7 +90,7 @@ func mergeNotice(in crm.ContactInput, before, after crm.Contact) notice {
 func changesBy(in crm.ContactInput, before, after crm.Contact) []crm.Change {
 	changes := crm.Changes(before, after)
 	if in.Fields != nil {
-		changes = append(changes, in.Fields.Changes(&before, &after)...)
+		changes = append(changes, in.Fields.Changes(before.Custom, after.Custom)...)
 	}
 	return changes
 }

@@ -397,3 +397,21 @@ func ParseCampaignScope(s string) (CampaignScope, error) {
 
 // Mask is the relations of which a campaign must have one to be listed.
 func (s CampaignScope) Mask() Relation { return campaignMasks[s] }
+
+// Version names the state that a campaign is in. Whom it benefits and where people donate is no part of what the API shows of it, but
+// people change it on the same form.
+func (c *Campaign) Version(beneficiaries []string) string {
+	body, _ := c.AppendBody(nil)
+	return versionOf(append(body, strings.Join(beneficiaries, " ")+" "+c.PaymentLink...))
+}
+
+// Differences compares a campaign with what it became.
+func (c *Campaign) Differences(after *Campaign) doc.Differences {
+	return doc.Compare(campaignTable, c, after)
+}
+
+var (
+
+	// CampaignLimit counts the campaigns of an organization and of all its chapters.
+	CampaignLimit = Limit{10_000, "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
+)

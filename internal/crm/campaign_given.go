@@ -36,9 +36,6 @@ func (c Campaign) Raised() int64 { return c.OpeningRaised + c.Given.cents(c.Curr
 // Donors is how many people gave altogether.
 func (c Campaign) Donors() int64 { return c.OpeningDonors + c.Given.Donors }
 
-// Cell is where the gifts to the campaign in its currency are added up.
-func (c Campaign) Cell() string { return Cell(c.ID, 0, c.Currency, 0) }
-
 // DropTotals takes numbers out of an input that are what was shown of a campaign: they have its gifts in them, and are no opening
 // balance.
 func (in *CampaignInput) DropTotals(shown Campaign) {

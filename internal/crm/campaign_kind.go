@@ -16,8 +16,6 @@ import (
 // maxHTML is the longest HTML text, in characters.
 const maxHTML = 100_000
 
-const ticked = "yes" // what a box of a form holds
-
 var (
 	// cents is an amount of money.
 	cents = doc.Kind[int64]{
@@ -41,12 +39,6 @@ var (
 		},
 	}
 
-	yesNo = doc.Kind[bool]{
-		Read: (*doc.Reader).Boolean, Append: strconv.AppendBool,
-		Text: func(yes bool) string { return emptyWhere(!yes, ticked) },
-		Take: func(form doc.Form, name string) bool { return form.Value(name) == ticked },
-	}
-
 	// campaignTime is a time as campaigns show it. FillCampaignForm says in which zone.
 	campaignTime = doc.Kind[time.Time]{
 		Read:   readCampaignTime,
@@ -56,19 +48,6 @@ var (
 		Take:   func(form doc.Form, name string) time.Time { return campaignFormOf(form).time(name, form.Value(name)) },
 	}
 )
-
-// readDecimal reads a number that is not negative; null is 0.
-func readDecimal(r *doc.Reader, decimals, digits int, rule doc.Rule, args ...any) int64 {
-	value, ok := r.Number()
-	if !ok {
-		return 0
-	}
-	n, ok := text.ParseDecimal(value, decimals, digits)
-	if !ok {
-		r.Wrong(rule, args...)
-	}
-	return n
-}
 
 // within is for inputs that were not read from JSON.
 func within(limit int64, rule doc.Rule, args ...any) func(c *doc.Checker, at doc.Place, name string, n *int64) {
@@ -93,21 +72,6 @@ func readCampaignTime(r *doc.Reader) time.Time {
 		r.Wrong(doc.TimeForm)
 	}
 	return time.Time{}
-}
-
-// matching is a text that keeps to a rule, which says all about it.
-func matching(ok func(string) bool, rule doc.Rule, args ...any) doc.Kind[string] {
-	k := doc.String(doc.MaxText)
-	k.Check = func(c *doc.Checker, at doc.Place, name string, value *string) {
-		if *value != "" && !ok(*value) {
-			c.AddAt(at, name, rule, args...)
-		}
-	}
-	return k
-}
-
-func among(known ...string) doc.Kind[string] {
-	return matching(func(value string) bool { return slices.Contains(known, value) }, doc.OneOf, strings.Join(known, ", "))
 }
 
 func slugKind() doc.Kind[string] {
@@ -153,9 +117,35 @@ func eventTitle() doc.Kind[string] {
 	return k
 }
 
-func emptyWhere(empty bool, text string) string {
-	if empty {
-		return ""
+// ParseAmount reads an amount as people write it into cents: 1500.5, 1,500, $1,500.50, with or without the sign or the
+// code of its currency. Nothing is 0. What could be read in two ways, such as 1.500, is a fault.
+func ParseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
+	if value = strings.TrimSpace(value); value == "" {
+		return 0
 	}
-	return text
+	digits, ok := typedAmount(value, currency)
+	if ok {
+		cents, ok = text.ParseDecimal(digits, 2, text.CentDigits)
+	}
+	if !ok {
+		v.Add(field, "must be an amount from 0 to %v, written such as 1,500 or 1500.50", text.AmountText(text.MaxCents))
+	}
+	return cents
+}
+
+// ParseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
+func ParseNumber(v *doc.Invalid, field, value string) (n int64) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0
+	}
+	digits, fault := englishDigits(plainSigns.Replace(value), 0)
+	ok := fault == ""
+	if ok {
+		n, ok = text.ParseDecimal(digits, 0, text.DonorDigits)
+	}
+	if !ok {
+		v.Add(field, "must be a whole number from 0 to %v", text.CountText(text.MaxDonors))
+	}
+	return n
 }

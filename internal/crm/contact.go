@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -308,7 +309,7 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 
 // checkChanged refuses what only the contact shows to be wrong.
 func (in *ContactInput) checkChanged(c, old *Contact) error {
-	if err := in.checkOptions(old); err != nil {
+	if err := checkListed(in.custom, old.Custom); err != nil {
 		return err
 	}
 	return c.checkRoom(old)
@@ -365,14 +366,7 @@ func (c *Contact) outgrown(old *Contact) (field string) {
 	return field
 }
 
-// Change is one thing that is different after a contact was changed, in words for people.
-type Change struct {
-	Field  string // as a person calls it, such as "Last name" or "Email added"
-	Before string // "" where there was nothing
-	After  string // "" where nothing is left
-}
-
-// Changes lists what differs between two states of a contact. What differs in custom fields, CustomFields.Changes tells.
+// Changes lists what differs between two states of a contact. What differs in custom fields, custom.Fields.Changes tells.
 func Changes(before, after Contact) (changes []Change) {
 	for i := range contactTable {
 		f := &contactTable[i]
@@ -393,11 +387,6 @@ func Changes(before, after Contact) (changes []Change) {
 	return changes
 }
 
-// without are the texts that the others lack.
-func without(texts, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(texts), text.SetOf(others).Contains)
-}
-
 // ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
 // there may be.
 func ContactList(name string) (label string, parts []string, limit int) {
@@ -405,14 +394,38 @@ func ContactList(name string) (label string, parts []string, limit int) {
 	return f.Label, f.Parts, f.Limit
 }
 
-// Label is what people call a field of an input by its path; ok is false where no table has it.
-func Label(path string) (label string, ok bool) {
-	for _, labelIn := range []func(string) (string, bool){contactTable.Label, campaignTable.Label, giftTable.Label, planTable.Label} {
-		label, known := labelIn(path)
-		if label != "" {
-			return label, true
+// Version names the state that a contact is in. A client that changes it may say which state it saw. A time
+// would not do, because two changes in one second have the same.
+func (c *Contact) Version() string {
+	seen := *c
+	seen.Stats = Stats{} // a gift that arrives meanwhile is no change of what a person edits
+	return versionOf(seen.AppendBody(nil))
+}
+
+// Snapshot names the contact together with its state: twins may be in the same one.
+func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }
+
+// Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
+func (c *Contact) Differences(after *Contact) doc.Differences {
+	return doc.Compare(contactTable, c, after)
+}
+
+// ContactTexts are the text fields of a contact, in the order of the wire. Columns of files come from here.
+var ContactTexts = contactTable.Texts()
+
+// TakeBack is the contact as it was before a change. What was changed since stays as it is: left names these fields. Numbers of phones are
+// understood as in a region, like those of a change.
+func (c Contact) TakeBack(d doc.Differences, region string, now time.Time) (before Contact, left []string, err error) {
+	before, err = c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
+		for i := range d {
+			name, _, _ := strings.Cut(d[i].Field, ".")
+			if f := contactTable.Find(name); f != nil && !f.TakeBack(c, &d[i], region) {
+				left = append(left, d[i].Field)
+			}
 		}
-		ok = ok || known
+	})
+	if err == nil && before.sameAs(&c) {
+		err = doc.NewInvalid("", doc.NothingToUndo)
 	}
-	return "", ok
+	return before, left, err
 }

@@ -27,26 +27,6 @@ type ContactFilter struct {
 	Sort                       ContactSort
 }
 
-// Detail is a way to reach a contact.
-type Detail string
-
-// The details that a contact can be asked to have, or to lack.
-const (
-	EmailDetail Detail = "email"
-	PhoneDetail Detail = "phone"
-)
-
-// Details are all of them.
-var Details = []Detail{EmailDetail, PhoneDetail}
-
-// HasDetail tells whether a contact can be reached in a way.
-func (c *Contact) HasDetail(d Detail) bool {
-	if d == PhoneDetail {
-		return len(c.Phones) > 0
-	}
-	return len(c.Emails) > 0
-}
-
 // GaveFilter asks for contacts with a gift that counts: to a campaign, 0 for any, and in a stretch of time. One gift must be both.
 type GaveFilter struct {
 	Campaign int64
@@ -196,7 +176,7 @@ func (f *ContactFilter) matchesDetails(c *Contact) bool {
 func (f *ContactFilter) matchesCustom(c *Contact) bool {
 	var has []string
 	for _, v := range c.Custom {
-		word, _ := v.word()
+		word, _ := fieldValueWord(v.Field, v.Text())
 		has = append(has, fieldWord(v.Field), word)
 	}
 	lacks := func(asked FieldFilter) bool {

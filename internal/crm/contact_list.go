@@ -379,3 +379,26 @@ func caseless(r rune) rune {
 	}
 	return first
 }
+
+// AddressTexts are the text fields of an address, in the order of the wire.
+var AddressTexts = addressTable.Texts()
+
+// Detail is a way to reach a contact.
+type Detail string
+
+// The details that a contact can be asked to have, or to lack.
+const (
+	EmailDetail Detail = "email"
+	PhoneDetail Detail = "phone"
+)
+
+// Details are all of them.
+var Details = []Detail{EmailDetail, PhoneDetail}
+
+// HasDetail tells whether a contact can be reached in a way.
+func (c *Contact) HasDetail(d Detail) bool {
+	if d == PhoneDetail {
+		return len(c.Phones) > 0
+	}
+	return len(c.Emails) > 0
+}

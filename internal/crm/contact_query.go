@@ -151,9 +151,6 @@ func ParseContactQuery(query, region string) (scope ContactScope, f ContactFilte
 	return scope, f, err
 }
 
-// ImportParameter is what links call the import that has created contacts or gifts. The API has no imports, and does not know it.
-const ImportParameter = "import"
-
 // eachValue are the parameters of a query in the order of their names.
 func eachValue(values url.Values) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {

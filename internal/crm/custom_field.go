@@ -277,3 +277,9 @@ func (fields *CustomFields) Neighbor(id int64, by int) *CustomField {
 	}
 	return fields.active[i+by]
 }
+
+// FieldLimit counts the fields in use.
+var FieldLimit = Limit{100, "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
+
+// AllFieldsLimit counts those that have ended, too: contacts still have values in them.
+var AllFieldsLimit = Limit{1_000, "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}

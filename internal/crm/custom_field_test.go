@@ -185,7 +185,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 		`[` + strings.Repeat(`{"field_id":5,"value":true},`, 1000) + `{"field_id":5,"value":true}]`: "The custom_fields field must not have more than 1000 elements.",
 	} {
 		c, err := sendCustom(t, Contact{}, fields, sent)
-		got := string(appendCustom(nil, &c))
+		got := string(appendCustom(nil, c.Custom))
 		if err != nil {
 			got = err.Error()
 		}
@@ -203,10 +203,10 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
-	if got := string(appendCustom(nil, &changed)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
+	if got := string(appendCustom(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
 	}
-	if got := string(appendCustom(nil, &start)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
+	if got := string(appendCustom(nil, start.Custom)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
 		t.Errorf("what was before is now %s", got)
 	}
 	in := ContactInput{Custom: []CustomInput{WrittenCustom(1, ""), WrittenCustom(3, "2")}}
@@ -313,12 +313,12 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, left, err := after.Undo(DidUpdate, differences, "US", fieldNow)
+	back, left, err := Undo(after, DidUpdate, differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
 		t.Errorf("%v, %v: %s", left, err, diff)
 	}
 	since, _ := sendCustom(t, after, fields, `{"field_1":"c"}`)
-	some, left, err := since.Undo(DidUpdate, differences, "US", fieldNow)
+	some, left, err := Undo(since, DidUpdate, differences, "US", fieldNow)
 	if diff := cmp.Diff([]CustomValue{{1, `"c"`}, {3, "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
 		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
 	}
@@ -326,7 +326,7 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if diff := cmp.Diff([]Change{{"“Text”", "a", "b"}, {"“Number”", "1", ""}, {"“Yes or no”", "", "Yes"}}, activity.Changes()); diff != "" || !activity.OfCustomFields() {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Change{{"Yes or no", "", "Yes"}, {"Number", "1", ""}, {"Text", "a", "b"}}, fields.Changes(&before, &after)); diff != "" {
+	if diff := cmp.Diff([]Change{{"Yes or no", "", "Yes"}, {"Number", "1", ""}, {"Text", "a", "b"}}, fields.Changes(before.Custom, after.Custom)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -47,19 +47,12 @@ func (in *CustomInput) valueName() string {
 
 // customChange is what becomes of one value of a contact.
 type customChange struct {
-	CustomValue // without a value it is cleared
-	sent        *CustomInput
-	unlisted    *CustomField // of which the value is no option: a contact that has it may keep it
+	To       CustomValue // without a value it is cleared
+	sent     *CustomInput
+	unlisted *CustomField // of which the value is no option: a contact that has it may keep it
 }
 
-// CheckCustom checks what the input says about custom fields by their definitions.
-func (in *ContactInput) CheckCustom(fields *CustomFields) error {
-	v := new(doc.Invalid)
-	in.Fields = fields
-	in.custom = fields.check(v, in.Custom)
-	return v.Err()
-}
-
+// check are the changes that an input asks for. What is wrong with it is added to v.
 func (fields *CustomFields) check(v *doc.Invalid, sent []CustomInput) (changes []customChange) {
 	for i := range sent {
 		in := &sent[i]
@@ -73,12 +66,12 @@ func (fields *CustomFields) check(v *doc.Invalid, sent []CustomInput) (changes [
 		if rule == doc.OneOf {
 			unlisted, rule = f, ""
 		}
-		switch known := slices.IndexFunc(changes, func(c customChange) bool { return c.Field == f.ID }); {
+		switch known := slices.IndexFunc(changes, func(c customChange) bool { return c.To.Field == f.ID }); {
 		case rule != "":
 			v.AddLabeled(in.valueName(), f.Title, rule, args...)
 		case known < 0:
 			changes = append(changes, customChange{CustomValue{f.ID, value}, in, unlisted})
-		case changes[known].Value != value:
+		case changes[known].To.Value != value:
 			v.AddLabeled(in.valueName(), f.Title, doc.SentTwice)
 		}
 	}
@@ -247,31 +240,32 @@ func losesZeros(value string) bool {
 	return len(value) > 1 && value[0] == '0' && text.IsDigit(value[1])
 }
 
-// readCustom takes custom fields as a list of {field_id, value}, or as an object of values by field.
-func readCustom(r *doc.Reader, in *ContactInput) {
+// readCustom takes custom fields as a list of {field_id, value}, or as an object of values by field, and adds them to a list. More than so
+// many are a fault.
+func readCustom(r *doc.Reader, list []CustomInput, most int) []CustomInput {
 	if r.Next() == '{' {
 		n := 0
 		r.Object(func(key string) {
-			if n++; n > maxSent {
+			if n++; n > most {
 				r.Skip()
 				return
 			}
 			one := CustomInput{Field: parseFieldKey(key)}
 			one.said, one.text = r.Scalar()
 			one.name = r.Path()
-			in.Custom = append(in.Custom, one)
+			list = append(list, one)
 		})
-		if n > maxSent {
-			r.Wrong(doc.TooMany, maxSent)
+		if n > most {
+			r.Wrong(doc.TooMany, most)
 		}
-		return
+		return list
 	}
 	if r.Next() != '[' && r.Next() != 'n' {
 		r.Skip()
 		r.Wrong(doc.ArrayOrObject)
-		return
+		return list
 	}
-	r.List(maxSent, func() {
+	r.List(most, func() {
 		one := CustomInput{part: true}
 		faults := len(r.Fault.Faults)
 		r.Element(func(key string) {
@@ -286,9 +280,10 @@ func readCustom(r *doc.Reader, in *ContactInput) {
 		})
 		one.name = r.Path()
 		if len(r.Fault.Faults) == faults {
-			in.Custom = append(in.Custom, one)
+			list = append(list, one)
 		}
 	})
+	return list
 }
 
 // fieldID reads the id of a field; what is no id is one that no field has.
@@ -301,11 +296,11 @@ func fieldID(r *doc.Reader) int64 {
 	return id
 }
 
-// checkOptions refuses values that are no options of their fields, unless the contact has had them before.
-func (in *ContactInput) checkOptions(old *Contact) error {
+// checkListed refuses values that are no options of their fields, unless the contact has had them before.
+func checkListed(changes []customChange, old []CustomValue) error {
 	v := new(doc.Invalid)
-	for _, c := range in.custom {
-		if c.unlisted != nil && customValue(old.Custom, c.Field) != c.Value {
+	for _, c := range changes {
+		if c.unlisted != nil && customValue(old, c.To.Field) != c.To.Value {
 			v.AddLabeled(c.sent.valueName(), c.unlisted.Title, doc.OneOf, optionsText(c.unlisted.Options))
 		}
 	}
@@ -324,10 +319,12 @@ func optionsText(options []string) string {
 // ShownFields is the field of a form that names the custom fields that it shows: others stay as they are.
 const ShownFields = "custom_fields.shown"
 
-func takeCustom(form doc.Form, _ doc.Place, in *ContactInput) {
+// takeCustom takes the custom fields of a form and adds them to a list, up to so many.
+func takeCustom(form doc.Form, list []CustomInput, most int) []CustomInput {
 	for key := range strings.FieldsSeq(form.Value(ShownFields)) {
-		if id := parseFieldKey(key); id != 0 && len(in.Custom) < maxSent {
-			in.Custom = append(in.Custom, WrittenCustom(id, form.Value("custom_fields."+key)))
+		if id := parseFieldKey(key); id != 0 && len(list) < most {
+			list = append(list, WrittenCustom(id, form.Value("custom_fields."+key)))
 		}
 	}
+	return list
 }

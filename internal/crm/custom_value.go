@@ -1,15 +1,11 @@
 package crm
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,7 +13,7 @@ import (
 )
 
 // CustomValue is the value that a contact has in a custom field. A stored contact names the field by its id alone: titles are put in when it
-// is read (AppendCustomized), so that renaming a field touches no contact.
+// is read (crm.AppendCustomized), so that renaming a field touches no contact.
 type CustomValue struct {
 	Field int64
 	Value string // as JSON: a text in quotes, a number, true or false
@@ -66,9 +62,10 @@ func loadCustom(r *doc.Reader) (values []CustomValue) {
 // maxStoredFields is how many values a contact may have: one in each field that there ever was.
 var maxStoredFields = int(AllFieldsLimit.Max)
 
-func appendCustom(dst []byte, c *Contact) []byte {
+// appendCustom appends values as a stored contact has them.
+func appendCustom(dst []byte, values []CustomValue) []byte {
 	dst = append(dst, '[')
-	for i, v := range c.Custom {
+	for i, v := range values {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -78,33 +75,9 @@ func appendCustom(dst []byte, c *Contact) []byte {
 	return append(dst, ']')
 }
 
-// The values of a stored document stand between these. No text holds them: its quotes are escaped.
-const (
-	customBegins = `,"custom_fields":[`
-	customEnds   = `],"archived_at":`
-)
-
-var errNoCustom = errors.New("the stored document has no place for custom fields")
-
-// AppendCustomized is AppendContact for a contact with custom fields: each value gets what its definition says, and those of fields that
-// have ended are left out.
-func AppendCustomized(dst []byte, id int64, body []byte, fields *CustomFields) ([]byte, error) {
-	begin := bytes.Index(body, []byte(customBegins))
-	if begin < 0 {
-		return dst, errNoCustom
-	}
-	begin += len(customBegins) - 1
-	end := bytes.Index(body[begin:], []byte(customEnds))
-	if end < 0 {
-		return dst, errNoCustom
-	}
-	end += begin + 1
-	r := doc.NewReader("The stored document", body[begin:end])
-	values := loadCustom(r)
-	if err := r.End(); err != nil {
-		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
-	}
-	dst = append(AppendContact(dst, id, body[:begin]), '[')
+// appendShown appends the values as clients see them: each gets what its definition says, and those of fields that have ended are left out.
+func (fields *CustomFields) appendShown(dst []byte, values []CustomValue) []byte {
+	dst = append(dst, '[')
 	first := true
 	for i, f := range fields.active {
 		value := customValue(values, f.ID)
@@ -117,8 +90,7 @@ func AppendCustomized(dst []byte, id int64, body []byte, fields *CustomFields) (
 		first = false
 		dst = append(append(append(dst, fields.heads[i]...), value...), '}')
 	}
-	dst = append(dst, ']')
-	return append(dst, body[end:]...), nil
+	return append(dst, ']')
 }
 
 // customValue is the value in a field, "" where there is none.
@@ -129,101 +101,59 @@ func customValue(values []CustomValue, field int64) string {
 	return ""
 }
 
-// CustomValue is what the contact has in a field, with an empty value where that is nothing.
-func (c *Contact) CustomValue(field int64) CustomValue {
-	return CustomValue{field, customValue(c.Custom, field)}
+func rawOrNull(value string) json.RawMessage { return json.RawMessage(cmp.Or(value, "null")) }
+
+// valueOfField is the value in a field, empty where there is none.
+func valueOfField(values []CustomValue, field int64) CustomValue {
+	return CustomValue{field, customValue(values, field)}
 }
 
-// putCustom gives the contact a value; "" takes it away. Values are kept in the order of their fields: the same ones are the same list.
-func (c *Contact) putCustom(v CustomValue) {
-	at, found := slices.BinarySearchFunc(c.Custom, v.Field, func(v CustomValue, id int64) int { return cmp.Compare(v.Field, id) })
+// putValue gives a list a value; "" takes it away. Values are kept in the order of their fields: the same ones are the same list.
+func putValue(values []CustomValue, v CustomValue) []CustomValue {
+	at, found := slices.BinarySearchFunc(values, v.Field, func(v CustomValue, id int64) int { return cmp.Compare(v.Field, id) })
 	switch {
 	case found && v.Value == "":
-		c.Custom = slices.Delete(slices.Clone(c.Custom), at, at+1)
+		return slices.Delete(slices.Clone(values), at, at+1)
 	case found:
-		c.Custom = slices.Clone(c.Custom)
-		c.Custom[at] = v
+		values = slices.Clone(values)
+		values[at] = v
 	case v.Value != "":
-		c.Custom = slices.Insert(slices.Clone(c.Custom), at, v)
+		return slices.Insert(slices.Clone(values), at, v)
 	}
+	return values
 }
 
-// customFieldsField are the values in custom fields. They are changed one by one, and never replaced as a list.
-func customFieldsField() doc.Field[*Contact, *ContactInput] {
-	return doc.Field[*Contact, *ContactInput]{
-		Stored: doc.Stored[*Contact]{
-			Name: "custom_fields", Label: "Custom fields",
-			Load:   func(r *doc.Reader, c *Contact) { c.Custom = loadCustom(r) },
-			Append: appendCustom,
-			Same:   func(a, b *Contact) bool { return slices.Equal(a.Custom, b.Custom) },
-			Size: func(c *Contact) (n int) {
-				for _, v := range c.Custom {
-					n += len(v.Value) + 48
-				}
-				return n
-			},
-			Fill: func(c *Contact, _ doc.Place, set doc.Setter) {
-				for _, v := range c.Custom {
-					set("custom_fields."+fieldKey(v.Field), v.Text())
-				}
-			},
-			Differ: customDifferences, Undo: undoCustom,
-		},
-		Read: readCustom,
-		Take: takeCustom,
-		Check: func(c *doc.Checker, _ doc.Place, in *ContactInput) {
-			if in.Fields != nil {
-				in.custom = in.Fields.check(&c.Invalid, in.Custom)
-			}
-		},
-		Merge: func(c *Contact, in *ContactInput, _ time.Time) {
-			for _, change := range in.custom {
-				if change.Value != "" {
-					c.putCustom(change.CustomValue)
-				}
-			}
-		},
-		Patch: func(c *Contact, in *ContactInput, _ time.Time) {
-			for _, change := range in.custom {
-				c.putCustom(change.CustomValue)
-			}
-		},
-	}
-}
-
-// customDifferences are one for each value, so that one can be taken back without the others.
-func customDifferences(was, is *Contact) (all doc.Differences) {
+// valueDifferences are one for each value, so that one can be taken back without the others.
+func valueDifferences(was, is []CustomValue) (all doc.Differences) {
 	add := func(field int64, before, now string) {
 		if before != now {
 			all = append(all, doc.Difference{Field: "custom_fields." + fieldKey(field), Before: rawOrNull(before), After: rawOrNull(now), At: -1})
 		}
 	}
-	for _, v := range was.Custom {
-		add(v.Field, v.Value, customValue(is.Custom, v.Field))
+	for _, v := range was {
+		add(v.Field, v.Value, customValue(is, v.Field))
 	}
-	for _, v := range is.Custom {
-		if customValue(was.Custom, v.Field) == "" {
+	for _, v := range is {
+		if customValue(was, v.Field) == "" {
 			add(v.Field, "", v.Value)
 		}
 	}
 	return all
 }
 
-func rawOrNull(value string) json.RawMessage { return json.RawMessage(cmp.Or(value, "null")) }
-
-// undoCustom takes the change of a custom field back, and tells whether it was left alone because the value was changed since.
-func undoCustom(c *Contact, d *doc.Difference, _ string) (left bool) {
+// takeBackValue takes the change of a value back, and tells whether it was left alone because the value was changed since.
+func takeBackValue(values []CustomValue, d *doc.Difference) (before []CustomValue, left bool) {
 	id := customOf(d)
-	switch now := string(rawOrNull(customValue(c.Custom, id))); {
+	switch now := string(rawOrNull(customValue(values, id))); {
 	case now == string(d.Before): // someone has done it before
 	case now != string(d.After):
-		return true
+		return values, true
 	case string(d.Before) == "null":
-		c.putCustom(CustomValue{Field: id})
+		values = putValue(values, CustomValue{Field: id})
 	default:
-		c.putCustom(CustomValue{id, string(d.Before)})
+		values = putValue(values, CustomValue{id, string(d.Before)})
 	}
-	return false
+	return values, false
 }
 
 // customOf is the id of the custom field that a difference is about, 0 for none.
@@ -254,12 +184,12 @@ func (fields *CustomFields) quotedTitle(id int64) string {
 	return "Custom field"
 }
 
-// FieldLabel is what people call a field of a contact, and a custom field among them. ok is false where it is none.
-func (fields *CustomFields) FieldLabel(path string) (label string, ok bool) {
+// Label is what people call a field by its path, as people have written it; ok is false where it is no custom field.
+func (fields *CustomFields) Label(path string) (label string, ok bool) {
 	if id := customOf(&doc.Difference{Field: path}); id != 0 {
 		return fields.quotedTitle(id), true
 	}
-	return Label(path)
+	return "", false
 }
 
 // keptText is a value of a custom field that the history keeps, as a person writes it.
@@ -270,10 +200,10 @@ func keptText(value json.RawMessage) string {
 	return CustomValue{Value: string(value)}.Text()
 }
 
-// Changes lists what differs in the custom fields of two states of a contact.
-func (fields *CustomFields) Changes(before, after *Contact) (changes []Change) {
+// Changes lists what differs between two states of a contact's values.
+func (fields *CustomFields) Changes(before, after []CustomValue) (changes []Change) {
 	for _, f := range fields.active {
-		was, is := before.CustomValue(f.ID), after.CustomValue(f.ID)
+		was, is := valueOfField(before, f.ID), valueOfField(after, f.ID)
 		if was != is {
 			changes = append(changes, Change{f.Title, was.Text(), is.Text()})
 		}

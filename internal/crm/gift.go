@@ -359,3 +359,9 @@ func Clip(text string, limit int) string {
 // StatusNumber and MethodNumber are how the database keeps them.
 func (g *Gift) StatusNumber() int64 { return int64(slices.Index(GiftStatuses, g.Status)) }
 func (g *Gift) MethodNumber() int64 { return int64(slices.Index(Methods, g.Method)) }
+
+// Version names the state that a gift is in.
+func (g *Gift) Version() string { return versionOf(g.AppendBody(idKind.Append(nil, g.Campaign))) }
+
+// GiftTexts are the text fields of a gift, in the order of the wire. Columns of files come from here.
+var GiftTexts = giftTable.Texts()

@@ -168,3 +168,6 @@ func filterTime(v *doc.Invalid, name, text string) time.Time {
 }
 
 var firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ImportParameter is what links call the import that has created contacts or gifts. The API has no imports, and does not know it.
+const ImportParameter = "import"

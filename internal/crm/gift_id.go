@@ -1,6 +1,11 @@
 package crm
 
-import "math/big"
+import (
+	"math/big"
+	"strings"
+
+	"donorbook/internal/crm/text"
+)
 
 // Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found without an
 // index, and none can be guessed from another.
@@ -15,8 +20,10 @@ func NewCode(id int64) string {
 	return randomText(codeRandom) + encode62(big.NewInt(IDSeq(id)), codeLength-codeRandom)
 }
 
-// IsCode tells whether a text has the form of a public id, which is that of an account's.
-func IsCode(text string) bool { return IsAccountID(text) }
+// IsCode tells whether a text has the form of a public id.
+func IsCode(value string) bool {
+	return len(value) == codeLength && strings.Trim(value, text.Base62) == ""
+}
 
 // CodeSeq is the sequence number in a public id; ok is false where the text can be none.
 func CodeSeq(code string) (seq int64, ok bool) {

@@ -32,6 +32,9 @@ func Cell(campaign, month int64, currency string, contact int64) string {
 	return string(appendDigits(cell, IDSeq(contact), 9))
 }
 
+// CampaignCell is where the gifts to a campaign in its currency are added up.
+func CampaignCell(campaign int64, currency string) string { return Cell(campaign, 0, currency, 0) }
+
 // appendDigits writes a number that is not negative with so many digits.
 func appendDigits(dst []byte, n int64, digits int) []byte {
 	start := len(dst)

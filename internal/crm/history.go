@@ -80,19 +80,6 @@ func nameAt(names []string, i int64) string {
 	return names[i]
 }
 
-// Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
-func (c *Contact) Differences(after *Contact) doc.Differences {
-	return doc.Compare(contactTable, c, after)
-}
-
-// Differences compares a campaign with what it became.
-func (c *Campaign) Differences(after *Campaign) doc.Differences {
-	return doc.Compare(campaignTable, c, after)
-}
-
-// Differences compares a plan with what it became.
-func (p *Plan) Differences(after *Plan) doc.Differences { return doc.Compare(planTable, p, after) }
-
 // Kind is what a change of a contact is called by what it did.
 func Kind(d doc.Differences) ChangeKind {
 	for _, one := range d {

@@ -30,3 +30,23 @@ func numberOf(names []string, name string) (int, error) {
 	}
 	return n, nil
 }
+
+// Label is what people call a field of an input by its path; ok is false where no table has it.
+func Label(path string) (label string, ok bool) {
+	for _, labelIn := range []func(string) (string, bool){contactTable.Label, campaignTable.Label, giftTable.Label, planTable.Label} {
+		label, known := labelIn(path)
+		if label != "" {
+			return label, true
+		}
+		ok = ok || known
+	}
+	return "", ok
+}
+
+// FieldLabel is what people call a field of a contact, and a custom field among them. ok is false where it is none.
+func FieldLabel(fields *CustomFields, path string) (label string, ok bool) {
+	if label, ok = fields.Label(path); ok {
+		return label, true
+	}
+	return Label(path)
+}

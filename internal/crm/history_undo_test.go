@@ -60,7 +60,7 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 		if len(d) == 0 {
 			return
 		}
-		undone, left, err := after.Undo(Kind(d), d, "US", hourLater.Add(time.Hour))
+		undone, left, err := Undo(after, Kind(d), d, "US", hourLater.Add(time.Hour))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%s is not undone: %v, %v", d.Text(), left, err)
 		}
@@ -76,7 +76,7 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 			return // what archived contacts refuse is another test's
 		}
 		d = keptOf(t, after, undone)
-		again, left, err := undone.Undo(Kind(d), d, "US", hourLater.Add(2*time.Hour))
+		again, left, err := Undo(undone, Kind(d), d, "US", hourLater.Add(2*time.Hour))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%s is not undone: %v, %v", d.Text(), left, err)
 		}
@@ -96,7 +96,7 @@ func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone, left, err := since.Undo(Kind(d), d, "US", hourLater)
+	undone, left, err := Undo(since, Kind(d), d, "US", hourLater)
 	if err != nil || !slices.Equal(left, []string{"last_name", "emails"}) {
 		t.Errorf("left alone: %v, %v", left, err)
 	}
@@ -104,26 +104,26 @@ func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 		len(undone.Phones) != 1 || !slices.Equal(undone.Tags, []string{"a", "c"}) || strings.Join(undone.MatchKeys, " ") != "e:a@x.org p:+12125550100" {
 		t.Errorf("undone: %s, %v", bodyOf(undone), undone.MatchKeys)
 	}
-	if _, _, err = undone.Undo(Kind(d), d, "US", hourLater); err == nil || err.Error() != string(doc.NothingToUndo) {
+	if _, _, err = Undo(undone, Kind(d), d, "US", hourLater); err == nil || err.Error() != string(doc.NothingToUndo) {
 		t.Errorf("undone again: %v", err)
 	}
 }
 
 func TestUndoTurnsCreatingAndArchivingRound(t *testing.T) {
 	c := made(t, `{"first_name":"Ana"}`)
-	archived, _, err := c.Undo(DidCreate, nil, "US", hourLater)
+	archived, _, err := Undo(c, DidCreate, nil, "US", hourLater)
 	if err != nil || !archived.Archived() {
 		t.Errorf("undone a create: %v, %v", archived.ArchivedAt, err)
 	}
 	d := keptOf(t, c, archived)
-	if restored, _, err := archived.Undo(Kind(d), d, "US", hourLater); err != nil || restored.Archived() {
+	if restored, _, err := Undo(archived, Kind(d), d, "US", hourLater); err != nil || restored.Archived() {
 		t.Errorf("undone an archive: %v, %v", restored.ArchivedAt, err)
 	}
 	if !DidUpdate.NeedsActive() || !DidTag.NeedsActive() || DidArchive.NeedsActive() || DidNote.NeedsActive() {
 		t.Error("a contact must be restored for the wrong kinds of changes")
 	}
 	for _, kind := range []ChangeKind{DidGive, DidRefund, DidErase, DidLose} {
-		if _, _, err := c.Undo(kind, nil, "US", hourLater); err == nil || kind.CanUndo() {
+		if _, _, err := Undo(c, kind, nil, "US", hourLater); err == nil || kind.CanUndo() {
 			t.Errorf("%s was undone", kind)
 		}
 	}

@@ -172,19 +172,6 @@ func checksum(payload string) string {
 	return string(b[:])
 }
 
-func encode62(n *big.Int, length int) string {
-	text := n.Text(62) // digits, lower case, upper case
-	return strings.Repeat("0", length-len(text)) + text
-}
-
-func decode62(text string) (int64, bool) {
-	n, ok := new(big.Int).SetString(text, 62)
-	if !ok || n.Sign() < 0 {
-		return 0, false
-	}
-	return n.Int64(), true
-}
-
 // ParseExpiry reads when a key ends: a date (the end of that day, UTC), an RFC 3339 time, or a time from now such as
 // 90d or 12h. "" is never.
 func ParseExpiry(text string, now time.Time) (time.Time, error) {

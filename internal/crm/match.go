@@ -194,3 +194,22 @@ func MatchKey(value, region string) (key string, ok bool) {
 	key, ok = text.NormalPhone(value, region)
 	return phonePrefix + key, ok && key != ""
 }
+
+// phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
+// people apart.
+func (c *Contact) phoneDigits() (numbers []string) {
+	for _, key := range c.MatchKeys {
+		if number, ok := strings.CutPrefix(key, phonePrefix); ok {
+			numbers = append(numbers, digitsOf(number))
+		}
+	}
+	if len(numbers) < len(c.Phones) {
+		for _, p := range c.Phones {
+			numbers = append(numbers, digitsOf(p.Value))
+		}
+	}
+	return slices.DeleteFunc(numbers, func(number string) bool { return len(number) < minPhonePart })
+}
+
+// minPhonePart is how many digits of a phone number a search takes.
+const minPhonePart = 4

@@ -271,3 +271,20 @@ func ParsePlan(id int64, code string, body []byte) (Plan, error) {
 
 // StatusNumber is how the database keeps the status.
 func (p *Plan) StatusNumber() int64 { return int64(slices.Index(PlanStatuses, p.Status)) }
+
+// Version names the state that a plan is in.
+func (p *Plan) Version() string { return versionOf(p.AppendBody(nil)) }
+
+// Differences compares a plan with what it became.
+func (p *Plan) Differences(after *Plan) doc.Differences { return doc.Compare(planTable, p, after) }
+
+// TakeBack is the plan as it was before a change that a gift made to it. ok is false where it was changed since.
+func (p Plan) TakeBack(d doc.Differences) (before Plan, ok bool) {
+	ok = true
+	for i := range d {
+		if f := planTable.Find(d[i].Field); f == nil || !f.TakeBack(&p, &d[i], "") {
+			ok = false
+		}
+	}
+	return p, ok
+}

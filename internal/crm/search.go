@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
 
@@ -188,12 +187,6 @@ func (s Search) Finds(have []string) bool {
 	return len(s.Terms) > 0
 }
 
-// searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
-func searchable(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
-	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*doc.MaxText))
-}
-
 // cutFold cuts a prefix without regard to letter case.
 func cutFold(text, prefix string) (rest string, ok bool) {
 	if len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix) {
@@ -201,12 +194,6 @@ func cutFold(text, prefix string) (rest string, ok bool) {
 	}
 	return "", false
 }
-
-// KeyRange is a stretch of index keys, both ends included.
-type KeyRange struct{ From, To string }
-
-// Has tells whether a key lies in the range.
-func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }
 
 // phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
 // one of the region: its country code takes the place of what people dial within the country.
@@ -226,15 +213,4 @@ func phoneBeginnings(value, region string) []string {
 		return []string{whole, beginning}
 	}
 	return []string{beginning}
-}
-
-// cut is a text of at most so many bytes, in whole characters.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
 }

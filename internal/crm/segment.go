@@ -88,3 +88,6 @@ func RenumberedQuery(query string, campaigns map[int64]int64) string {
 	}
 	return query
 }
+
+// SegmentLimit counts the segments of an account.
+var SegmentLimit = Limit{200, "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}

@@ -173,3 +173,15 @@ func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
 	kept := slices.DeleteFunc(slices.Clone(c.Tags), text.SetOf(tags).Contains)
 	return c.SyncTags(kept, now)
 }
+
+// searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
+func searchable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
+	return strings.TrimSpace(cut(strings.TrimSpace(text), utf8.UTFMax*doc.MaxText))
+}
+
+// KeyRange is a stretch of index keys, both ends included.
+type KeyRange struct{ From, To string }
+
+// Has tells whether a key lies in the range.
+func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }

@@ -25,10 +25,9 @@ const (
 )
 
 const (
-	maxWord      = 300 // bytes of a word; people are told apart long before
-	minPhonePart = 4   // digits of a phone number that a search takes
-	shortStart   = 4   // letters by which many different words begin alike
-	longStart    = 8   // the same of emails and phone numbers, which are all different
+	maxWord    = 300 // bytes of a word; people are told apart long before
+	shortStart = 4   // letters by which many different words begin alike
+	longStart  = 8   // the same of emails and phone numbers, which are all different
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
@@ -65,7 +64,7 @@ func (c *Contact) SearchWords() []string {
 		if typed, ok := v.quoted(); ok {
 			found = text.AppendWords(found, typed)
 		}
-		if word, common := v.word(); !common {
+		if word, common := fieldValueWord(v.Field, v.Text()); !common {
 			found = append(found, word)
 		}
 	}
@@ -90,7 +89,7 @@ func (c *Contact) CommonWords() []string {
 	}
 	for _, v := range c.Custom {
 		add(fieldWord(v.Field))
-		if word, common := v.word(); common {
+		if word, common := fieldValueWord(v.Field, v.Text()); common {
 			add(word)
 		}
 	}
@@ -103,17 +102,9 @@ func (in *ContactInput) CommonWords() []string {
 	if in.Addresses != nil {
 		c.Addresses = *in.Addresses
 	}
-	for _, change := range in.custom {
-		if change.Value != "" {
-			c.Custom = append(c.Custom, change.CustomValue)
-		}
-	}
+	c.Custom = in.customValues()
 	return c.CommonWords()
 }
-
-// word is the word by which contacts with the value are found. It is common where the value looks like one of a few: short, or letters alone. What has
-// digits is mostly a number, a date or a code, of which there are many.
-func (v CustomValue) word() (word string, common bool) { return fieldValueWord(v.Field, v.Text()) }
 
 const (
 	shortValue  = 4  // letters of a value of which there cannot be many
@@ -126,7 +117,8 @@ func isCommon(value string) bool {
 
 func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
 
-// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks.
+// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks. It is common where the value looks like one of a
+// few: short, or letters alone. What has digits is mostly a number, a date or a code, of which there are many.
 func fieldValueWord(id int64, value string) (word string, common bool) {
 	value = text.Fold(strings.TrimSpace(value))
 	return searchWord(fieldWord(id) + "=" + value), isCommon(value)
@@ -243,31 +235,6 @@ func startLetters(word string) int {
 		return longStart
 	}
 	return shortStart
-}
-
-// phoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
-// people apart.
-func (c *Contact) phoneDigits() (numbers []string) {
-	for _, key := range c.MatchKeys {
-		if number, ok := strings.CutPrefix(key, phonePrefix); ok {
-			numbers = append(numbers, digitsOf(number))
-		}
-	}
-	if len(numbers) < len(c.Phones) {
-		for _, p := range c.Phones {
-			numbers = append(numbers, digitsOf(p.Value))
-		}
-	}
-	return slices.DeleteFunc(numbers, func(number string) bool { return len(number) < minPhonePart })
-}
-
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
 }
 
 func reversed(digits string) string {

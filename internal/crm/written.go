@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
 
@@ -21,10 +20,10 @@ type Amount struct {
 	IsNegative bool
 }
 
-// The rules of amounts that people write.
+// The rules of amounts that people write, as faults word them.
 const (
-	amountWritten doc.Rule = "is not an amount: write it such as 1500, 1500.50 or 1.500,50"
-	amountTwoWays doc.Rule = "can be read in two ways: write %v without a sign between the thousands, or with two decimals"
+	amountWritten = "is not an amount: write it such as 1500, 1500.50 or 1.500,50"
+	amountTwoWays = "can be read in two ways: write %v without a sign between the thousands, or with two decimals"
 )
 
 // amountForm is an amount with what may stand before and after it.
@@ -40,7 +39,7 @@ var plainSigns = strings.NewReplacer("\u2212", "-", "\u00a0", " ", "\u202f", " "
 
 // ReadAmount reads an amount as the people of a region write it in a file: $1,234.56, 1.234,56 €, 1 234,56, (25.00). Without a region it is read as
 // forms ask for it: a comma holds thousands apart, and a dot begins decimals. fault is the rule that it breaks.
-func ReadAmount(text, currency, region string) (a Amount, fault doc.Rule) {
+func ReadAmount(text, currency, region string) (a Amount, fault string) {
 	text = strings.TrimSpace(plainSigns.Replace(text))
 	inner, isOpen := strings.CutPrefix(text, "(")
 	inner, isClosed := strings.CutSuffix(inner, ")")
@@ -58,7 +57,7 @@ func ReadAmount(text, currency, region string) (a Amount, fault doc.Rule) {
 
 // plainDigits is a number without the signs between its thousands, and with a dot before its decimals. A sign that stands once, with three digits
 // after it, may hold thousands apart or begin decimals. Where decimals have a dot, a comma holds thousands apart. Elsewhere it cannot be told.
-func plainDigits(number, currency, region string) (digits string, fault doc.Rule) {
+func plainDigits(number, currency, region string) (digits string, fault string) {
 	most := max(2, text.Decimals(currency))
 	if region == "" {
 		return englishDigits(number, most)
@@ -93,7 +92,7 @@ func plainDigits(number, currency, region string) (digits string, fault doc.Rule
 }
 
 // englishDigits is plainDigits for a number that can be read in one way only.
-func englishDigits(number string, most int) (digits string, fault doc.Rule) {
+func englishDigits(number string, most int) (digits string, fault string) {
 	whole, decimals, hasDecimals := strings.Cut(number, ".")
 	digits, fault = joinThousands(whole, ","+spaces)
 	if fault != "" || digits == "" || !isDigits(digits+decimals) || hasDecimals && (decimals == "" || len(decimals) > most) {
@@ -108,7 +107,7 @@ func englishDigits(number string, most int) (digits string, fault doc.Rule) {
 func isDigits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
 // joinThousands takes the sign from between the thousands of a whole number. It must be the same everywhere.
-func joinThousands(number, separators string) (digits string, fault doc.Rule) {
+func joinThousands(number, separators string) (digits string, fault string) {
 	i := strings.IndexAny(number, separators)
 	if i < 0 {
 		return number, ""
@@ -229,39 +228,6 @@ func ReadYesNo(value string) (yes, ok bool) {
 	word := strings.Join(text.DistinctWords(value), "")
 	yes = slices.Contains(yesWords, word)
 	return yes, yes || slices.Contains(noWords, word)
-}
-
-// ParseAmount reads an amount as people write it into cents: 1500.5, 1,500, $1,500.50, with or without the sign or the
-// code of its currency. Nothing is 0. What could be read in two ways, such as 1.500, is a fault.
-func ParseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
-	if value = strings.TrimSpace(value); value == "" {
-		return 0
-	}
-	digits, ok := typedAmount(value, currency)
-	if ok {
-		cents, ok = text.ParseDecimal(digits, 2, text.CentDigits)
-	}
-	if !ok {
-		v.Add(field, "must be an amount from 0 to %v, written such as 1,500 or 1500.50", text.AmountText(text.MaxCents))
-	}
-	return cents
-}
-
-// ParseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
-func ParseNumber(v *doc.Invalid, field, value string) (n int64) {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0
-	}
-	digits, fault := englishDigits(plainSigns.Replace(value), 0)
-	ok := fault == ""
-	if ok {
-		n, ok = text.ParseDecimal(digits, 0, text.DonorDigits)
-	}
-	if !ok {
-		v.Add(field, "must be a whole number from 0 to %v", text.CountText(text.MaxDonors))
-	}
-	return n
 }
 
 // typedAmount are the digits of an amount that stands in a form.

@@ -46,7 +46,8 @@ func readMoney(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
 		if r.gift.Currency != nil {
 			currency = *r.gift.Currency
 		}
-		amount, fault := crm.ReadAmount(text, currency, r.region)
+		amount, broken := crm.ReadAmount(text, currency, r.region)
+		fault := doc.Rule(broken)
 		if fault == "" && amount.IsNegative && c.target != "fee" { // PayPal writes fees so
 			fault = notNegative
 		}

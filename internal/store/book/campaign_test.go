@@ -306,7 +306,7 @@ func TestACampaignLeavesOutAnIDThatIsTaken(t *testing.T) {
 			damage(t, s, `UPDATE `+table+` = 2 WHERE `+column+` = $1`, older)
 		}
 		damage(t, s, `UPDATE change SET id = 2 WHERE noun = 2 AND id = $1`, older)
-		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.Campaign{ID: 2, Currency: text.DefaultCurrency}.Cell())
+		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.CampaignCell(2, text.DefaultCurrency))
 		if id := newCampaignID(t, s, first, "Two"); id != 3 {
 			t.Errorf("beside campaign 2 of another account, the next one has the id %d", id)
 		}

@@ -277,7 +277,7 @@ func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
 
 // given is what the gifts to a campaign come to in its currency.
 func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
-	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, campaign.Cell())
+	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, crm.CampaignCell(campaign.ID, campaign.Currency))
 	if err != nil || sums == nil {
 		return crm.Given{}, err
 	}
@@ -407,7 +407,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		revision := c.note(p)
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, store.Checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, store.Checksum(body), crm.CampaignCell(p.campaign.ID, p.campaign.Currency), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
 		switch {
 		case p.isNew:
 			c.Insert(store.CampaignTable, row...)

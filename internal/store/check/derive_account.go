@@ -86,7 +86,7 @@ func (d *derivation) campaign(row []any) error {
 	}
 	_, urlAt := campaign.AppendBody(nil)
 	should := slices.Clone(row)
-	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), campaign.Cell(), d.head(crm.CampaignNoun, id, row[10].(int64))
+	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), crm.CampaignCell(campaign.ID, campaign.Currency), d.head(crm.CampaignNoun, id, row[10].(int64))
 	return d.settle(store.CampaignTable, row, should)
 }
 

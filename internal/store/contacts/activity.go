@@ -276,7 +276,7 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 		return made, nil, err
 	}
 	made, err = Change(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
-		undone, left, err = c.Undo(change.Kind, differences, region, now)
+		undone, left, err = crm.Undo(c, change.Kind, differences, region, now)
 		return undone, err
 	})
 	return made, left, err

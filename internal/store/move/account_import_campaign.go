@@ -53,7 +53,7 @@ func (w *accountWriter) placeCampaign(was int64, c crm.Campaign, k campaignKept)
 	w.moved[was] = c.ID
 	w.done.Campaigns++
 	stored, urlAt := c.AppendBody(nil)
-	w.Insert(store.CampaignTable, c.ID, w.a.Account, c.Slug, int64(urlAt), stored, store.Checksum(stored), c.Cell(), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
+	w.Insert(store.CampaignTable, c.ID, w.a.Account, c.Slug, int64(urlAt), stored, store.Checksum(stored), crm.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
 	return errors.Join(w.oldSlugs(c.ID, k.OldSlugs), w.listCampaign(c.ID))
 }
 
