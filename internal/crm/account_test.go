@@ -3,19 +3,22 @@ package crm
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm/text"
 )
+
+var noonAccess = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	parent := Account{Number: 1_234_567, ID: "parent"}
 	ids := map[string]bool{}
 	for range 200 {
-		a, err := NewAccount("  Red Cross ", parent, noon)
+		a, err := NewAccount("  Red Cross ", parent, noonAccess)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noon) {
+		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noonAccess) {
 			t.Fatalf("%+v", a)
 		}
 		if len(a.ID) != 16 || strings.Trim(a.ID, text.Base62) != "" {
@@ -83,11 +86,11 @@ func TestAccountsNeedAName(t *testing.T) {
 		"a\xff":                  "The name field must be valid UTF-8.",
 		strings.Repeat("é", 256): "The name field must not be longer than 255 characters.",
 	} {
-		if _, err := NewAccount(name, Account{}, noon); err == nil || err.Error() != want {
+		if _, err := NewAccount(name, Account{}, noonAccess); err == nil || err.Error() != want {
 			t.Errorf("%.10q: got %v, want %s", name, err, want)
 		}
 	}
-	if a, err := NewAccount(strings.Repeat("é", 255), Account{}, noon); err != nil || a.Parent != 0 {
+	if a, err := NewAccount(strings.Repeat("é", 255), Account{}, noonAccess); err != nil || a.Parent != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

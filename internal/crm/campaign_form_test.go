@@ -90,15 +90,15 @@ func readForm(values map[string]string, old Campaign) (CampaignInput, error) {
 func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 	full := oneCampaign(t, fullRow)
 	for _, c := range []Campaign{
-		NewCampaign(full, rose, 5, "run-2026", noon),
-		NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon),
-		NewCampaign(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noon),
+		NewCampaign(full, rose, 5, "run-2026", noonCampaign),
+		NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noonCampaign),
+		NewCampaign(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noonCampaign),
 	} {
 		in, err := readForm(filled(c, *full.Beneficiaries...), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
+		if diff := cmp.Diff(c, c.Update(in, noonCampaign.Add(time.Hour))); diff != "" {
 			t.Error(diff)
 		}
 		if diff := cmp.Diff(full.Beneficiaries, in.Beneficiaries); diff != "" {
@@ -110,7 +110,7 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	zones := []string{"", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca"}
 	rapid.Check(t, func(t *rapid.T) {
-		c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
+		c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noonCampaign)
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
@@ -118,7 +118,7 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
+		if diff := cmp.Diff(c, c.Update(in, noonCampaign.Add(time.Hour))); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -127,7 +127,7 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 // In the night of November 1, 2026, clocks in New York show 1:30 twice, and a form cannot say which one it means.
 func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 	for _, at := range []time.Time{time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC)} {
-		c := NewCampaign(oneCampaign(t, `{"title":"Gala","event":{"timezone":"America/New_York"}}`), rose, 5, "gala", noon)
+		c := NewCampaign(oneCampaign(t, `{"title":"Gala","event":{"timezone":"America/New_York"}}`), rose, 5, "gala", noonCampaign)
 		c.Event.StartAt = at
 		values := filled(c)
 		if values["event.start_at"] != "2026-11-01T01:30" {
@@ -141,13 +141,13 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 }
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
+	c := NewCampaign(oneCampaign(t, fullRow), rose, 5, "run-2026", noonCampaign)
 	in, err := readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
-	if diff := cmp.Diff(want, c.Update(in, noon)); diff != "" {
+	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noonCampaign, ListedAt: c.ListedAt}
+	if diff := cmp.Diff(want, c.Update(in, noonCampaign)); diff != "" {
 		t.Error(diff)
 	}
 	if in.Beneficiaries == nil || len(*in.Beneficiaries) != 0 {
@@ -156,11 +156,11 @@ func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 }
 
 func TestAnEventIsCalledAsItsCampaign(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","event":{}}`), rose, 5, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","event":{}}`), rose, 5, "gala", noonCampaign)
 	values := filled(c)
 	values["title"] = "Ball"
 	in, err := readForm(values, c)
-	if next := c.Update(in, noon); err != nil || next.Event.Title != "Ball" {
+	if next := c.Update(in, noonCampaign); err != nil || next.Event.Title != "Ball" {
 		t.Errorf("%+v, %v", next.Event, err)
 	}
 }
@@ -271,12 +271,12 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 		"slug": "Web address", "cover.url": "Cover image or video", "event.start_at": "Event start", "event.livestream.embed_url": "Embed link",
 		"beneficiaries": "Beneficiaries", "beneficiaries.1": "Beneficiary 2",
 	} {
-		if label, ok := Label(path); !ok || label != want {
+		if label, ok := campaignTable.Label(path); !ok || label != want {
 			t.Errorf("%s is called %q, %v; want %q", path, label, ok, want)
 		}
 	}
 	for _, path := range campaignFields {
-		if label, _ := Label(path); label == "" && path != "account_id" && path != "url" { // which no client sends
+		if label, _ := campaignTable.Label(path); label == "" && path != "account_id" && path != "url" { // which no client sends
 			t.Errorf("%s has no label", path)
 		}
 	}

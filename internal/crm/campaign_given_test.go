@@ -27,7 +27,7 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 	} {
 		// Its texts imitate the fields.
 		row := `{"title":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"` + test.currency + `",` + test.row + `}`
-		c := NewCampaign(oneCampaign(t, row), rose, 5, "raised", noon)
+		c := NewCampaign(oneCampaign(t, row), rose, 5, "raised", noonCampaign)
 		body, urlAt := c.AppendBody(nil)
 		if got := string(AppendCampaign(nil, 5, body, urlAt, "https://x.org/,raised", test.given)); !strings.Contains(got, `"url":"https://x.org/,raised/raised",`+test.want+`,"logo":null`) {
 			t.Errorf("%s lacks %s", got, test.want)
@@ -54,7 +54,7 @@ func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 
 // A file may come from a list. Its totals must not become the opening balance, which would count gifts twice.
 func TestTotalsThatWereShownAreNoOpeningBalance(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","raised":10,"donors":1}`), rose, 5, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","raised":10,"donors":1}`), rose, 5, "gala", noonCampaign)
 	c.Given = Given{2000, 3}
 	for _, test := range []struct {
 		row            string
@@ -67,18 +67,18 @@ func TestTotalsThatWereShownAreNoOpeningBalance(t *testing.T) {
 	} {
 		in := oneCampaign(t, test.row)
 		in.DropTotals(c)
-		if got := c.Update(in, noon); got.OpeningRaised != test.raised || got.OpeningDonors != test.donors {
+		if got := c.Update(in, noonCampaign); got.OpeningRaised != test.raised || got.OpeningDonors != test.donors {
 			t.Errorf("%s: %d from %d", test.row, got.OpeningRaised, got.OpeningDonors)
 		}
 	}
 }
 
 func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noonCampaign)
 	if c.Status != Published || c.PaymentLink != "" {
 		t.Errorf("a new campaign is %q with the link %q", c.Status, c.PaymentLink)
 	}
-	next := c.Update(oneCampaign(t, `{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/gala?x=1"}`), noon.Add(time.Hour))
+	next := c.Update(oneCampaign(t, `{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/gala?x=1"}`), noonCampaign.Add(time.Hour))
 	want := c
 	want.Status, want.PaymentLink = Draft, "https://pay.example.org/gala?x=1"
 	if diff := cmp.Diff(want, next); diff != "" { // updated_at stays, since the document does
@@ -90,14 +90,14 @@ func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
 	if next.Version(nil) == c.Version(nil) {
 		t.Error("a form that has another payment link counts as new")
 	}
-	if cleared := next.Update(oneCampaign(t, `{"slug":"gala","status":null,"payment_link":null}`), noon); cleared.Status != Published || cleared.PaymentLink != "" {
+	if cleared := next.Update(oneCampaign(t, `{"slug":"gala","status":null,"payment_link":null}`), noonCampaign); cleared.Status != Published || cleared.PaymentLink != "" {
 		t.Errorf("cleared: %q, %q", cleared.Status, cleared.PaymentLink)
 	}
-	if same := next.Update(oneCampaign(t, `{"slug":"gala"}`), noon); same.Status != Draft || same.PaymentLink != want.PaymentLink {
+	if same := next.Update(oneCampaign(t, `{"slug":"gala"}`), noonCampaign); same.Status != Draft || same.PaymentLink != want.PaymentLink {
 		t.Errorf("not sent: %q, %q", same.Status, same.PaymentLink)
 	}
 	in, err := readForm(filled(next), next)
-	if got := next.Update(in, noon); err != nil || got.Status != Draft || got.PaymentLink != want.PaymentLink {
+	if got := next.Update(in, noonCampaign); err != nil || got.Status != Draft || got.PaymentLink != want.PaymentLink {
 		t.Errorf("through the form: %q, %q, %v", got.Status, got.PaymentLink, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
 
 // The public form of a private event hides the payment link, which may reveal where tickets are sold, but not the status.
 func TestAPrivateEventKeepsItsPaymentLink(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","type":"event","status":"closed","payment_link":"https://pay.example.org","event":{"private":true}}`), rose, 5, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","type":"event","status":"closed","payment_link":"https://pay.example.org","event":{"private":true}}`), rose, 5, "gala", noonCampaign)
 	if got := c.Public(); got.PaymentLink != "" || got.Status != Closed {
 		t.Errorf("%+v", got)
 	}
@@ -135,7 +135,7 @@ func TestAPrivateEventKeepsItsPaymentLink(t *testing.T) {
 func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := NewCampaign(oneCampaign(t, `{"title":"Gala","subtitle":"Dinner & dance","description":"<p>Fish</p> or <b>none</b>","logo":"https://i.example.org/l.png",
-			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}},"status":"draft","payment_link":"https://pay.example.org"}`), rose, 5, "gala", noon)
+			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}},"status":"draft","payment_link":"https://pay.example.org"}`), rose, 5, "gala", noonCampaign)
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt, c.Event.StartAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end"), drawTime(t, "start")
 		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
@@ -145,15 +145,30 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 		if err == nil {
 			err = in.Validate(faults, false)
 		}
-		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); err != nil || diff != "" {
+		if diff := cmp.Diff(c, c.Update(in, noonCampaign.Add(time.Hour))); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
 		title := "Ball"
 		in.Title = &title
 		want := c
-		want.Title, want.UpdatedAt = "Ball", noon.Add(time.Hour)
-		if diff := cmp.Diff(want, c.Update(in, noon.Add(time.Hour))); diff != "" {
+		want.Title, want.UpdatedAt = "Ball", noonCampaign.Add(time.Hour)
+		if diff := cmp.Diff(want, c.Update(in, noonCampaign.Add(time.Hour))); diff != "" {
 			t.Fatal(diff)
 		}
 	})
+}
+
+func TestProgressIsNotRoundedUp(t *testing.T) {
+	for _, test := range []struct {
+		raised, goal, percent int64
+		ok                    bool
+	}{
+		{0, 0, 0, false}, {500, 0, 0, false}, {0, 100, 0, true}, {50, 100, 50, true}, {9_999, 10_000, 99, true}, {100, 100, 100, true},
+		{250, 100, 250, true}, {text.MaxCents, text.MaxCents, 100, true}, {text.MaxCents, 1, text.MaxCents * 100, true},
+	} {
+		c := Campaign{OpeningRaised: test.raised, Goal: test.goal}
+		if percent, ok := c.Progress(); percent != test.percent || ok != test.ok {
+			t.Errorf("%d of %d is %d %%, %v", test.raised, test.goal, percent, ok)
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -150,12 +151,12 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 	negative, large, title := int64(-1), int64(text.MaxCents+1), "Gala \xff"
 	in := CampaignInput{Title: &title, Goal: &negative, Raised: &large}
 	err := in.Validate(nil, true)
-	want := []said{
+	want := []crmtest.Said{
 		{"title", "The title field must be valid UTF-8."},
 		{"goal", "The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
 		{"raised", "The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
 	}
-	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -266,7 +267,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 				if !IsSlug(slug) {
 					t.Fatalf("slug %q", slug)
 				}
-				c := NewCampaign(in, rose, int64(i), slug, noon)
+				c := NewCampaign(in, rose, int64(i), slug, noonCampaign)
 				body, _ := c.AppendBody(nil)
 				back, err := ParseCampaign(c.ID, body)
 				if err != nil {
@@ -276,7 +277,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 				if diff := cmp.Diff(c, back); diff != "" {
 					t.Fatal(diff)
 				}
-				if again := c.Update(in, noon.Add(time.Hour)); again.UpdatedAt != c.UpdatedAt && in.Slug == nil {
+				if again := c.Update(in, noonCampaign.Add(time.Hour)); again.UpdatedAt != c.UpdatedAt && in.Slug == nil {
 					t.Fatal("the same input changed the campaign: " + strconv.Quote(document))
 				}
 				break

@@ -10,8 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
 )
+
+var noonCampaign = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 var rose = Account{ID: "A1b2C3d4E5f6G7h8"}
 
@@ -35,7 +38,7 @@ func campaignText(c Campaign) string {
 }
 
 func TestCampaignWithDefaults(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Spring Gala"}`), rose, 7, "spring-gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Spring Gala"}`), rose, 7, "spring-gala", noonCampaign)
 	want := `{"id":7,"account_id":"A1b2C3d4E5f6G7h8","type":"collect","title":"Spring Gala","subtitle":null,` +
 		`"description":null,"slug":"spring-gala","url":"https://give.example/spring-gala","goal":0,"raised":0,"donors":0,` +
 		`"currency":"USD","logo":null,"cover":null,"end_at":null,"created_at":"2026-01-31 12:00:00",` +
@@ -59,7 +62,7 @@ const fullRow = `{
 
 func TestCampaignWithEverything(t *testing.T) {
 	in := oneCampaign(t, fullRow)
-	c := NewCampaign(in, rose, 7, "run-2026", noon)
+	c := NewCampaign(in, rose, 7, "run-2026", noonCampaign)
 	want := `{"id":7,"account_id":"A1b2C3d4E5f6G7h8","type":"event","title":"Run for \"Rosie\"","subtitle":"5 km",` +
 		`"description":"<p>Come &amp; <b>run</b></p>","slug":"run-2026","url":"https://give.example/run-2026","goal":12000.5,` +
 		`"raised":12.34,"donors":3,"currency":"EUR","logo":"https://img.example/l.png",` +
@@ -79,7 +82,7 @@ func TestCampaignWithEverything(t *testing.T) {
 }
 
 func TestCampaignObjectsHaveDefaults(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"https://img.example/c"},"event":{}}`), rose, 1, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala","cover":{"url":"https://img.example/c"},"event":{}}`), rose, 1, "gala", noonCampaign)
 	for _, want := range []string{
 		`"cover":{"type":"image","url":"https://img.example/c","source":"upload"}`,
 		`"event":{"title":"Gala","type":"in_person","location_name":null,"address_formatted":null,"google_place_id":null,"start_at":null,` +
@@ -90,7 +93,7 @@ func TestCampaignObjectsHaveDefaults(t *testing.T) {
 			t.Errorf("%s lacks %s", got, want)
 		}
 	}
-	c = c.Update(oneCampaign(t, `{"title":"Gala","event":{"livestream":{}}}`), noon)
+	c = c.Update(oneCampaign(t, `{"title":"Gala","event":{"livestream":{}}}`), noonCampaign)
 	want := `"livestream":{"url":null,"type":null,"location":null,"platform":null,"embed_url":null,"scheduled":false}`
 	if got := campaignText(c); !strings.Contains(got, want) {
 		t.Errorf("%s lacks %s", got, want)
@@ -98,7 +101,7 @@ func TestCampaignObjectsHaveDefaults(t *testing.T) {
 }
 
 func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
+	c := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noonCampaign)
 	body, urlAt := c.AppendBody([]byte("before"))
 	body = body[len("before"):]
 	for _, test := range []struct{ base, url string }{
@@ -121,8 +124,8 @@ func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
 
 func TestUpdateCampaign(t *testing.T) {
 	in := oneCampaign(t, fullRow)
-	old := NewCampaign(in, rose, 7, "run-2026", noon)
-	later := noon.Add(time.Hour)
+	old := NewCampaign(in, rose, 7, "run-2026", noonCampaign)
+	later := noonCampaign.Add(time.Hour)
 
 	same := old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Run for \"Rosie\"","goal":12000.50,"donors":3}`), later)
 	if diff := cmp.Diff(old, same); diff != "" {
@@ -154,9 +157,9 @@ func TestUpdateCampaign(t *testing.T) {
 
 func TestUpdateLeavesTheOldCampaignAlone(t *testing.T) {
 	in := oneCampaign(t, fullRow)
-	old := NewCampaign(in, rose, 1, "run-2026", noon)
+	old := NewCampaign(in, rose, 1, "run-2026", noonCampaign)
 	before := campaignText(old)
-	old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Other","event":{"private":false},"cover":{"url":"https://a.example"}}`), noon)
+	old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Other","event":{"private":false},"cover":{"url":"https://a.example"}}`), noonCampaign)
 	if after := campaignText(old); after != before {
 		t.Errorf("got  %s\nwant %s", after, before)
 	}
@@ -164,7 +167,7 @@ func TestUpdateLeavesTheOldCampaignAlone(t *testing.T) {
 
 func TestNewCampaignIsNeverUpdatedBeforeItsCreation(t *testing.T) {
 	in := oneCampaign(t, `{"title":"Gala","created_at":"2030-01-01 00:00:00"}`)
-	if c := NewCampaign(in, rose, 1, "gala", noon); !c.UpdatedAt.Equal(c.CreatedAt) {
+	if c := NewCampaign(in, rose, 1, "gala", noonCampaign); !c.UpdatedAt.Equal(c.CreatedAt) {
 		t.Errorf("created %v, updated %v", c.CreatedAt, c.UpdatedAt)
 	}
 }
@@ -254,8 +257,8 @@ func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := oneCampaign(t, string(row))
-		c := NewCampaign(in, rose, 7, "a", noon)
-		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))
+		c := NewCampaign(in, rose, 7, "a", noonCampaign)
+		again := c.Update(oneCampaign(t, campaignText(c)), noonCampaign.Add(time.Hour))
 		if diff := cmp.Diff(c, again); diff != "" {
 			t.Fatal(diff)
 		}
@@ -274,15 +277,15 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "Chapter", "null"} {
 		_, err := ParseCampaignScope(scope)
-		want := []said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		want := []crmtest.Said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%q: %s", scope, diff)
 		}
 	}
 }
 
 func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
-	c := NewCampaign(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
+	c := NewCampaign(oneCampaign(t, fullRow), rose, 7, "run-2026", noonCampaign)
 	title := &Event{Title: "The run", Private: true}
 	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title, Status: Published}, c.Public()); diff != "" {
 		t.Errorf("a campaign that is a private event: %s", diff)
@@ -295,5 +298,42 @@ func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
 	c.Event.Private = false
 	if diff := cmp.Diff(c, c.Public()); diff != "" {
 		t.Errorf("an open event: %s", diff)
+	}
+}
+
+func TestTheWorkForSlugsGrowsWithTheirNumber(t *testing.T) {
+	crmtest.CheckGrowth(t, map[string]func(n int){
+		"campaigns of one title": func(n int) {
+			title, tried := "Gala", map[string]int{}
+			for range n {
+				for range SlugCandidates(CampaignInput{Title: &title}, tried) {
+					break
+				}
+			}
+		},
+	})
+}
+
+func TestTheLimitOfCampaignsSaysWhatToDo(t *testing.T) {
+	if err := CampaignLimit.Check(CampaignLimit.Max-3, 3); err != nil {
+		t.Errorf("up to the limit: %v", err)
+	}
+	if err := CampaignLimit.Check(CampaignLimit.Max-3, 4); len(crmtest.FaultsOf(t, err)) != 1 || !strings.Contains(err.Error(), "10,000") || !strings.Contains(err.Error(), "Edit") {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
+// The clock was set back by a day.
+func TestNoChangeOfACampaignIsDatedBeforeTheOneBeforeIt(t *testing.T) {
+	dayBefore := noonCampaign.AddDate(0, 0, -1)
+	gala := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 1, "gala", noonCampaign)
+	for body, want := range map[string]time.Time{
+		`{"slug":"gala","raised":5}`:                         noonCampaign,
+		`{"slug":"gala","created_at":"2026-02-01 00:00:00"}`: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+		`{"slug":"gala","updated_at":"2020-01-01 00:00:00"}`: noonCampaign, // it was created at noonCampaign
+	} {
+		if changed := gala.Update(oneCampaign(t, body), dayBefore); !changed.UpdatedAt.Equal(want) || changed.UpdatedAt.Before(changed.CreatedAt) {
+			t.Errorf("%s: created %v, updated %v, want %v", body, changed.CreatedAt, changed.UpdatedAt, want)
+		}
 	}
 }

@@ -2,17 +2,16 @@ package crm
 
 import (
 	"testing"
-	"time"
 )
 
 // TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.
 func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
-	dayBefore := noon.AddDate(0, 0, -1)
-	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon)
+	dayBefore := noonCRM.AddDate(0, 0, -1)
+	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noonCRM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	archived := ana.Archive(noon)
+	archived := ana.Archive(noonCRM)
 	for name, change := range map[string]func() (Contact, error){
 		"merge": func() (Contact, error) {
 			return ana.Merge(valid(t, `{"company":"New","addresses":[{"city":"Rome"}]}`), dayBefore)
@@ -30,23 +29,13 @@ func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 		if err != nil || changed.sameAs(&ana) && name != "restore" {
 			t.Errorf("%s: nothing changed: %v", name, err)
 		}
-		if !changed.UpdatedAt.Equal(noon) || changed.Archived() && !changed.ArchivedAt.Equal(noon) {
-			t.Errorf("%s: updated at %v, archived at %v; it was updated at %v before", name, changed.UpdatedAt, changed.ArchivedAt, noon)
+		if !changed.UpdatedAt.Equal(noonCRM) || changed.Archived() && !changed.ArchivedAt.Equal(noonCRM) {
+			t.Errorf("%s: updated at %v, archived at %v; it was updated at %v before", name, changed.UpdatedAt, changed.ArchivedAt, noonCRM)
 		}
 		for _, address := range changed.Addresses {
-			if address.CreatedAt.Before(noon) || address.UpdatedAt.Before(address.CreatedAt) {
+			if address.CreatedAt.Before(noonCRM) || address.UpdatedAt.Before(address.CreatedAt) {
 				t.Errorf("%s: an address is dated %v, %v", name, address.CreatedAt, address.UpdatedAt)
 			}
-		}
-	}
-	gala := NewCampaign(oneCampaign(t, `{"title":"Gala"}`), rose, 1, "gala", noon)
-	for body, want := range map[string]time.Time{
-		`{"slug":"gala","raised":5}`:                         noon,
-		`{"slug":"gala","created_at":"2026-02-01 00:00:00"}`: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
-		`{"slug":"gala","updated_at":"2020-01-01 00:00:00"}`: noon, // it was created at noon
-	} {
-		if changed := gala.Update(oneCampaign(t, body), dayBefore); !changed.UpdatedAt.Equal(want) || changed.UpdatedAt.Before(changed.CreatedAt) {
-			t.Errorf("%s: created %v, updated %v, want %v", body, changed.CreatedAt, changed.UpdatedAt, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -29,7 +30,7 @@ func filter(name string, values ...string) (ContactFilter, error) {
 // What no contact can have is not looked for, however long it is.
 func TestAFilterThatNoContactCanPassFindsNone(t *testing.T) {
 	for name, value := range map[string]string{
-		"tag": strings.Repeat("x", maxTag+1), "first_name": strings.Repeat("!", 60_000), "last_name": strings.Repeat("é", doc.MaxText+1), "email": "none", "phone": "5",
+		"tag": strings.Repeat("x", 65), "first_name": strings.Repeat("!", 60_000), "last_name": strings.Repeat("é", doc.MaxText+1), "email": "none", "phone": "5",
 	} {
 		if f, err := filter(name, value); err != nil || !f.None || len(f.Tags) > 0 || len(f.FirstName) > 4*doc.MaxText {
 			t.Errorf("%s: %v, finds none: %t, %d bytes", name, err, f.None, len(f.FirstName))
@@ -199,4 +200,22 @@ func TestFiltersAndWordsAgree(t *testing.T) {
 			t.Fatalf("%+v with %q and %q: found %v", f, common, c.SearchWords(), found)
 		}
 	})
+}
+
+// Bounds that people name as days are days of the organization.
+func TestWindowsOfDays(t *testing.T) {
+	newYork := text.Location("America/New_York")
+	days := Window{From: atFind(t, "2026-11-16T00:00:00Z"), To: atFind(t, "2026-11-17T00:00:00Z")}
+	if got := days.OfDays(newYork); !got.From.Equal(atFind(t, "2026-11-16T05:00:00Z")) || !got.To.Equal(atFind(t, "2026-11-17T05:00:00Z")) {
+		t.Errorf("%+v", got)
+	}
+	if got := days.ByClock(newYork); got != days {
+		t.Errorf("%+v", got)
+	}
+	if got := (Window{From: atFind(t, "2026-11-17T04:37:00Z")}).ByClock(newYork); !got.From.Equal(atFind(t, "2026-11-16T23:37:00Z")) || !got.To.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	if got := (Window{}).OfDays(newYork); got != (Window{}) {
+		t.Errorf("%+v", got)
+	}
 }

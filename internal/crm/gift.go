@@ -205,13 +205,6 @@ func giftText(name, label string, k doc.Kind[string], in func(*Gift) *string, of
 	return doc.Sent(name, label, k, in, of)
 }
 
-func names[T ~string](values []T) (texts []string) {
-	for _, value := range values {
-		texts = append(texts, string(value))
-	}
-	return texts
-}
-
 // unset is a key that is kept for clients and never used.
 func unset[D, I any](name string) doc.Field[D, I] {
 	return doc.Derived[D, I](name, func(dst []byte, _ D) []byte { return append(dst, `null`...) })

@@ -67,21 +67,3 @@ func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
 		}
 	}
 }
-
-// Bounds that people name as days are days of the organization.
-func TestWindowsOfDays(t *testing.T) {
-	newYork := text.Location("America/New_York")
-	days := Window{From: at(t, "2026-11-16T00:00:00Z"), To: at(t, "2026-11-17T00:00:00Z")}
-	if got := days.OfDays(newYork); !got.From.Equal(at(t, "2026-11-16T05:00:00Z")) || !got.To.Equal(at(t, "2026-11-17T05:00:00Z")) {
-		t.Errorf("%+v", got)
-	}
-	if got := days.ByClock(newYork); got != days {
-		t.Errorf("%+v", got)
-	}
-	if got := (Window{From: at(t, "2026-11-17T04:37:00Z")}).ByClock(newYork); !got.From.Equal(at(t, "2026-11-16T23:37:00Z")) || !got.To.IsZero() {
-		t.Errorf("%+v", got)
-	}
-	if got := (Window{}).OfDays(newYork); got != (Window{}) {
-		t.Errorf("%+v", got)
-	}
-}

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
 )
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
 	t.Helper()
-	key, secret, err := NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon)
+	key, secret, err := NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noonAccess)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,17 +115,17 @@ func TestNewKeyRefuses(t *testing.T) {
 		{1, KeyInput{Name: "a\x00"}, "name"},
 		{1, KeyInput{Name: "\xff"}, "name"},
 		{1, KeyInput{Name: strings.Repeat("é", 256)}, "name"},
-		{1, KeyInput{Name: "x", ExpiresAt: noon}, "expires"},
-		{1, KeyInput{Name: "x", ExpiresAt: noon.Add(-time.Hour)}, "expires"},
+		{1, KeyInput{Name: "x", ExpiresAt: noonAccess}, "expires"},
+		{1, KeyInput{Name: "x", ExpiresAt: noonAccess.Add(-time.Hour)}, "expires"},
 		{maxKeySeq + 1, KeyInput{Name: "x"}, "account"},
 	} {
-		_, secret, err := NewKey(1, test.seq, test.in, noon)
-		if faults := faultsOf(t, err); secret != "" || len(faults) != 1 || faults[0].Field != test.field {
+		_, secret, err := NewKey(1, test.seq, test.in, noonAccess)
+		if faults := crmtest.FaultsOf(t, err); secret != "" || len(faults) != 1 || faults[0].Field() != test.field {
 			t.Errorf("%+v: got %v, want a fault of %s", test.in, err, test.field)
 		}
 	}
-	key, _, err := NewKey(1, maxKeySeq, KeyInput{Name: "  " + strings.Repeat("é", 255), ExpiresAt: noon.Add(time.Second), Permissions: ContactsRead}, noon)
-	if err != nil || key.Name != strings.Repeat("é", 255) || !key.ExpiresAt.Equal(noon.Add(time.Second)) || key.Permissions != ContactsRead {
+	key, _, err := NewKey(1, maxKeySeq, KeyInput{Name: "  " + strings.Repeat("é", 255), ExpiresAt: noonAccess.Add(time.Second), Permissions: ContactsRead}, noonAccess)
+	if err != nil || key.Name != strings.Repeat("é", 255) || !key.ExpiresAt.Equal(noonAccess.Add(time.Second)) || key.Permissions != ContactsRead {
 		t.Errorf("%+v, %v", key, err)
 	}
 }
@@ -149,8 +150,8 @@ func TestPermissions(t *testing.T) {
 	}
 	for _, name := range []string{"", "all", "contacts", "Contacts:read", "campaigns:delete"} {
 		p, err := ParsePermissions([]string{"contacts:read", name})
-		if faults := faultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field != "permission" ||
-			!strings.Contains(faults[0].Message, "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write") {
+		if faults := crmtest.FaultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field() != "permission" ||
+			!strings.Contains(faults[0].Message(), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write") {
 			t.Errorf("%q: got %v, %v", name, p, err)
 		}
 	}
@@ -163,32 +164,32 @@ func TestAKeyIsValidUntilItExpiresOrIsRevoked(t *testing.T) {
 		state string
 	}{
 		{Key{}, true, "active"},
-		{Key{ExpiresAt: noon.Add(time.Nanosecond)}, true, "active"},
-		{Key{ExpiresAt: noon}, false, "expired"},
-		{Key{ExpiresAt: noon.Add(-time.Second)}, false, "expired"},
-		{Key{RevokedAt: noon.Add(-time.Second)}, false, "revoked"},
-		{Key{RevokedAt: noon.Add(time.Hour)}, false, "revoked"}, // the clocks of two machines differ
-		{Key{RevokedAt: noon, ExpiresAt: noon.Add(-time.Hour)}, false, "revoked"},
+		{Key{ExpiresAt: noonAccess.Add(time.Nanosecond)}, true, "active"},
+		{Key{ExpiresAt: noonAccess}, false, "expired"},
+		{Key{ExpiresAt: noonAccess.Add(-time.Second)}, false, "expired"},
+		{Key{RevokedAt: noonAccess.Add(-time.Second)}, false, "revoked"},
+		{Key{RevokedAt: noonAccess.Add(time.Hour)}, false, "revoked"}, // the clocks of two machines differ
+		{Key{RevokedAt: noonAccess, ExpiresAt: noonAccess.Add(-time.Hour)}, false, "revoked"},
 	} {
-		if test.key.Valid(noon) != test.valid || test.key.State(noon) != test.state {
-			t.Errorf("%+v: valid is %v, the state %s", test.key, test.key.Valid(noon), test.key.State(noon))
+		if test.key.Valid(noonAccess) != test.valid || test.key.State(noonAccess) != test.state {
+			t.Errorf("%+v: valid is %v, the state %s", test.key, test.key.Valid(noonAccess), test.key.State(noonAccess))
 		}
 	}
 }
 
 func TestParseExpiry(t *testing.T) {
-	now := noon.Add(500 * time.Millisecond)
+	now := noonAccess.Add(500 * time.Millisecond)
 	for text, want := range map[string]time.Time{
 		"":                          {},
 		"2026-01-31":                time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
 		"2027-12-31":                time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC),
 		"2026-02-01T00:00:00Z":      time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
 		"2026-02-01T00:00:00+02:00": time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC),
-		"1d":                        noon.AddDate(0, 0, 1),
-		"90d":                       noon.AddDate(0, 0, 90),
-		"36500d":                    noon.AddDate(0, 0, 36500),
-		"12h":                       noon.Add(12 * time.Hour),
-		"1h30m":                     noon.Add(90 * time.Minute),
+		"1d":                        noonAccess.AddDate(0, 0, 1),
+		"90d":                       noonAccess.AddDate(0, 0, 90),
+		"36500d":                    noonAccess.AddDate(0, 0, 36500),
+		"12h":                       noonAccess.Add(12 * time.Hour),
+		"1h30m":                     noonAccess.Add(90 * time.Minute),
 	} {
 		got, err := ParseExpiry(text, now)
 		if err != nil || !got.Equal(want) || !want.IsZero() && got.Location() != time.UTC {
@@ -214,7 +215,7 @@ func TestParseExpiry(t *testing.T) {
 		"99999999999999999d":   "is not understood",
 	} {
 		_, err := ParseExpiry(text, now)
-		if faults := faultsOf(t, err); len(faults) != 1 || faults[0].Field != "expires" || !strings.Contains(faults[0].Message, want) {
+		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0].Field() != "expires" || !strings.Contains(faults[0].Message(), want) {
 			t.Errorf("%q: got %v, want it to say: %s", text, err, want)
 		}
 	}

@@ -137,3 +137,33 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 		t.Errorf("%d lines, and %d countries", len(lines), len(list))
 	}
 }
+
+// The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice of a
+// country differ, Unicode's table follows the practice.
+func TestDecimalsAreThoseOfISO4217(t *testing.T) {
+	other := "AFN ALL AMD COP CRC CUP IDR IRR KPW LAK LBP MGA MMK MUR PKR RSD SOS SYP TZS UZS YER IQD HUF CZK DKK NOK SEK TWD MRO GYD CHF CAD MNT STN SLE ZMW"
+	for _, code := range codes(text.IsCurrency) {
+		want := map[string]int{text.NoDecimals: 0, text.ThreeDecimals: 3, text.FourDecimals: 4}
+		decimals := 2
+		for list, n := range want {
+			if strings.Contains(list, code) {
+				decimals = n
+			}
+		}
+		if text.Decimals(code) != decimals {
+			t.Errorf("%s has %d decimals", code, text.Decimals(code))
+		}
+		unit, err := currency.ParseISO(code)
+		if err != nil || strings.Contains(other, code) {
+			continue
+		}
+		if habit, _ := currency.Standard.Rounding(unit); habit != decimals {
+			t.Errorf("%s has %d decimals, and %d in Unicode's table", code, decimals, habit)
+		}
+	}
+	for code, want := range map[string]int{"USD": 2, "PKR": 2, "COP": 2, "JPY": 0, "KWD": 3, "IQD": 3, "CLF": 4} {
+		if text.Decimals(code) != want {
+			t.Errorf("%s has %d decimals, want %d", code, text.Decimals(code), want)
+		}
+	}
+}

@@ -6,11 +6,11 @@ import (
 )
 
 func TestSegments(t *testing.T) {
-	made, err := NewSegment("  Lapsed donors ", "zip=021&page=3&tag=a&tag=b&utm=x&scope=all&sort=-last_gift", "US")
-	if err != nil || made.Name != "Lapsed donors" || made.Query != "scope=all&sort=-last_gift&tag=a&tag=b&zip=021" {
-		t.Errorf("%+v, %v", made, err)
+	madeFind, err := NewSegment("  Lapsed donors ", "zip=021&page=3&tag=a&tag=b&utm=x&scope=all&sort=-last_gift", "US")
+	if err != nil || madeFind.Name != "Lapsed donors" || madeFind.Query != "scope=all&sort=-last_gift&tag=a&tag=b&zip=021" {
+		t.Errorf("%+v, %v", madeFind, err)
 	}
-	if !made.IsCalled("LAPSED donors") || made.IsCalled("lapsed") {
+	if !madeFind.IsCalled("LAPSED donors") || madeFind.IsCalled("lapsed") {
 		t.Error("names differ in more than letter case")
 	}
 	for _, test := range [][3]string{

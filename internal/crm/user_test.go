@@ -7,28 +7,30 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		in   UserInput
-		want []said
+		want []crmtest.Said
 	}{
 		{UserInput{" Ada ", " Ada@Example.org ", "ten chars!"}, nil},
-		{UserInput{}, []said{
+		{UserInput{}, []crmtest.Said{
 			{"name", "The name field is required."}, {"email", "The email field is required."}, {"password", "The password field is required."},
 		}},
-		{UserInput{"a\x00b", "nobody", "short"}, []said{
+		{UserInput{"a\x00b", "nobody", "short"}, []crmtest.Said{
 			{"name", "The name field must not contain NUL characters."}, {"email", "The email field must be a valid email address."},
 			{"password", "The password field must have at least 10 characters."},
 		}},
-		{UserInput{strings.Repeat("ü", 256), "a@b.org", "A@B.ORG"}, []said{
+		{UserInput{strings.Repeat("ü", 256), "a@b.org", "A@B.ORG"}, []crmtest.Said{
 			{"name", "The name field must not be longer than 255 characters."}, {"password", "The password field must have at least 10 characters."},
 		}},
 	} {
 		in := test.in
-		if diff := cmp.Diff(test.want, faultsOf(t, in.Validate())); diff != "" {
+		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate())); diff != "" {
 			t.Errorf("%.40q:\n%s", test.in, diff)
 		}
 		if in.Name != strings.TrimSpace(test.in.Name) || in.Email != strings.TrimSpace(test.in.Email) || in.Password != test.in.Password {
@@ -42,16 +44,16 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 	known := []Account{{ID: "AAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBB"}}
 	for _, test := range []struct {
 		organization, account string
-		want                  []said
+		want                  []crmtest.Said
 	}{
 		{"Harbor Light", "", nil},
 		{"", "BBBBBBBBBBBBBBBB", nil},
-		{" ", "", []said{{"organization", "The organization field is required."}}},
-		{"Harbor Light", "CCCCCCCCCCCCCCCC", []said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
+		{" ", "", []crmtest.Said{{"organization", "The organization field is required."}}},
+		{"Harbor Light", "CCCCCCCCCCCCCCCC", []crmtest.Said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
 			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
 	} {
 		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, ""}
-		if diff := cmp.Diff(test.want, faultsOf(t, in.Validate(known))); diff != "" {
+		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate(known))); diff != "" {
 			t.Errorf("%q, %q:\n%s", test.organization, test.account, diff)
 		}
 		taken, ok := in.Taken(known)
@@ -60,7 +62,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 		}
 	}
 	in := SetupInput{}
-	if faults := faultsOf(t, in.Validate(nil)); len(faults) != 4 || faults[3].Field != "organization" {
+	if faults := crmtest.FaultsOf(t, in.Validate(nil)); len(faults) != 4 || faults[3].Field() != "organization" {
 		t.Errorf("the faults are %v", faults)
 	}
 }
@@ -68,7 +70,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 func TestASessionEndsThirtyDaysAfterItBeganAndSevenAfterItsLastUse(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	session, token := NewSession(Device{Address: "192.0.2.1", Agent: "Browser\x00\x1b[31m \xff" + strings.Repeat("é", 300)}, noon)
+	session, token := NewSession(Device{Address: "192.0.2.1", Agent: "Browser\x00\x1b[31m \xff" + strings.Repeat("é", 300)}, noonAccess)
 	if session.ID != HashToken(token) || strings.Contains(session.ID, token) {
 		t.Errorf("the id is %s", session.ID)
 	}
@@ -82,8 +84,8 @@ func TestASessionEndsThirtyDaysAfterItBeganAndSevenAfterItsLastUse(t *testing.T)
 		{0, 0, true}, {0, 7*day - time.Second, true}, {0, 7 * day, false},
 		{25 * day, 30*day - time.Second, true}, {25 * day, 30 * day, false}, {22 * day, 29 * day, false},
 	} {
-		session.SeenAt = noon.Add(test.seen)
-		if got := session.Valid(noon.Add(test.at)); got != test.want {
+		session.SeenAt = noonAccess.Add(test.seen)
+		if got := session.Valid(noonAccess.Add(test.at)); got != test.want {
 			t.Errorf("used after %v, it is valid after %v: %v", test.seen, test.at, got)
 		}
 	}
@@ -92,18 +94,18 @@ func TestASessionEndsThirtyDaysAfterItBeganAndSevenAfterItsLastUse(t *testing.T)
 func TestAnInvitationHasAWeekAndARole(t *testing.T) {
 	t.Parallel()
 	account, by := Account{Number: 7, Name: "Harbor Light"}, User{ID: 1, Name: "Ada"}
-	invitation, token, err := NewInvitation(account, by, Editor, " Bob@Example.org ", noon)
-	want := Invitation{ID: HashToken(token), Account: account, Email: "Bob@Example.org", Role: Editor, By: "Ada", CreatedAt: noon, ExpiresAt: noon.AddDate(0, 0, 7)}
+	invitation, token, err := NewInvitation(account, by, Editor, " Bob@Example.org ", noonAccess)
+	want := Invitation{ID: HashToken(token), Account: account, Email: "Bob@Example.org", Role: Editor, By: "Ada", CreatedAt: noonAccess, ExpiresAt: noonAccess.AddDate(0, 0, 7)}
 	if diff := cmp.Diff(want, invitation); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	if end := invitation.ExpiresAt; !invitation.Valid(end.Add(-time.Second)) || invitation.Valid(end) {
 		t.Error("it does not end after a week")
 	}
-	if setup, _ := NewSetup(noon); setup.ExpiresAt != noon.AddDate(0, 0, 1) || setup.Account.Number != 0 || setup.Role != 0 {
+	if setup, _ := NewSetup(noonAccess); setup.ExpiresAt != noonAccess.AddDate(0, 0, 1) || setup.Account.Number != 0 || setup.Role != 0 {
 		t.Errorf("the setup link is %+v", setup)
 	}
-	if _, _, err := NewInvitation(account, by, Viewer, "", noon); err != nil {
+	if _, _, err := NewInvitation(account, by, Viewer, "", noonAccess); err != nil {
 		t.Errorf("for nobody in particular: %v", err)
 	}
 	for _, wrong := range []struct {
@@ -111,8 +113,8 @@ func TestAnInvitationHasAWeekAndARole(t *testing.T) {
 		email string
 		field string
 	}{{0, "", "role"}, {Owner + 1, "", "role"}, {Editor, "bob", "email"}} {
-		_, token, err := NewInvitation(account, by, wrong.role, wrong.email, noon)
-		if faults := faultsOf(t, err); token != "" || len(faults) != 1 || faults[0].Field != wrong.field {
+		_, token, err := NewInvitation(account, by, wrong.role, wrong.email, noonAccess)
+		if faults := crmtest.FaultsOf(t, err); token != "" || len(faults) != 1 || faults[0].Field() != wrong.field {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -177,7 +179,7 @@ func TestNamesAreOrderedAsPeopleLookForThem(t *testing.T) {
 
 func TestAnAccountIDIsSixteenLettersAndDigits(t *testing.T) {
 	t.Parallel()
-	a, err := NewAccount("A", Account{}, noon)
+	a, err := NewAccount("A", Account{}, noonAccess)
 	if err != nil || !IsAccountID(a.ID) {
 		t.Errorf("%q is no id, %v", a.ID, err)
 	}
