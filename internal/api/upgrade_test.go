@@ -21,6 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -160,7 +162,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Fatal(err)
 		}
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
-			found, err := s.SearchContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, crm.ParseSearch(typed, "US"), contacts.SearchPlace{}, 100)
+			found, err := s.SearchContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, find.ParseSearch(typed, "US"), contacts.SearchPlace{}, 100)
 			if err != nil || !slices.ContainsFunc(found.Contacts, func(c crm.Contact) bool { return c.ID == contact.ID }) {
 				t.Errorf("%q does not find the contact: %+v, %v", typed, found.Total, err)
 			}

@@ -6,12 +6,12 @@ import (
 
 // TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.
 func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
-	dayBefore := noonCRM.AddDate(0, 0, -1)
-	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noonCRM)
+	dayBefore := noon.AddDate(0, 0, -1)
+	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	archived := ana.Archive(noonCRM)
+	archived := ana.Archive(noon)
 	for name, change := range map[string]func() (Contact, error){
 		"merge": func() (Contact, error) {
 			return ana.Merge(valid(t, `{"company":"New","addresses":[{"city":"Rome"}]}`), dayBefore)
@@ -29,11 +29,11 @@ func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 		if err != nil || changed.sameAs(&ana) && name != "restore" {
 			t.Errorf("%s: nothing changed: %v", name, err)
 		}
-		if !changed.UpdatedAt.Equal(noonCRM) || changed.Archived() && !changed.ArchivedAt.Equal(noonCRM) {
-			t.Errorf("%s: updated at %v, archived at %v; it was updated at %v before", name, changed.UpdatedAt, changed.ArchivedAt, noonCRM)
+		if !changed.UpdatedAt.Equal(noon) || changed.Archived() && !changed.ArchivedAt.Equal(noon) {
+			t.Errorf("%s: updated at %v, archived at %v; it was updated at %v before", name, changed.UpdatedAt, changed.ArchivedAt, noon)
 		}
 		for _, address := range changed.Addresses {
-			if address.CreatedAt.Before(noonCRM) || address.UpdatedAt.Before(address.CreatedAt) {
+			if address.CreatedAt.Before(noon) || address.UpdatedAt.Before(address.CreatedAt) {
 				t.Errorf("%s: an address is dated %v, %v", name, address.CreatedAt, address.UpdatedAt)
 			}
 		}

@@ -116,8 +116,8 @@ func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
 }
 
 func TestFlatPartsChangeTheFirstAddress(t *testing.T) {
-	rome := Address{Line1: "1 Via", City: "Rome", CreatedAt: noonCRM, UpdatedAt: noonCRM}
-	paris := Address{City: "Paris", Country: "FRA", CreatedAt: noonCRM, UpdatedAt: noonCRM}
+	rome := Address{Line1: "1 Via", City: "Rome", CreatedAt: noon, UpdatedAt: noon}
+	paris := Address{City: "Paris", Country: "FRA", CreatedAt: noon, UpdatedAt: noon}
 	changed := func(a Address, set func(a *Address)) Address {
 		a.UpdatedAt = hourLater
 		set(&a)

@@ -10,9 +10,9 @@ import (
 )
 
 func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
-	tagged := Contact{FirstName: "A", Tags: []string{"a", "b"}, UpdatedAt: noonCRM}
-	archived := tagged.Archive(noonCRM)
-	full := Contact{FirstName: "F", UpdatedAt: noonCRM}
+	tagged := Contact{FirstName: "A", Tags: []string{"a", "b"}, UpdatedAt: noon}
+	archived := tagged.Archive(noon)
+	full := Contact{FirstName: "F", UpdatedAt: noon}
 	for i := range maxTags {
 		full.Tags = append(full.Tags, fmt.Sprint("t", i))
 	}

@@ -7,19 +7,20 @@ import (
 	"slices"
 	"time"
 
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 )
 
 // CheckCustom checks what the input says about custom fields by their definitions.
-func (in *ContactInput) CheckCustom(fields *CustomFields) error {
+func (in *ContactInput) CheckCustom(fields *custom.Fields) error {
 	v := new(doc.Invalid)
 	in.Fields = fields
-	in.custom = fields.check(v, in.Custom)
+	in.custom = fields.Check(v, in.Custom)
 	return v.Err()
 }
 
-// customValues are the values that CheckCustom has found in the input.
-func (in *ContactInput) customValues() (values []CustomValue) {
+// CustomValues are the values that CheckCustom has found in the input.
+func (in *ContactInput) CustomValues() (values []custom.Value) {
 	for _, change := range in.custom {
 		if change.To.Value != "" {
 			values = append(values, change.To)
@@ -38,7 +39,7 @@ var errNoCustom = errors.New("the stored document has no place for custom fields
 
 // AppendCustomized is AppendContact for a contact with custom fields: each value gets what its definition says, and those of fields that
 // have ended are left out.
-func AppendCustomized(dst []byte, id int64, body []byte, fields *CustomFields) ([]byte, error) {
+func AppendCustomized(dst []byte, id int64, body []byte, fields *custom.Fields) ([]byte, error) {
 	begin := bytes.Index(body, []byte(customBegins))
 	if begin < 0 {
 		return dst, errNoCustom
@@ -50,24 +51,24 @@ func AppendCustomized(dst []byte, id int64, body []byte, fields *CustomFields) (
 	}
 	end += begin + 1
 	r := doc.NewReader("The stored document", body[begin:end])
-	values := loadCustom(r)
+	values := custom.LoadValues(r)
 	if err := r.End(); err != nil {
 		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
 	}
-	dst = fields.appendShown(AppendContact(dst, id, body[:begin]), values)
+	dst = fields.AppendShown(AppendContact(dst, id, body[:begin]), values)
 	return append(dst, body[end:]...), nil
 }
 
 // CustomValue is what the contact has in a field, with an empty value where that is nothing.
-func (c *Contact) CustomValue(field int64) CustomValue { return valueOfField(c.Custom, field) }
+func (c *Contact) CustomValue(field int64) custom.Value { return custom.ValueIn(c.Custom, field) }
 
 // customFieldsField are the values in custom fields. They are changed one by one, and never replaced as a list.
 func customFieldsField() doc.Field[*Contact, *ContactInput] {
 	return doc.Field[*Contact, *ContactInput]{
 		Stored: doc.Stored[*Contact]{
 			Name: "custom_fields", Label: "Custom fields",
-			Load:   func(r *doc.Reader, c *Contact) { c.Custom = loadCustom(r) },
-			Append: func(dst []byte, c *Contact) []byte { return appendCustom(dst, c.Custom) },
+			Load:   func(r *doc.Reader, c *Contact) { c.Custom = custom.LoadValues(r) },
+			Append: func(dst []byte, c *Contact) []byte { return custom.AppendValues(dst, c.Custom) },
 			Same:   func(a, b *Contact) bool { return slices.Equal(a.Custom, b.Custom) },
 			Size: func(c *Contact) (n int) {
 				for _, v := range c.Custom {
@@ -77,32 +78,34 @@ func customFieldsField() doc.Field[*Contact, *ContactInput] {
 			},
 			Fill: func(c *Contact, _ doc.Place, set doc.Setter) {
 				for _, v := range c.Custom {
-					set("custom_fields."+fieldKey(v.Field), v.Text())
+					set("custom_fields."+custom.Key(v.Field), v.Text())
 				}
 			},
-			Differ: func(was, is *Contact) doc.Differences { return valueDifferences(was.Custom, is.Custom) },
+			Differ: func(was, is *Contact) doc.Differences { return custom.Differences(was.Custom, is.Custom) },
 			Undo: func(c *Contact, d *doc.Difference, _ string) (left bool) {
-				c.Custom, left = takeBackValue(c.Custom, d)
+				c.Custom, left = custom.TakeBack(c.Custom, d)
 				return left
 			},
 		},
-		Read: func(r *doc.Reader, in *ContactInput) { in.Custom = readCustom(r, in.Custom, maxSent) },
-		Take: func(form doc.Form, _ doc.Place, in *ContactInput) { in.Custom = takeCustom(form, in.Custom, maxSent) },
+		Read: func(r *doc.Reader, in *ContactInput) { in.Custom = custom.ReadInputs(r, in.Custom, maxSent) },
+		Take: func(form doc.Form, _ doc.Place, in *ContactInput) {
+			in.Custom = custom.TakeInputs(form, in.Custom, maxSent)
+		},
 		Check: func(c *doc.Checker, _ doc.Place, in *ContactInput) {
 			if in.Fields != nil {
-				in.custom = in.Fields.check(&c.Invalid, in.Custom)
+				in.custom = in.Fields.Check(&c.Invalid, in.Custom)
 			}
 		},
 		Merge: func(c *Contact, in *ContactInput, _ time.Time) {
 			for _, change := range in.custom {
 				if change.To.Value != "" {
-					c.Custom = putValue(c.Custom, change.To)
+					c.Custom = custom.Put(c.Custom, change.To)
 				}
 			}
 		},
 		Patch: func(c *Contact, in *ContactInput, _ time.Time) {
 			for _, change := range in.custom {
-				c.Custom = putValue(c.Custom, change.To)
+				c.Custom = custom.Put(c.Custom, change.To)
 			}
 		},
 	}

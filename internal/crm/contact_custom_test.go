@@ -10,39 +10,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 )
 
-var fieldNowCRM = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// someFieldsCRM are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list; and a text that has ended.
-func someFieldsCRM() *CustomFields {
-	var all []CustomField
-	for i, t := range FieldTypes {
-		all = append(all, CustomField{ID: int64(i + 1), Title: t.Label(), Type: t, Place: int64(10 - i)})
+// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list; and a text that has ended.
+func someFields() *custom.Fields {
+	var all []custom.Field
+	for i, t := range custom.FieldTypes {
+		all = append(all, custom.Field{ID: int64(i + 1), Title: t.Label(), Type: t, Place: int64(10 - i)})
 	}
 	all[5].Options = []string{"S", "M", "Größe L"}
 	all[0].Description = `For "insiders"`
-	all = append(all, CustomField{ID: 7, Title: "Old", Type: TextField, Place: 1, EndedAt: fieldNowCRM})
-	return NewCustomFields(9, all)
+	all = append(all, custom.Field{ID: 7, Title: "Old", Type: custom.TextField, Place: 1, EndedAt: fieldNow})
+	return custom.NewFields(9, all)
 }
 
 // sendCustom decodes, validates and applies a body of custom fields to a contact.
-func sendCustom(t *testing.T, c Contact, fields *CustomFields, custom string) (Contact, error) {
+func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
 	t.Helper()
 	in, faults, err := DecodeContact([]byte(`{"custom_fields":` + custom + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	in.Fields = fields
-	if err := in.Validate(faults, false, "US", fieldNowCRM); err != nil {
+	if err := in.Validate(faults, false, "US", fieldNow); err != nil {
 		return c, err
 	}
-	return c.Patch(in, fieldNowCRM)
+	return c.Patch(in, fieldNow)
 }
 
 func TestCustomValuesFollowTheirTypes(t *testing.T) {
-	fields := someFieldsCRM()
+	fields := someFields()
 	long := strings.Repeat("ä", 255)
 	for _, c := range []struct{ field, sent, want, fault string }{
 		{"field_1", `" Blue "`, `"Blue"`, ""},
@@ -96,7 +97,7 @@ func TestCustomValuesFollowTheirTypes(t *testing.T) {
 }
 
 func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
-	fields := someFieldsCRM()
+	fields := someFields()
 	for sent, want := range map[string]string{
 		`[{"field_id":3,"value":1},{"field_id":1,"value":"a","title":"ignored","id":9}]`: `[{"field_id":1,"value":"a"},{"field_id":3,"value":1}]`,
 		`{"field_3":1,"field_1":"a"}`: `[{"field_id":1,"value":"a"},{"field_id":3,"value":1}]`,
@@ -116,7 +117,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 		`[` + strings.Repeat(`{"field_id":5,"value":true},`, 1000) + `{"field_id":5,"value":true}]`: "The custom_fields field must not have more than 1000 elements.",
 	} {
 		c, err := sendCustom(t, Contact{}, fields, sent)
-		got := string(appendCustom(nil, c.Custom))
+		got := string(custom.AppendValues(nil, c.Custom))
 		if err != nil {
 			got = err.Error()
 		}
@@ -128,27 +129,27 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 
 // Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
-	fields := someFieldsCRM()
+	fields := someFields()
 	start, err := sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
-	if got := string(appendCustom(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
+	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
 	}
-	if got := string(appendCustom(nil, start.Custom)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
+	if got := string(custom.AppendValues(nil, start.Custom)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
 		t.Errorf("what was before is now %s", got)
 	}
-	in := ContactInput{Custom: []CustomInput{WrittenCustom(1, ""), WrittenCustom(3, "2")}}
+	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
 	if err := in.CheckCustom(fields); err != nil {
 		t.Fatal(err)
 	}
-	merged, err := start.Merge(in, fieldNowCRM)
+	merged, err := start.Merge(in, fieldNow)
 	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
 		t.Errorf("merged: %v, %v", got, err)
 	}
-	fewer := someFieldsCRM()
+	fewer := someFields()
 	fewer.Find(6).Options = []string{"S"}
 	if kept, err := sendCustom(t, start, fewer, `{"field_6":"M","field_3":7}`); err != nil || kept.CustomValue(6).Value != `"M"` || kept.CustomValue(3).Value != "7" {
 		t.Errorf("sent back: %v, %v", kept.Custom, err)
@@ -160,7 +161,7 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 
 // What people and files write is understood in the usual ways.
 func TestWrittenCustomValues(t *testing.T) {
-	fields := someFieldsCRM()
+	fields := someFields()
 	for _, c := range []struct {
 		field      int64
 		text, want string
@@ -169,9 +170,9 @@ func TestWrittenCustomValues(t *testing.T) {
 		{4, "2026-01-31", `"2026-01-31"`}, {4, "1/31/2026", `"2026-01-31"`}, {4, "31.1.2026", `"2026-01-31"`}, {4, "2026-01-31T10:00:00Z", `"2026-01-31"`},
 		{4, "2026-01-31 00:00:00", `"2026-01-31"`}, {4, "31/1/2026", ""}, {5, "Yes", "true"}, {5, "NEIN", "false"}, {5, "perhaps", ""}, {6, "grösse l", `"Größe L"`}, {6, "XL", ""},
 	} {
-		in := ContactInput{Custom: []CustomInput{WrittenCustom(c.field, c.text)}}
+		in := ContactInput{Custom: []custom.Input{custom.Written(c.field, c.text)}}
 		err := in.CheckCustom(fields)
-		got, changeErr := Contact{}.Patch(in, fieldNowCRM)
+		got, changeErr := Contact{}.Patch(in, fieldNow)
 		if failed := err != nil || changeErr != nil; failed != (c.want == "") || !failed && got.CustomValue(c.field).Value != c.want {
 			t.Errorf("%d: %s: %v, %v, %v", c.field, c.text, got.Custom, err, changeErr)
 		}
@@ -180,9 +181,9 @@ func TestWrittenCustomValues(t *testing.T) {
 
 // A contact is shown with what the definitions say, in their order, without fields that have ended. What texts hold changes nothing.
 func TestAContactIsShownWithItsCustomFields(t *testing.T) {
-	fields := someFieldsCRM()
-	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []CustomValue{
-		{1, `"],\"archived_at\":"`}, {5, "true"}, {7, `"hidden"`}, {8, "1"},
+	fields := someFields()
+	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
+		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
 	}}
 	got, err := AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields)
 	if err != nil {
@@ -217,8 +218,8 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 
 // The history keeps a difference for each custom field, and each is taken back by itself.
 func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
-	fields := someFieldsCRM()
-	before := Contact{Custom: []CustomValue{{1, `"a"`}, {3, "1"}}}
+	fields := someFields()
+	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
 	after, err := sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`)
 	if err != nil {
 		t.Fatal(err)
@@ -231,31 +232,31 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, left, err := after.TakeBack(differences, "US", fieldNowCRM)
+	back, left, err := after.TakeBack(differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
 		t.Errorf("%v, %v: %s", left, err, diff)
 	}
 	since, _ := sendCustom(t, after, fields, `{"field_1":"c"}`)
-	some, left, err := since.TakeBack(differences, "US", fieldNowCRM)
-	if diff := cmp.Diff([]CustomValue{{1, `"c"`}, {3, "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
+	some, left, err := since.TakeBack(differences, "US", fieldNow)
+	if diff := cmp.Diff([]custom.Value{{Field: 1, Value: `"c"`}, {Field: 3, Value: "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
 		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
 	}
-	if diff := cmp.Diff([]Change{{"Yes or no", "", "Yes"}, {"Number", "1", ""}, {"Text", "a", "b"}}, fields.Changes(before.Custom, after.Custom)); diff != "" {
+	if diff := cmp.Diff([]doc.Change{{Field: "Yes or no", Before: "", After: "Yes"}, {Field: "Number", Before: "1", After: ""}, {Field: "Text", Before: "a", After: "b"}}, fields.Changes(before.Custom, after.Custom)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // A contact with custom fields keeps to its size, and the fault names them.
 func TestCustomFieldsTakeRoom(t *testing.T) {
-	var all []CustomField
+	var all []custom.Field
 	for i := range int64(20) {
-		all = append(all, CustomField{ID: i + 1, Title: fmt.Sprint("F", i), Type: LongTextField})
+		all = append(all, custom.Field{ID: i + 1, Title: fmt.Sprint("F", i), Type: custom.LongTextField})
 	}
 	var parts []string
 	for _, f := range all {
 		parts = append(parts, fmt.Sprintf(`"%s":"%s"`, f.Key(), strings.Repeat("x", 10_000)))
 	}
-	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, NewCustomFields(1, all), "{"+strings.Join(parts, ",")+"}")
+	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all), "{"+strings.Join(parts, ",")+"}")
 	if crmtest.ErrorText(err) != "The custom_fields field is refused: the contact would be larger than 128 KiB." {
 		t.Error(err)
 	}

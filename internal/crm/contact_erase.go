@@ -8,8 +8,8 @@ import (
 
 // An erased contact keeps its id, its sums and its place among the archived contacts. This is the name that it has from then on.
 const (
-	erasedFirstName = "Erased"
-	erasedLastName  = "contact"
+	ErasedFirstName = "Erased"
+	ErasedLastName  = "contact"
 )
 
 // erasedKey is the key that only the document of an erased contact has. The name is no proof: anyone may be called that.
@@ -19,13 +19,13 @@ func (c *Contact) appendErased(dst []byte) []byte {
 	if !c.Erased() {
 		return dst
 	}
-	return contactTime.Append(append(dst, `,"`+erasedKey+`":`...), c.ErasedAt)
+	return ContactTime.Append(append(dst, `,"`+erasedKey+`":`...), c.ErasedAt)
 }
 
 // Erase is what is left of a contact when the person was removed for good: what was given, and when the contact was added.
 func (c Contact) Erase(now time.Time) Contact {
 	at := text.ChangeTime(now, c.UpdatedAt)
-	return Contact{ID: c.ID, FirstName: erasedFirstName, LastName: erasedLastName, Stats: c.Stats, CreatedAt: c.CreatedAt, UpdatedAt: at, ArchivedAt: at, ErasedAt: at}
+	return Contact{ID: c.ID, FirstName: ErasedFirstName, LastName: ErasedLastName, Stats: c.Stats, CreatedAt: c.CreatedAt, UpdatedAt: at, ArchivedAt: at, ErasedAt: at}
 }
 
 // Erased tells whether the person was removed. Such a contact has nothing that a person could be found by, and stays in the archive.

@@ -48,7 +48,7 @@ func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 			for i := range n {
 				list = append(list, Email{Value: fmt.Sprintf(form, i)})
 			}
-			_ = (&ContactInput{Emails: &list}).Validate(nil, false, "US", noonCRM)
+			_ = (&ContactInput{Emails: &list}).Validate(nil, false, "US", noon)
 		}
 	}
 	phones := func(form string) func(int) {
@@ -57,7 +57,7 @@ func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 			for i := range n {
 				list = append(list, Phone{Value: fmt.Sprintf(form, i)})
 			}
-			_ = (&ContactInput{Phones: &list}).Validate(nil, false, "US", noonCRM)
+			_ = (&ContactInput{Phones: &list}).Validate(nil, false, "US", noon)
 		}
 	}
 	addresses := func(state string) func(int) {
@@ -66,7 +66,7 @@ func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 			for i := range n {
 				list = append(list, Address{Line1: fmt.Sprint(i, " Harbor Street"), City: "Boston", State: state, Country: state})
 			}
-			_ = (&ContactInput{Addresses: &list}).Validate(nil, false, "US", noonCRM)
+			_ = (&ContactInput{Addresses: &list}).Validate(nil, false, "US", noon)
 		}
 	}
 	tags := func(n int) (names []string) {
@@ -86,7 +86,7 @@ func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 		"tags that are numbers":          readTags(`%d`),
 		"tags that were typed":           func(n int) { _, _ = CheckTags(tags(n)) },
 		"tags that are removed": func(n int) {
-			_, _ = Contact{Tags: tags(n)}.RemoveTags(tags(n), noonCRM)
+			_, _ = Contact{Tags: tags(n)}.RemoveTags(tags(n), noon)
 		},
 	})
 }

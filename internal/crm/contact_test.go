@@ -24,8 +24,8 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"},{"city":"Rome"}],
 		"tags":["vip","日本"]}`)
 	c.ID, c.Note, c.Stats = 1_000_000_000_000_007, "met in May", Stats{3, 12}
-	c.UpdatedAt = noonCRM.Add(61 * time.Second)
-	c.Addresses[1].UpdatedAt = noonCRM.Add(time.Second)
+	c.UpdatedAt = noon.Add(61 * time.Second)
+	c.Addresses[1].UpdatedAt = noon.Add(time.Second)
 	c.ArchivedAt = time.Date(2026, 2, 1, 1, 2, 3, 0, time.FixedZone("east", 3600))
 	const home = `{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA",` +
 		`"type":"home","is_primary":1,"created_at":"2026-01-31T12:00:00.000000Z","updated_at":"2026-01-31T12:00:00.000000Z"}`
@@ -46,7 +46,7 @@ func TestWireFormOfAFullContact(t *testing.T) {
 }
 
 func TestWireFormOfAnEmptyContact(t *testing.T) {
-	c := Contact{ID: 7, FirstName: "A", LastName: "B", CreatedAt: noonCRM, UpdatedAt: noonCRM}
+	c := Contact{ID: 7, FirstName: "A", LastName: "B", CreatedAt: noon, UpdatedAt: noon}
 	const want = `{"id":7,"first_name":"A","middle_name":null,"last_name":"B","dob":null,"company":null,"title":null,"twitter_url":null,` +
 		`"linkedin_url":null,"facebook_url":null,"emails":[],"phones":[],"primary_email":null,"primary_phone":null,"note":null,` +
 		`"addresses":[],"primary_address":null,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":[],` +
@@ -134,7 +134,7 @@ func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.Patch(in, noonCRM.Add(time.Hour))
+		got, err := c.Patch(in, noon.Add(time.Hour))
 		if err != nil || bodyOf(got) != bodyOf(c) || !slices.Equal(got.MatchKeys, c.MatchKeys) {
 			t.Fatalf("%v: the contact\n%s\nbecame\n%s", err, bodyOf(c), bodyOf(got))
 		}
@@ -146,13 +146,13 @@ func TestArchiveAndRestore(t *testing.T) {
 	if c.Archived() {
 		t.Error("a new contact is archived")
 	}
-	later := noonCRM.Add(time.Hour + time.Millisecond)
+	later := noon.Add(time.Hour + time.Millisecond)
 	archived := c.Archive(later)
-	if !archived.Archived() || !archived.ArchivedAt.Equal(noonCRM.Add(time.Hour)) || !archived.UpdatedAt.Equal(noonCRM.Add(time.Hour)) || c.Archived() {
+	if !archived.Archived() || !archived.ArchivedAt.Equal(noon.Add(time.Hour)) || !archived.UpdatedAt.Equal(noon.Add(time.Hour)) || c.Archived() {
 		t.Errorf("archived: %v, updated: %v", archived.ArchivedAt, archived.UpdatedAt)
 	}
 	restored := archived.Restore(later.Add(time.Hour))
-	if restored.Archived() || !restored.UpdatedAt.Equal(noonCRM.Add(2*time.Hour)) || !restored.CreatedAt.Equal(noonCRM) {
+	if restored.Archived() || !restored.UpdatedAt.Equal(noon.Add(2*time.Hour)) || !restored.CreatedAt.Equal(noon) {
 		t.Errorf("restored: %v, updated: %v", restored.ArchivedAt, restored.UpdatedAt)
 	}
 }
@@ -180,7 +180,7 @@ func FuzzDecodeContact(f *testing.F) {
 			}
 			return
 		}
-		if err := in.Validate(faults, true, "US", noonCRM); err != nil {
+		if err := in.Validate(faults, true, "US", noon); err != nil {
 			seen := map[string]bool{}
 			for _, fault := range crmtest.FaultsOf(t, err) {
 				if seen[fault.Field()] || !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") {
@@ -190,7 +190,7 @@ func FuzzDecodeContact(f *testing.F) {
 			}
 			return
 		}
-		c, err := NewContact(in, noonCRM)
+		c, err := NewContact(in, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func FuzzDecodeContact(f *testing.F) {
 		if diff := cmp.Diff(c, got, sameContact...); err != nil || diff != "" {
 			t.Fatalf("%q: %v\n%s", body, err, diff)
 		}
-		if again, err := c.Merge(in, noonCRM.Add(time.Hour)); err != nil || bodyOf(again) != string(stored) {
+		if again, err := c.Merge(in, noon.Add(time.Hour)); err != nil || bodyOf(again) != string(stored) {
 			t.Fatalf("%q: merging it again changed\n%s\nto\n%s", body, stored, bodyOf(again))
 		}
 	})

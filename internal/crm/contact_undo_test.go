@@ -54,7 +54,7 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := someContact(t)
 		if before.Archived() {
-			before = before.Restore(noonCRM)
+			before = before.Restore(noon)
 		}
 		after := someChange(t, before, hourLater)
 		d := keptOf(t, before, after)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 )
 
@@ -14,7 +15,7 @@ import (
 // document may lack what a new one needs.
 
 // CheckImported refuses a contact that no one could have sent.
-func (c *Contact) CheckImported(fields *CustomFields, now time.Time) error {
+func (c *Contact) CheckImported(fields *custom.Fields, now time.Time) error {
 	var in ContactInput
 	for _, f := range ContactTexts {
 		if text := f.Text(c); text != "" {
@@ -28,14 +29,14 @@ func (c *Contact) CheckImported(fields *CustomFields, now time.Time) error {
 	in.Emails, in.Addresses, in.Tags = &emails, &addresses, &tags
 	check := doc.NewChecker(nil, false)
 	check.Now = now
-	contactTable.Check(check, doc.Place{}, &in)
+	ContactTable.Check(check, doc.Place{}, &in)
 	for i := range c.Phones {
 		typedTable.Check(check, doc.ElementOf("phones", i), &c.Phones[i])
 	}
 	if c.Stats.TotalContributions < 0 || c.Stats.RecurringContributions < 0 {
 		check.Add("stats", doc.MoneyRange)
 	}
-	fields.checkImported(&check.Invalid, c.Custom)
+	fields.CheckImported(&check.Invalid, c.Custom)
 	c.checkKeys(&check.Invalid)
 	return cmp.Or(check.Err(), c.checkRoom(&blank))
 }
@@ -46,7 +47,7 @@ func (c *Contact) checkKeys(v *doc.Invalid) {
 		v.Add("match_keys", doc.TooMany, len(c.Emails)+len(c.Phones))
 	}
 	for _, key := range c.MatchKeys {
-		if doc.IsLonger(key, doc.MaxText) || doc.TextRule(key) != "" || !strings.HasPrefix(key, emailPrefix) && !strings.HasPrefix(key, phonePrefix) {
+		if doc.IsLonger(key, doc.MaxText) || doc.TextRule(key) != "" || !strings.HasPrefix(key, EmailPrefix) && !strings.HasPrefix(key, PhonePrefix) {
 			v.Add("match_keys", "must be the normal forms of emails and phones")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-var noonCRM = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // read decodes and validates a body, as every caller does.
 func read(body string, isNew bool) (ContactInput, error) {
@@ -21,7 +21,7 @@ func read(body string, isNew bool) (ContactInput, error) {
 	if err != nil {
 		return in, err
 	}
-	return in, in.Validate(faults, isNew, "US", noonCRM)
+	return in, in.Validate(faults, isNew, "US", noon)
 }
 
 // valid is the input of a body that must be accepted as a change.
@@ -37,7 +37,7 @@ func valid(t testing.TB, body string) ContactInput {
 // made is the contact that a body describes.
 func made(t testing.TB, body string) Contact {
 	t.Helper()
-	c, err := NewContact(valid(t, body), noonCRM)
+	c, err := NewContact(valid(t, body), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestCreateTakesEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := NewContact(in, noonCRM.Add(time.Millisecond))
+	got, err := NewContact(in, noon.Add(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,8 @@ func TestCreateTakesEveryField(t *testing.T) {
 		Emails: []Email{{"personal", "Ada@Example.org"}, {"work", "ada@work.example"}},
 		Phones: []Phone{{"home", "(212) 555-0100"}, {"work", "+44 20 7946 0958"}, {"cell", "212-555-0101"}},
 		Addresses: []Address{{Line1: "12 St James's Square", Line2: "Flat 1", City: "London", State: "LN", Zipcode: "SW1Y", Country: "GBR",
-			CreatedAt: noonCRM, UpdatedAt: noonCRM}},
-		Tags: []string{"Major donor", "major donor"}, CreatedAt: noonCRM, UpdatedAt: noonCRM,
+			CreatedAt: noon, UpdatedAt: noon}},
+		Tags: []string{"Major donor", "major donor"}, CreatedAt: noon, UpdatedAt: noon,
 		MatchKeys: []string{"e:ada@example.org", "e:ada@work.example", "p:+12125550100", "p:+12125550101", "p:+442079460958"},
 	}
 	if diff := cmp.Diff(want, got, sameContact...); diff != "" {
@@ -80,7 +80,7 @@ func TestCreateTakesEveryField(t *testing.T) {
 }
 
 func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
-	want := Contact{FirstName: "A", LastName: "B", CreatedAt: noonCRM, UpdatedAt: noonCRM}
+	want := Contact{FirstName: "A", LastName: "B", CreatedAt: noon, UpdatedAt: noon}
 	for _, rest := range []string{
 		``,
 		`,"middle_name":null,"dob":null,"company":null,"title":null,"twitter_url":null,"linkedin_url":null,"facebook_url":null,
@@ -94,7 +94,7 @@ func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 			t.Errorf("%s: %v", rest, err)
 			continue
 		}
-		got, err := NewContact(in, noonCRM)
+		got, err := NewContact(in, noon)
 		if diff := cmp.Diff(want, got, sameContact...); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", rest, err, diff)
 		}
@@ -122,7 +122,7 @@ func TestANoteHasAtMost10000Characters(t *testing.T) {
 	} {
 		note := strings.Repeat("é", length)
 		in := ContactInput{Note: &note}
-		if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noonCRM))); diff != "" {
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
 			t.Errorf("%d characters:\n%s", length, diff)
 		}
 	}
@@ -146,12 +146,12 @@ func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
 		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
 		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
 		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
-	got, err := c.Patch(in, noonCRM)
+	got, err := c.Patch(in, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Emails, c.Phones = []Email{{"", "a@b.co"}}, []Phone{{"", "+12125550100"}}
-	c.Addresses = []Address{{City: "X", CreatedAt: noonCRM, UpdatedAt: noonCRM}}
+	c.Addresses = []Address{{City: "X", CreatedAt: noon, UpdatedAt: noon}}
 	c.MatchKeys = []string{"e:a@b.co", "p:+12125550100"}
 	if diff := cmp.Diff(c, got, sameContact...); diff != "" {
 		t.Error(diff)
@@ -178,7 +178,7 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 	for region, key := range map[string]string{"US": "p:+12125550100", "DE": "p:+492125550100"} {
 		in, faults, err := DecodeContact([]byte(`{"phones":[{"value":"212 555 0100"}]}`))
 		if err == nil {
-			err = in.Validate(faults, false, region, noonCRM)
+			err = in.Validate(faults, false, region, noon)
 		}
 		if keys := in.MatchKeys(); err != nil || len(keys) != 1 || keys[0] != key {
 			t.Errorf("%s: got the keys %q and the error %v, want %q", region, keys, err, key)
@@ -186,7 +186,7 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 	}
 	in, faults, _ := DecodeContact([]byte(`{"phones":[{"value":"none"}]}`))
 	want := "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a DE number."
-	if err := in.Validate(faults, false, "DE", noonCRM); err == nil || err.Error() != want {
+	if err := in.Validate(faults, false, "DE", noon); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-var hourLater = noonCRM.Add(time.Hour)
+var hourLater = noon.Add(time.Hour)
 
 func TestMergeAddsAndOverwrites(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
@@ -209,7 +209,7 @@ func TestPatchChangesWhatIsSentAndNothingElse(t *testing.T) {
 		}},
 		{`{"addresses":[]}`, func(c *Contact) { c.Addresses = nil }},
 		{`{"addresses":[{"city":"OSLO"},{"city":"Bern"}]}`, func(c *Contact) { // one that stays keeps the day it came
-			c.Addresses = []Address{{City: "OSLO", CreatedAt: noonCRM, UpdatedAt: hourLater}, {City: "Bern", CreatedAt: hourLater, UpdatedAt: hourLater}}
+			c.Addresses = []Address{{City: "OSLO", CreatedAt: noon, UpdatedAt: hourLater}, {City: "Bern", CreatedAt: hourLater, UpdatedAt: hourLater}}
 		}},
 		{`{"addresses":[{"city":"Oslo"},{"city":"Rome"}]}`, func(c *Contact) { slices.Reverse(c.Addresses) }},
 		{`{"tags":[]}`, func(c *Contact) { c.Tags = nil }},
@@ -232,11 +232,11 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, true)
 		before := bodyOf(c)
-		patched, err := c.Patch(in, noonCRM)
+		patched, err := c.Patch(in, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := NewContact(in, noonCRM)
+		fresh, err := NewContact(in, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/doc"
 )
 
 func someInput(t *rapid.T, whole bool) ContactInput {
@@ -18,7 +19,7 @@ func someInput(t *rapid.T, whole bool) ContactInput {
 
 // someContact is a contact that can result from creating, merging and changing.
 func someContact(t *rapid.T) Contact {
-	now := noonCRM
+	now := noon
 	c, err := NewContact(someInput(t, rapid.Bool().Draw(t, "whole")), now)
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		now = now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "pause")) * time.Second)
@@ -31,7 +32,7 @@ func someContact(t *rapid.T) Contact {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ID = MakeID(1_000_000, rapid.Int64Range(1, MaxSeq).Draw(t, "seq"))
+	c.ID = doc.MakeID(1_000_000, rapid.Int64Range(1, doc.MaxSeq).Draw(t, "seq"))
 	c.Note = crmtest.SomeText(50).Draw(t, "note")
 	c.Stats = Stats{rapid.Int64().Draw(t, "recurring"), rapid.Int64().Draw(t, "total")}
 	if rapid.Bool().Draw(t, "archived") {

@@ -33,7 +33,7 @@ func TestAContactIsAtMost128KiB(t *testing.T) {
 		{`{` + names + `,"addresses":` + wideAddresses(30) + `,"tags":` + listed(500, `"%d`+strings.Repeat("日", 60)+`"`) + `}`, "tags"},
 		{`{` + names + `,"tags":` + listed(500, `"%d`+strings.Repeat(`\u0001`, 50)+`"`) + `}`, "tags"}, // escaped in the document as well
 	} {
-		c, err := NewContact(valid(t, test.body), noonCRM)
+		c, err := NewContact(valid(t, test.body), noon)
 		if test.field == "" && (err != nil || len(bodyOf(c)) > 128<<10 || len(bodyOf(c)) < 100<<10) {
 			t.Errorf("%.60s: %v, %d bytes", test.body, err, len(bodyOf(c)))
 		}
@@ -98,7 +98,7 @@ func TestTheBoundOfASizeHolds(t *testing.T) {
 		}
 	})
 	controls := strings.Repeat("\x01", doc.MaxText)
-	c := Contact{FirstName: "A", LastName: "B", Emails: []Email{{"work", "a@b.co"}}, Addresses: []Address{{controls, controls, controls, "NY", controls, "USA", noonCRM, noonCRM}}}
+	c := Contact{FirstName: "A", LastName: "B", Emails: []Email{{"work", "a@b.co"}}, Addresses: []Address{{controls, controls, controls, "NY", controls, "USA", noon, noon}}}
 	if size := len(c.AppendBody(nil)); size > c.sizeBound() || !json.Valid(AppendContact(nil, 1, c.AppendBody(nil))) {
 		t.Errorf("%d bytes, and the bound is %d", size, c.sizeBound())
 	}

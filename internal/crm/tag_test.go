@@ -79,12 +79,12 @@ func TestTagsAreAddedSyncedAndRemoved(t *testing.T) {
 		{remove, []string{"a"}, []string{"a"}, nil},
 		{remove, nil, []string{"a"}, nil},
 	} {
-		c := Contact{FirstName: "A", LastName: "B", Tags: slices.Clone(test.have), CreatedAt: noonCRM, UpdatedAt: noonCRM}
+		c := Contact{FirstName: "A", LastName: "B", Tags: slices.Clone(test.have), CreatedAt: noon, UpdatedAt: noon}
 		got, err := changes[test.change](c, test.sent, hourLater)
 		if diff := cmp.Diff(test.want, got.Tags, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s %q to %q: %v\n%s", test.change, test.sent, test.have, err, diff)
 		}
-		if updated := !got.UpdatedAt.Equal(noonCRM); updated == slices.Equal(test.have, test.want) {
+		if updated := !got.UpdatedAt.Equal(noon); updated == slices.Equal(test.have, test.want) {
 			t.Errorf("%s %q to %q: updated is %v", test.change, test.sent, test.have, updated)
 		}
 		if !slices.Equal(c.Tags, test.have) {
@@ -95,16 +95,16 @@ func TestTagsAreAddedSyncedAndRemoved(t *testing.T) {
 
 func TestAContactHasAtMost500Tags(t *testing.T) {
 	c := made(t, `{"first_name":"A","last_name":"B","tags":`+listed(499, `"t%d"`)+`}`)
-	full, err := c.AddTags([]string{"x", "t1"}, noonCRM)
+	full, err := c.AddTags([]string{"x", "t1"}, noon)
 	if err != nil || len(full.Tags) != 500 {
 		t.Errorf("%d tags: %v", len(full.Tags), err)
 	}
-	_, err = full.AddTags([]string{"y"}, noonCRM)
+	_, err = full.AddTags([]string{"y"}, noon)
 	want := []crmtest.Said{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
 	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
-	if less, err := full.RemoveTags([]string{"t0"}, noonCRM); err != nil || len(less.Tags) != 499 {
+	if less, err := full.RemoveTags([]string{"t0"}, noon); err != nil || len(less.Tags) != 499 {
 		t.Errorf("%d tags: %v", len(less.Tags), err)
 	}
 }
@@ -131,7 +131,7 @@ func FuzzDecodeTags(f *testing.F) {
 			}
 			seen[tag] = true
 		}
-		c, err := Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noonCRM)
+		c, err := Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,16 +149,16 @@ func TestTagsThatWereTypedAreCheckedLikeThoseThatWereSent(t *testing.T) {
 		t.Errorf("%v: %q", err, names)
 	}
 	for _, test := range []struct {
-		names []string
-		want  crmtest.Said
+		Strings []string
+		want    crmtest.Said
 	}{
 		{nil, crmtest.Said{"tags", "The tags field must have at least one tag name."}},
 		{[]string{""}, crmtest.Said{"tags.0", "The tags.0 field must not be empty."}},
 		{[]string{"a", strings.Repeat("é", 65)}, crmtest.Said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
 	} {
-		_, err := CheckTags(test.names)
+		_, err := CheckTags(test.Strings)
 		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
-			t.Errorf("%q: %v", test.names, faults)
+			t.Errorf("%q: %v", test.Strings, faults)
 		}
 	}
 }

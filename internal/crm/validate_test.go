@@ -78,7 +78,7 @@ func TestNoTextIsInvalidUTF8(t *testing.T) {
 		Addresses: &[]Address{{Line1: bad, Line2: bad, City: bad, State: bad, Zipcode: bad, Country: bad}},
 	}
 	refused := map[string]bool{}
-	for _, fault := range crmtest.FaultsOf(t, in.Validate(nil, true, "US", noonCRM)) {
+	for _, fault := range crmtest.FaultsOf(t, in.Validate(nil, true, "US", noon)) {
 		refused[fault.Field()] = true
 	}
 	for _, field := range append(textFields, "emails.0.value", "emails.1.type", "phones.0.value", "tags.0", "addresses.0.address_1",
@@ -172,7 +172,7 @@ func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 		{"addresses", "The addresses field must not have more than 100 elements."},
 		{"tags", "The tags field must not have more than 500 elements."},
 	}
-	if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noonCRM))); diff != "" {
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -193,7 +193,7 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"dob":"1980-01-31T00:00:00.000000Z"}`, "dob", dob},
 		{`{"dob":"2/29/2023"}`, "dob", dob},
 		{`{"dob":"12/31/999"}`, "dob", dob},
-		{`{"dob":"2/1/2026"}`, "dob", dob}, // the day after noonCRM's
+		{`{"dob":"2/1/2026"}`, "dob", dob}, // the day after noon's
 		{`{"twitter_url":"twitter.com/a"}`, "twitter_url", "The twitter_url field must be an absolute http or https URL."},
 		{`{"linkedin_url":"ftp://a.co"}`, "linkedin_url", "The linkedin_url field must be an absolute http or https URL."},
 		{`{"facebook_url":"javascript:alert(1)"}`, "facebook_url", "The facebook_url field must be an absolute http or https URL."},

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -168,7 +171,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	s := open(t, store.Options{Database: through + "&pooler=transaction"}) // so that nothing is prepared, and each text is sent every time
 	account := newAccount(t, s).Number
-	_, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.AllPermissions})
+	_, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.AllPermissions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := "Gala"
-	campaign, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+	campaign, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	const ana = `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"phones":[{"value":"(212) 555-0100"}],"tags":["gala","vip"]}`
 	search := func(text string) error {
-		return made(s.SearchContacts(ctx, account, crm.Active, crm.ParseSearch(text, "US"), db.Place{}, 20))
+		return made(s.SearchContacts(ctx, account, crm.Active, find.ParseSearch(text, "US"), db.Place{}, 20))
 	}
 	page := func(scope crm.ContactScope, n int64) error {
 		_, _, err := s.Contacts(ctx, account, scope, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 )
 
@@ -53,7 +54,7 @@ var Schema = db.Schema{
 		ReferenceTable, GivingTable, ChangeTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
 		MemberTable, SettingTable, TallyTable, AccountTable,
 	},
-	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion}, // the work of it is derive.go's
+	Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // the work of it is derive.go's
 }
 
 func init() {
@@ -66,7 +67,7 @@ func init() {
 func wordsOfRow(row []any) (string, error) {
 	account, id := row[0].(int64), row[1].(int64)
 	contact, err := crm.ParseContact(id, row[ContactTable.At("body")].([]byte), SplitKeys(row[ContactTable.At("match_keys")].(string)))
-	return contact.SearchDocument(account), err
+	return find.SearchDocument(&contact, account), err
 }
 
 // Steps is the schema, step by step.

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -24,7 +26,7 @@ type SearchResult struct {
 }
 
 // SearchContacts finds the contacts of a scope that meet a search.
-func (s *ContactStore) SearchContacts(ctx context.Context, account int64, scope crm.ContactScope, search crm.Search, at db.Place, limit int) (result SearchResult, err error) {
+func (s *ContactStore) SearchContacts(ctx context.Context, account int64, scope crm.ContactScope, search find.Search, at db.Place, limit int) (result SearchResult, err error) {
 	if len(search.Terms) == 0 {
 		return result, nil
 	}
@@ -36,13 +38,13 @@ func (s *ContactStore) SearchContacts(ctx context.Context, account int64, scope 
 }
 
 // query is a search among the contacts of a scope.
-func query(account int64, scope crm.ContactScope, search crm.Search) db.Query {
+func query(account int64, scope crm.ContactScope, search find.Search) db.Query {
 	q := db.Query{Account: account}
 	if scope != crm.Archived {
-		q.Spaces = append(q.Spaces, crm.WordSpace(account, false))
+		q.Spaces = append(q.Spaces, find.WordSpace(account, false))
 	}
 	if scope != crm.Active {
-		q.Spaces = append(q.Spaces, crm.WordSpace(account, true))
+		q.Spaces = append(q.Spaces, find.WordSpace(account, true))
 	}
 	for _, term := range search.Terms {
 		var choices [][]db.Word
@@ -77,15 +79,15 @@ func searchPage(c db.Conn, q db.Query, at db.Place, limit int) (result SearchRes
 
 // named are those of the ids, which ascend, whose contacts are active and may have the name of the input, after the first of
 // all. The contacts that have such a name are looked up once, however many ids there are.
-func named(t *store.Tx, account int64, ids []int64, name crm.Search) ([]int64, error) {
+func named(t *store.Tx, account int64, ids []int64, name find.Search) ([]int64, error) {
 	var found db.Set
 	err := t.SearchEach(store.WordsTable, query(account, crm.Active, name), math.MaxInt32, func(id int64) error {
-		found.Add(crm.IDSeq(id))
+		found.Add(doc.IDSeq(id))
 		return nil
 	})
 	named := ids[:1:1]
 	for _, id := range ids[1:] {
-		if found.Has(crm.IDSeq(id)) {
+		if found.Has(doc.IDSeq(id)) {
 			named = append(named, id)
 		}
 	}
