@@ -26,7 +26,7 @@ func TestTimezonesAreThoseOfGo(t *testing.T) {
 	}
 	want := zonesOfGo(t, filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
 	if os.Getenv("UPDATE") == "1" {
-		if err := os.WriteFile("text/zones.tar.gz", tarred(t, want), 0o644); err != nil {
+		if err := os.WriteFile("zones.tar.gz", tarred(t, want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
