@@ -215,3 +215,13 @@ func (c *Contact) PhoneDigits() (numbers []string) {
 
 // MinPhonePart is how many digits of a phone number a search takes.
 const MinPhonePart = 4
+
+// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
+// renames anyone.
+func (in ContactInput) FillsOnly(c *Contact) ContactInput {
+	in.FirstName, in.LastName = nil, nil
+	if c.Company != "" {
+		in.Company = nil
+	}
+	return in
+}

@@ -6,7 +6,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-// erasedGiver is what gifts and plans say from then on.
+// erasedGiver is what gifts and plans say of a giver who was erased.
 var erasedGiver = Giver{FirstName: crm.ErasedFirstName, LastName: crm.ErasedLastName}
 
 // Erase takes out of a gift all that tells who gave it. The money, the day and the campaign stay, and so does the id that another system

@@ -348,16 +348,6 @@ func GiverFaults(err error) error {
 	return err
 }
 
-// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
-// renames anyone.
-func FillsOnly(in crm.ContactInput, c *crm.Contact) crm.ContactInput {
-	in.FirstName, in.LastName = nil, nil
-	if c.Company != "" {
-		in.Company = nil
-	}
-	return in
-}
-
 // NewGift is the gift that a valid input describes. The store gives it its id.
 func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now time.Time) (Gift, error) {
 	g := Gift{

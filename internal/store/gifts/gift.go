@@ -241,7 +241,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Tim
 		g.isNew = true
 	default:
 		g.row = row
-		g.contact, err = row.Contact.Merge(giving.FillsOnly(in.Giver, &row.Contact), now)
+		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
 	}
 	return g, giving.GiverFaults(err)
 }
