@@ -115,3 +115,21 @@ func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
 		}
 	})
 }
+
+// A contact that was changed in everything has the words of a new one.
+func TestWordsForgetWhatAContactWasBefore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, true)
+		patched, err := c.Patch(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := crm.NewContact(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(SearchWords(&fresh), SearchWords(&patched)); diff != "" {
+			t.Fatalf("the same contact has other words when it was something else before:\n%s", diff)
+		}
+	})
+}
