@@ -3,7 +3,7 @@
 # make test-clients   run clients that generators make from the OpenAPI document against a server
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
 # make lint   run the linters that CI runs
-# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those of one package
+# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure everything with 1,000,000 contacts and gifts, and write docs/benchmarks.md; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts and 20,000 gifts in less than three minutes; OUT=docs writes the page
@@ -89,7 +89,7 @@ openapi:
 
 # zones takes over the time zones of the Go that is installed. Run it after a new release of Go.
 zones:
-	UPDATE=1 go test ./internal/crm -run TestTimezonesAreThoseOfGo
+	UPDATE=1 go test ./internal/crm/text -run TestTimezonesAreThoseOfGo
 
 screenshots:
 	.ci/install chromium-headless-shell fonts-liberation

@@ -13,44 +13,53 @@ import (
 
 // arrows lists the packages that each package may import. An import that is not listed fails the test.
 var arrows = map[string][]string{
-	"internal/crm/text":  {},
-	"internal/crm/doc":   {"internal/crm/text"},
-	"internal/crm":       {"internal/crm/doc", "internal/crm/text"},
-	"internal/crm/sheet": {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/db":        {},
-	"internal/table":     {},
-	"internal/store":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store/steps"},
+	"internal/crm/text": {},
+	"internal/crm/doc":  {"internal/crm/text"},
+
+	"internal/crm/access":   {"internal/crm/doc", "internal/crm/text"},
+	"internal/crm/custom":   {"internal/crm/doc", "internal/crm/text"},
+	"internal/crm/campaign": {"internal/crm/access", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm":          {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/giving":   {"internal/crm", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/find":     {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/history":  {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/sheet":    {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/crmtest":  {"internal/crm/doc"}, // for tests alone
+
+	"internal/db":    {},
+	"internal/table": {},
+	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store/steps"},
 
 	"internal/store/steps":     {"internal/db"},
-	"internal/store/people":    {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store"},
-	"internal/store/contacts":  {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store"},
-	"internal/store/campaigns": {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},
-	"internal/store/gifts":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
-	"internal/store/jobs": {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
+	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
+	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
+	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},
+	"internal/store/gifts":     {"internal/crm", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
+	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
-	"internal/store/move": {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
+	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs"},
-	"internal/store/check": {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/db", "internal/store", "internal/store/people",
+	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/book": {"internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/api":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/web"},
-	"internal/console":   {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
+	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/web"},
+	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
 	"internal/assistant": {"internal/web"},
-	"internal/config":    {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/store", "internal/web"},
-	"internal/cli":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
+	"internal/config":    {"internal/crm/text", "internal/store", "internal/web"},
+	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                                                           // for tests, and for bench
-	"internal/rig":     {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/pgtest"}, // for tests alone
-	"bench":            {"internal/crm", "internal/crm/text", "internal/pgtest"},                     // sees a server as a client does; fills its data as the store would
-	"bench/pocketbase": {},                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":          {},                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"internal/pgtest":  {},                                                                                                                                              // for tests, and for bench
+	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                             // for tests alone
+	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/text", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
+	"bench/pocketbase": {},                                                                                                                                              // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":          {},                                                                                                                                              // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some packages may know.
@@ -82,6 +91,25 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// maxFiles is how many product files a folder may have: so many can be read before something is changed in them.
+const maxFiles = 16
+
+// crowded lists the folders that have more, and how many. They may become smaller, and no larger.
+var crowded = map[string]int{"internal/console": 52, "internal/cli": 30, "internal/web": 27, "internal/db": 27, "internal/store": 21}
+
+func TestFoldersCanBeRead(t *testing.T) {
+	for folder := range arrows {
+		paths, err := filepath.Glob(folder + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := len(slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") }))
+		if limit := max(maxFiles, crowded[folder]); files > limit {
+			t.Errorf("%s has %d files: more than %d are two packages", folder, files, limit)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // account is one account of a dataset.
@@ -28,7 +29,7 @@ type account struct {
 }
 
 // id is the id of the contact at a place.
-func (a account) id(place int) int64 { return crm.MakeID(a.Number, int64(place)+1) }
+func (a account) id(place int) int64 { return doc.MakeID(a.Number, int64(place)+1) }
 
 // anyPage is the number of a random page of the active contacts.
 func (a account) anyPage(r *rand.Rand) int { return 1 + r.IntN((a.Active+19)/20) }

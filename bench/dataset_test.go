@@ -15,7 +15,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 )
 
 func TestTheSameNumberMakesTheSamePerson(t *testing.T) {
@@ -96,8 +97,8 @@ func TestRequestsAreAboutActiveContactsOfTheirAccount(t *testing.T) {
 	for range 2000 {
 		for _, choose := range []func(*rand.Rand) (account, int64){d.anyone} {
 			a, id := choose(dice)
-			place := int(crm.IDSeq(id)) - 1
-			if crm.IDAccount(id) != a.Number || place < 0 || place >= a.Contacts || archived(a.First+place) {
+			place := int(doc.IDSeq(id)) - 1
+			if doc.IDAccount(id) != a.Number || place < 0 || place >= a.Contacts || archived(a.First+place) {
 				t.Fatalf("contact %d of account %d", id, a.Number)
 			}
 		}
@@ -125,15 +126,15 @@ func TestEveryKindOfSearchFindsThePersonItIsAbout(t *testing.T) {
 	for _, kind := range kinds {
 		for range 20 {
 			q := kind.make(v, dice)
-			s := crm.ParseSearch(q.text, region)
+			s := find.ParseSearch(q.text, region)
 			if q.wanted == 0 {
 				if len(s.Terms) == 0 {
 					t.Errorf("%s: nothing is searched for %q", kind.name, q.text)
 				}
 				continue
 			}
-			p := makePerson(v.account.First+int(crm.IDSeq(q.wanted))-1, "", filledAt)
-			if !s.Finds(p.contact.SearchWords()) || p.contact.Archived() {
+			p := makePerson(v.account.First+int(doc.IDSeq(q.wanted))-1, "", filledAt)
+			if !s.Finds(find.SearchWords(&p.contact)) || p.contact.Archived() {
 				t.Errorf("%s: %q does not find %s", kind.name, q.text, p.body)
 			}
 		}

@@ -5,7 +5,7 @@ SELECT account_id AS account, contact_id AS contact, campaign_id AS campaign, pl
 	CAST(strftime('%Y%m', given_at, 'unixepoch') AS INTEGER) AS month, CASE WHEN net > 0 THEN contact_id END AS giver
 FROM gift;
 
--- The kinds of cells (crm.Cell): what they are about, and which of them count donors.
+-- The kinds of cells (giving.Cell): what they are about, and which of them count donors.
 INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, month, 0), count(*), sum(net > 0), sum(net), sum(recurring), 0
 	FROM given GROUP BY account, month;
 INSERT INTO giving SELECT account, printf('%016d/%08d/USD/%09d', 0, 0, contact % 1000000000), count(*), sum(net > 0), sum(net), sum(recurring), 0

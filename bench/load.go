@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // client is one keep-alive connection. It writes requests as bytes, so that the machine is left to the server.
@@ -286,7 +286,7 @@ func rawLoops(db *database, d *dataset) *loops {
 		write: func(people []joining) { db.write(people, true) },
 		holds: func(p joining) {
 			seq := db.number(`SELECT contact_seq FROM account_tally WHERE account_id = ?`, p.account)
-			db.holds(account{Number: p.account}, crm.MakeID(p.account, seq), p.person)
+			db.holds(account{Number: p.account}, doc.MakeID(p.account, seq), p.person)
 		},
 	}
 }

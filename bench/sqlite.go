@@ -19,6 +19,10 @@ import (
 	"github.com/ncruces/go-sqlite3/ext/fts5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 // database is one connection to a file of the program, with its prepared statements.
@@ -186,10 +190,10 @@ func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[
 func (d *database) account(i, first, contacts int) account {
 	a := account{Number: 2 + int64(i), ID: fmt.Sprintf("bench%011d", i), First: first, Contacts: contacts}
 	a.Active = contacts - archivedBefore(first+contacts) + archivedBefore(first)
-	key, secret, err := crm.NewKey(a.Number, 1, crm.KeyInput{Name: "bench", Permissions: crm.AllPermissions}, filledAt)
+	key, secret, err := access.NewKey(a.Number, 1, access.KeyInput{Name: "bench", Permissions: access.AllPermissions}, filledAt)
 	check(err)
 	a.Key = secret
-	hash := crm.HashSecret(secret)
+	hash := access.HashSecret(secret)
 	d.exec(sqlAccount, a.Number, a.ID, fmt.Sprintf("Account %d", i+1), filledAt.UnixMicro())
 	d.exec(sqlTally, a.Number)
 	d.exec(sqlAPIKey, a.Number, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions), filledAt.Unix())
@@ -212,7 +216,7 @@ func join(a account, p person) joining {
 	for _, tag := range p.contact.Tags {
 		sets = append(sets, "t:"+tag)
 	}
-	return joining{account: a.Number, person: p, words: p.contact.SearchDocument(a.Number), sets: append(sets, p.contact.CommonWords()...)}
+	return joining{account: a.Number, person: p, words: find.SearchDocument(&p.contact, a.Number), sets: append(sets, find.CommonWords(&p.contact)...)}
 }
 
 // tally is the row of an account, and what else of it changes with its contacts.
@@ -246,11 +250,11 @@ type put func(sql string, args ...any)
 // insert puts a contact with its words and its history, and counts it.
 func (t *tally) insert(p *joining, put put) {
 	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
-	id, hidden := crm.MakeID(p.account, t.seq), int64(0)
+	id, hidden := doc.MakeID(p.account, t.seq), int64(0)
 	if p.contact.Archived() {
 		hidden = 1
 	}
-	put(sqlContact, p.account, id, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), t.created, p.contact.UpdatedAt.Unix(), p.contact.SortName(), t.change)
+	put(sqlContact, p.account, id, hidden, strings.Join(p.contact.MatchKeys, "\n"), p.body, checksum(p.body), t.created, p.contact.UpdatedAt.Unix(), find.SortName(&p.contact), t.change)
 	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	put(sqlWords, p.account, id, p.words)
 	for _, key := range p.contact.MatchKeys {
@@ -351,7 +355,7 @@ func (d *database) holds(a account, id int64, p person) {
 	for _, key := range p.contact.MatchKeys {
 		found = min(found, d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id))
 	}
-	for word := range strings.FieldsSeq(p.contact.SearchDocument(a.Number)) {
+	for word := range strings.FieldsSeq(find.SearchDocument(&p.contact, a.Number)) {
 		found = min(found, d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id))
 	}
 	if found != 1 {
@@ -365,22 +369,22 @@ func (d *database) writeGifts(to *dataset, step time.Duration) {
 	a, plans, codes := to.Accounts[0], int64(0), make(map[int64]string)
 	for turn := range int64(8) {
 		d.each(func(row *sqlite3.Stmt) {
-			seq := crm.IDSeq(row.ColumnInt64(0))
+			seq := doc.IDSeq(row.ColumnInt64(0))
 			if (seq+turn)%8 >= 5 {
 				return
 			}
 			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnBlob(1, nil), nil))
 			if seq%10 == 4 && codes[seq] == "" {
 				plans++
-				p := crm.Plan{ID: crm.MakeID(a.Number, plans), Contact: contact.ID, Giver: crm.GiverOf(&contact), Frequency: "quarterly", Status: crm.ActivePlan, Method: "card",
+				p := giving.Plan{ID: doc.MakeID(a.Number, plans), Contact: contact.ID, Giver: giving.GiverOf(&contact), Frequency: "quarterly", Status: giving.ActivePlan, Method: "card",
 					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
 				body := p.AppendBody(nil)
-				codes[seq] = crm.NewCode(p.ID)
+				codes[seq] = giving.NewCode(p.ID)
 				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
 			}
 			to.Gifts++
 			at := to.Until.Add(step * time.Duration(to.Gifts-5*a.Contacts)).Truncate(time.Second)
-			d.writeGift(crm.MakeID(a.Number, int64(to.Gifts)), &contact, codes[seq], at, to.Campaigns)
+			d.writeGift(doc.MakeID(a.Number, int64(to.Gifts)), &contact, codes[seq], at, to.Campaigns)
 		}, `SELECT id, body FROM contact WHERE account_id = ? ORDER BY id`, a.Number)
 	}
 	d.exec(`UPDATE account_tally SET gift_seq = ?, plan_seq = ? WHERE account_id = ?`, int64(to.Gifts), plans, a.Number)
@@ -389,8 +393,8 @@ func (d *database) writeGifts(to *dataset, step time.Duration) {
 // writeGift writes a gift. One in five is for no campaign, three of a hundred are refunded.
 func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at time.Time, campaigns []int64) {
 	r := choices(int(id))
-	g := crm.Gift{ID: id, Code: crm.NewCode(id), Contact: contact.ID, Giver: crm.GiverOf(contact), PlanCode: plan, Status: crm.Succeeded, Method: pick(r, crm.Methods),
-		Currency: "USD", At: at, CreatedAt: at, Entries: []crm.Entry{{ID: crm.NewCode(id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
+	g := giving.Gift{ID: id, Code: giving.NewCode(id), Contact: contact.ID, Giver: giving.GiverOf(contact), PlanCode: plan, Status: giving.Succeeded, Method: pick(r, giving.Methods),
+		Currency: "USD", At: at, CreatedAt: at, Entries: []giving.Entry{{ID: giving.NewCode(id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
 	if r.IntN(5) > 0 {
 		g.Campaign = pick(r, campaigns)
 	}
@@ -398,7 +402,7 @@ func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at tim
 		g = must(g.Refund(nil, at))
 	}
 	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, crm.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, doc.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
 		at.Unix(), g.Code, body, checksum(body))
 }
 

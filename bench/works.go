@@ -17,6 +17,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 // newcomer is the mark of people whom requests create.
@@ -74,7 +77,7 @@ func contactPath(id int64) string { return fmt.Sprintf("/v1/contacts/%d", id) }
 
 // email is that of a contact of a dataset.
 func (a account) email(id int64) string {
-	return handle(a.First+int(crm.IDSeq(id))-1, "") + "@mail.example.org"
+	return handle(a.First+int(doc.IDSeq(id))-1, "") + "@mail.example.org"
 }
 
 // findByEmail asks for contacts by their emails.
@@ -203,8 +206,8 @@ func give(p *place) task {
 			id, pick(r, p.data.Campaigns), 1+r.IntN(500), time.Now().UTC().Format(time.RFC3339))
 		return asking{"POST", "/v1/transactions", a.Key, body, func([]byte) (right bool) {
 			p.data.open(func(db *database) {
-				kept := db.number(`SELECT amount FROM giving WHERE cell = ?`, crm.Cell(0, 0, "USD", 0))
-				right = kept == db.number(`SELECT sum(net) FROM gift`) && crm.IDSeq(db.number(`SELECT max(id) FROM gift`)) > int64(p.data.Gifts)
+				kept := db.number(`SELECT amount FROM giving WHERE cell = ?`, giving.Cell(0, 0, "USD", 0))
+				right = kept == db.number(`SELECT sum(net) FROM gift`) && doc.IDSeq(db.number(`SELECT max(id) FROM gift`)) > int64(p.data.Gifts)
 			})
 			return right
 		}, ""}
@@ -311,7 +314,7 @@ func search(kind kind) func(*place) task {
 			q := kind.make(v, r)
 			return asking{"GET", v.path() + "?q=" + url.QueryEscape(q.text), v.cookie, nil, func(page []byte) bool {
 				if q.wanted == 0 {
-					q.wanted = p.data.first(v.account, crm.ParseSearch(q.text, region))
+					q.wanted = p.data.first(v.account, find.ParseSearch(q.text, region))
 				}
 				shown := regexp.MustCompile(v.path() + `/(\d+)"`).FindSubmatch(page) // other links lead to words, not to numbers
 				return shown != nil && string(shown[1]) == fmt.Sprint(q.wanted)
@@ -321,18 +324,18 @@ func search(kind kind) func(*place) task {
 }
 
 // first is the active contact that a search finds before all others, by the documents alone.
-func (d *dataset) first(a account, s crm.Search) (id int64) {
+func (d *dataset) first(a account, s find.Search) (id int64) {
 	d.open(func(db *database) {
 		db.each(func(row *sqlite3.Stmt) {
 			if id != 0 {
 				return
 			}
 			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnRawBlob(1), strings.Split(row.ColumnText(2), "\n")))
-			if s.Finds(contact.SearchWords()) {
+			if s.Finds(find.SearchWords(&contact)) {
 				id = contact.ID
 			}
 		}, `SELECT id, body, match_keys FROM contact WHERE account_id = ? AND id >= ? AND id <= ? AND archived = 0 ORDER BY id DESC`,
-			a.Number, crm.MakeID(a.Number, 0), crm.MakeID(a.Number, crm.MaxSeq))
+			a.Number, doc.MakeID(a.Number, 0), doc.MakeID(a.Number, doc.MaxSeq))
 	})
 	return id
 }

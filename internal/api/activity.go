@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
@@ -13,7 +14,7 @@ func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) err
 	if err != nil {
 		return err
 	}
-	newest, sortErr := crm.ParseActivitySort(l.text("sort"))
+	newest, sortErr := history.ParseSort(l.text("sort"))
 	if err := l.check(sortErr); err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
@@ -31,14 +32,14 @@ func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
 	return writeMade(w, made, err)
 }
 
-func readNote(w http.ResponseWriter, r *http.Request) (in crm.NoteInput, err error) {
+func readNote(w http.ResponseWriter, r *http.Request) (in history.NoteInput, err error) {
 	body, err := readJSON(w, r)
 	if err != nil {
 		return in, err
 	}
-	in, faults, err := crm.DecodeNote(body)
+	in, faults, err := history.DecodeNote(body)
 	if err == nil {
-		err = in.Validate(faults, crm.AnywhereToday(time.Now()))
+		err = in.Validate(faults, giving.AnywhereToday(time.Now()))
 	}
 	return in, err
 }

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/contacts"
@@ -40,54 +43,54 @@ type API struct {
 // route is one operation of the API: its pattern, the permission it needs, and its handler.
 type route struct {
 	pattern    string
-	permission crm.Permission
+	permission access.Permission
 	handle     func(*API, http.ResponseWriter, *http.Request, call) error
 }
 
 // call is what is known about a request before its handler runs.
 type call struct {
-	who  crm.Principal
+	who  access.Principal
 	id   int64  // of a contact or a campaign, from the path
 	code string // public id of a gift or a plan, from the path
 }
 
 var routes = []route{
-	{"GET /v1/contacts", crm.ContactsRead, (*API).listContacts},
-	{"POST /v1/contacts", crm.ContactsWrite, (*API).createContact},
-	{"GET /v1/contacts/{id}", crm.ContactsRead, (*API).getContact},
-	{"PATCH /v1/contacts/{id}", crm.ContactsWrite, (*API).updateContact},
-	{"PUT /v1/contacts/{id}", crm.ContactsWrite, (*API).putContact},
-	{"DELETE /v1/contacts/{id}", crm.ContactsWrite, (*API).archiveContact},
-	{"PATCH /v1/contacts/{id}/restore", crm.ContactsWrite, (*API).restoreContact},
-	{"POST /v1/contacts/{id}/restore", crm.ContactsWrite, (*API).restoreContactByPost},
-	{"POST /v1/contacts/{id}/tags/add", crm.ContactsWrite, (*API).addTags},
-	{"POST /v1/contacts/{id}/tags/sync", crm.ContactsWrite, (*API).syncTags},
-	{"POST /v1/contacts/{id}/tags/remove", crm.ContactsWrite, (*API).removeTags},
-	{"GET /v1/custom-fields", crm.ContactsRead, (*API).listCustomFields},
-	{"GET /v1/contacts/{id}/activities", crm.ContactsRead, (*API).listActivities},
-	{"POST /v1/contacts/{id}/activities", crm.ContactsWrite, (*API).addNote},
-	{"GET /v1/tags", crm.ContactsRead, (*API).listTags},
-	{"PATCH /v1/tags/{tag}", crm.ContactsWrite, (*API).renameTag},
-	{"PUT /v1/tags/{tag}", crm.ContactsWrite, (*API).putTag},
-	{"DELETE /v1/tags/{tag}", crm.ContactsWrite, (*API).deleteTag},
-	{"GET /v1/campaigns", crm.CampaignsRead, (*API).listCampaigns},
-	{"POST /v1/campaigns", crm.CampaignsWrite, (*API).createCampaign},
-	{"GET /v1/campaigns/{id}", crm.CampaignsRead, (*API).getCampaign},
-	{"PATCH /v1/campaigns/{id}", crm.CampaignsWrite, (*API).updateCampaign},
-	{"PUT /v1/campaigns/{id}", crm.CampaignsWrite, (*API).putCampaign},
-	{"DELETE /v1/campaigns/{id}", crm.CampaignsWrite, (*API).deleteCampaign},
-	{"GET /v1/transactions", crm.TransactionsRead, (*API).listTransactions},
-	{"POST /v1/transactions", crm.TransactionsWrite, (*API).createTransaction},
-	{"GET /v1/transactions/{id}", crm.TransactionsRead, (*API).getTransaction},
-	{"PATCH /v1/transactions/{id}", crm.TransactionsWrite, (*API).updateTransaction},
-	{"PUT /v1/transactions/{id}", crm.TransactionsWrite, (*API).putTransaction},
-	{"POST /v1/transactions/{id}/refund", crm.TransactionsWrite, (*API).refundTransaction},
-	{"POST /v1/transactions/{id}/refund/undo", crm.TransactionsWrite, (*API).undoRefund},
-	{"GET /v1/plans", crm.TransactionsRead, (*API).listPlans},
-	{"POST /v1/plans", crm.TransactionsWrite, (*API).createPlan},
-	{"GET /v1/plans/{id}", crm.TransactionsRead, (*API).getPlan},
-	{"PATCH /v1/plans/{id}", crm.TransactionsWrite, (*API).updatePlan},
-	{"PUT /v1/plans/{id}", crm.TransactionsWrite, (*API).putPlan},
+	{"GET /v1/contacts", access.ContactsRead, (*API).listContacts},
+	{"POST /v1/contacts", access.ContactsWrite, (*API).createContact},
+	{"GET /v1/contacts/{id}", access.ContactsRead, (*API).getContact},
+	{"PATCH /v1/contacts/{id}", access.ContactsWrite, (*API).updateContact},
+	{"PUT /v1/contacts/{id}", access.ContactsWrite, (*API).putContact},
+	{"DELETE /v1/contacts/{id}", access.ContactsWrite, (*API).archiveContact},
+	{"PATCH /v1/contacts/{id}/restore", access.ContactsWrite, (*API).restoreContact},
+	{"POST /v1/contacts/{id}/restore", access.ContactsWrite, (*API).restoreContactByPost},
+	{"POST /v1/contacts/{id}/tags/add", access.ContactsWrite, (*API).addTags},
+	{"POST /v1/contacts/{id}/tags/sync", access.ContactsWrite, (*API).syncTags},
+	{"POST /v1/contacts/{id}/tags/remove", access.ContactsWrite, (*API).removeTags},
+	{"GET /v1/custom-fields", access.ContactsRead, (*API).listCustomFields},
+	{"GET /v1/contacts/{id}/activities", access.ContactsRead, (*API).listActivities},
+	{"POST /v1/contacts/{id}/activities", access.ContactsWrite, (*API).addNote},
+	{"GET /v1/tags", access.ContactsRead, (*API).listTags},
+	{"PATCH /v1/tags/{tag}", access.ContactsWrite, (*API).renameTag},
+	{"PUT /v1/tags/{tag}", access.ContactsWrite, (*API).putTag},
+	{"DELETE /v1/tags/{tag}", access.ContactsWrite, (*API).deleteTag},
+	{"GET /v1/campaigns", access.CampaignsRead, (*API).listCampaigns},
+	{"POST /v1/campaigns", access.CampaignsWrite, (*API).createCampaign},
+	{"GET /v1/campaigns/{id}", access.CampaignsRead, (*API).getCampaign},
+	{"PATCH /v1/campaigns/{id}", access.CampaignsWrite, (*API).updateCampaign},
+	{"PUT /v1/campaigns/{id}", access.CampaignsWrite, (*API).putCampaign},
+	{"DELETE /v1/campaigns/{id}", access.CampaignsWrite, (*API).deleteCampaign},
+	{"GET /v1/transactions", access.TransactionsRead, (*API).listTransactions},
+	{"POST /v1/transactions", access.TransactionsWrite, (*API).createTransaction},
+	{"GET /v1/transactions/{id}", access.TransactionsRead, (*API).getTransaction},
+	{"PATCH /v1/transactions/{id}", access.TransactionsWrite, (*API).updateTransaction},
+	{"PUT /v1/transactions/{id}", access.TransactionsWrite, (*API).putTransaction},
+	{"POST /v1/transactions/{id}/refund", access.TransactionsWrite, (*API).refundTransaction},
+	{"POST /v1/transactions/{id}/refund/undo", access.TransactionsWrite, (*API).undoRefund},
+	{"GET /v1/plans", access.TransactionsRead, (*API).listPlans},
+	{"POST /v1/plans", access.TransactionsWrite, (*API).createPlan},
+	{"GET /v1/plans/{id}", access.TransactionsRead, (*API).getPlan},
+	{"PATCH /v1/plans/{id}", access.TransactionsWrite, (*API).updatePlan},
+	{"PUT /v1/plans/{id}", access.TransactionsWrite, (*API).putPlan},
 }
 
 // New is the API over a store.
@@ -186,7 +189,7 @@ const maxQuery = 8 << 10
 var errLongQuery = &web.Error{Status: http.StatusRequestURITooLong, Message: "The query string must have at most 8192 bytes."}
 
 // admit checks the key, the rate limit and the permission; a key with any of several permissions is admitted.
-func (a *API) admit(w http.ResponseWriter, r *http.Request, permission crm.Permission) (who crm.Principal, err error) {
+func (a *API) admit(w http.ResponseWriter, r *http.Request, permission access.Permission) (who access.Principal, err error) {
 	secret, ok := bearer(r.Header["Authorization"])
 	if !ok {
 		return who, crm.ErrUnauthenticated
@@ -209,7 +212,7 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, permission crm.Permi
 // HandleKeyed adds a route for clients with any valid key.
 func (a *API) HandleKeyed(pattern string, handle web.HandlerFunc) {
 	a.mux.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		if _, err := a.admit(w, r, crm.AllPermissions); err != nil {
+		if _, err := a.admit(w, r, access.AllPermissions); err != nil {
 			return err
 		}
 		return handle(w, r)
@@ -223,12 +226,12 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 		return ok
 	}
 	c.code = text
-	return crm.IsCode(text)
+	return giving.IsCode(text)
 }
 
 // by is the context of a change, for the history of what is changed, with the condition that the client has made.
 func (c *call) by(r *http.Request) context.Context {
-	ctx := store.By(r.Context(), crm.APIChannel, "API key "+c.who.KeyName)
+	ctx := store.By(r.Context(), history.APIChannel, "API key "+c.who.KeyName)
 	if tags := r.Header["If-Match"]; tags != nil {
 		ctx = contacts.IfMatch(ctx, tags)
 	}

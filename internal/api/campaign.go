@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
@@ -13,7 +14,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	scope, err := crm.ParseCampaignScope(l.text("scope"))
+	scope, err := campaign.ParseScope(l.text("scope"))
 	if err := l.check(err); err != nil {
 		return err
 	}
@@ -74,25 +75,25 @@ func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
 	switch {
 	case err != nil:
 		return err
-	case found.Relation&crm.Own == 0:
+	case found.Relation&campaign.Own == 0:
 		return crm.ErrNotFound
 	}
 	return bodyErr
 }
 
 // campaignInput reads and checks the body of a create or an update.
-func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.CampaignInput, err error) {
+func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campaign.Input, err error) {
 	body, err := readJSON(w, r)
 	if err != nil || !isNew && changesNothing(body) { // an empty body changes nothing
 		return in, err
 	}
-	in, faults, err := crm.DecodeCampaign(body)
+	in, faults, err := campaign.Decode(body)
 	if err != nil {
 		return in, err
 	}
 	return in, in.Validate(faults, isNew)
 }
 
-func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made crm.Campaign, isNew bool, err error) error {
+func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made campaign.Campaign, isNew bool, err error) error {
 	return writeMade(w, campaigns.MadeCampaign{Campaign: made, BaseURL: a.options.Proxies.BaseURL(r), Created: isNew}, err)
 }

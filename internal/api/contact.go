@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
@@ -43,7 +44,7 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 	}
 	scope, scopeErr := crm.ParseContactScope(l.text("scope"))
 	for i := range l.query {
-		if _, ok := crm.ContactParameter(l.query[i].name); ok {
+		if _, ok := find.Parameter(l.query[i].name); ok {
 			return a.filterContacts(w, r, c, l, scope, scopeErr)
 		}
 	}
@@ -57,7 +58,7 @@ func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error
 
 // filterContacts is listContacts with a filter or an order, which a plain list does not have to carry along.
 func (a *API) filterContacts(w http.ResponseWriter, r *http.Request, c call, l *list, scope crm.ContactScope, scopeErr error) error {
-	filter, filterErr := crm.ParseContactFilter(l.query.all, a.options.Region)
+	filter, filterErr := find.ParseFilter(l.query.all, a.options.Region)
 	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
 	}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
 )
 
 // defineField adds a custom field to an account.
-func defineField(t testing.TB, s *server, account crm.Account, title string, kind crm.FieldType, options ...string) crm.CustomField {
+func defineField(t testing.TB, s *server, account access.Account, title string, kind custom.FieldType, options ...string) custom.Field {
 	t.Helper()
-	f, err := s.store.DefineField(t.Context(), account.Number, crm.CustomFieldInput{Title: title, Description: "About " + title, Type: kind, Options: options})
+	f, err := s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: title, Description: "About " + title, Type: kind, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +50,10 @@ func TestContactsCarryCustomFields(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account)
-		shirt := defineField(t, s, account, "Shirt size", crm.SelectField, "S", "M")
-		age := defineField(t, s, account, "Age", crm.NumberField)
-		member := defineField(t, s, account, "Member", crm.BooleanField)
-		shown := func(f crm.CustomField, value string) string {
+		shirt := defineField(t, s, account, "Shirt size", custom.SelectField, "S", "M")
+		age := defineField(t, s, account, "Age", custom.NumberField)
+		member := defineField(t, s, account, "Member", custom.BooleanField)
+		shown := func(f custom.Field, value string) string {
 			return fmt.Sprintf(`{"id":%d,"field_id":%[1]d,"title":"%s","description":"About %[2]s","type":"%s","value":%s}`, f.ID, f.Title, f.Type, value)
 		}
 		want := func(got answer, status int, custom string) {
@@ -107,12 +108,12 @@ func TestCustomFieldsAreListed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account, other := newAccount(t, s.store, "main", ""), newAccount(t, s.store, "other", "")
 		key := newKey(t, s.store, account, "contacts:read")
-		shirt := defineField(t, s, account, "Shirt", crm.SelectField, "S", "M")
-		age, err := s.store.DefineField(t.Context(), account.Number, crm.CustomFieldInput{Title: "Age", Type: crm.NumberField})
+		shirt := defineField(t, s, account, "Shirt", custom.SelectField, "S", "M")
+		age, err := s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: "Age", Type: custom.NumberField})
 		if err != nil {
 			t.Fatal(err)
 		}
-		gone := defineField(t, s, account, "Gone", crm.TextField)
+		gone := defineField(t, s, account, "Gone", custom.TextField)
 		if err := s.store.EndField(t.Context(), account.Number, gone.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestForeignCustomFieldsAnswerAsFieldsThatWereNeverThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
 		key := newKey(t, s.store, stranger)
-		secret := defineField(t, s, owner, "Secret", crm.TextField)
+		secret := defineField(t, s, owner, "Secret", custom.TextField)
 		path := "/v1/contacts/" + idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 		for _, form := range []string{`{"custom_fields":[{"field_id":%d,"value":"x"}]}`, `{"custom_fields":[{"field_id":%d,"value":null}]}`} {
 			theirs, nobodys := s.ask(t, "PATCH", path, key, fmt.Sprintf(form, secret.ID)), s.ask(t, "PATCH", path, key, fmt.Sprintf(form, 999))

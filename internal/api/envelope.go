@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
@@ -116,7 +117,7 @@ func (q query) forLinks() string {
 	var b strings.Builder
 	b.WriteByte('?')
 	for _, p := range q {
-		if p.name == "page" || crm.HoldsSecret(p.name) || crm.HoldsSecret(p.value) {
+		if p.name == "page" || access.HoldsSecret(p.name) || access.HoldsSecret(p.value) {
 			continue
 		}
 		b.WriteString(url.QueryEscape(p.name))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // A client that tries the ids of another account, of its active and its archived contacts, learns nothing: every answer is the
@@ -37,7 +37,7 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		}
 		never := map[string]string{
 			"in the owner's range":    strconv.FormatInt(last+1000, 10),
-			"in the stranger's range": strconv.FormatInt(crm.MakeID(stranger.Number, 1), 10),
+			"in the stranger's range": strconv.FormatInt(doc.MakeID(stranger.Number, 1), 10),
 			"none":                    "0",
 			"too large":               strings.Repeat("9", 40),
 		}
@@ -133,9 +133,9 @@ func TestForeignCampaignsAndTagsAnswerAsWhatWasNeverThere(t *testing.T) {
 		foreign := idOf(t, s.ask(t, "POST", "/v1/campaigns", ownerKey, `{"title":"Gala","status":"draft"}`).body)
 		s.ask(t, "POST", "/v1/contacts", ownerKey, `{"first_name":"Ann","last_name":"Lee","tags":["secret"]}`)
 		before := s.ask(t, "GET", "/v1/campaigns", ownerKey, "").body + s.ask(t, "GET", "/v1/contacts", ownerKey, "").body
-		never := []string{strconv.FormatInt(crm.MakeID(owner.Number, 999_999), 10), "0", "-1", strings.Repeat("9", 40)}
+		never := []string{strconv.FormatInt(doc.MakeID(owner.Number, 999_999), 10), "0", "-1", strings.Repeat("9", 40)}
 		s.probe(t, keys, []string{"/v1/campaigns/{id}"}, []string{"", `{}`, `[]`, `{"title":"x"}`, `{"title":null}`, `not JSON`},
-			strconv.FormatInt(crm.MakeID(stranger.Number, 999_999), 10), []string{foreign}, never)
+			strconv.FormatInt(doc.MakeID(stranger.Number, 999_999), 10), []string{foreign}, never)
 		for _, method := range []string{"GET", "PATCH", "PUT", "DELETE"} {
 			for _, body := range []string{"", `{"name":"x"}`, `{"name":null}`, `not JSON`} {
 				theirs := withoutCounters(s.ask(t, method, "/v1/tags/secret", keys["all"], body))

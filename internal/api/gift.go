@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 )
@@ -23,8 +24,8 @@ func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) e
 	if err != nil {
 		return err
 	}
-	scope, scopeErr := crm.ParseCampaignScope(l.text("scope"))
-	filter, filterErr := crm.ParseGiftFilter(l.text)
+	scope, scopeErr := campaign.ParseScope(l.text("scope"))
+	filter, filterErr := giving.ParseGiftFilter(l.text)
 	if err := l.check(scopeErr, filterErr); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) 
 }
 
 // countGiver counts the contact that a gift or a plan has made, or was merged into.
-func (a *API) countGiver(in *crm.GiftInput, isNew bool) {
+func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 	if in.Contact == nil && a.options.Created != nil {
 		a.options.Created(!isNew)
 	}
@@ -79,7 +80,7 @@ func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move fun
 	body, err := readJSON(w, r)
 	var amount *int64
 	if err == nil && len(body) > 0 {
-		amount, err = crm.DecodeRefund(body)
+		amount, err = giving.DecodeRefund(body)
 	}
 	if err != nil {
 		return a.giftFirst(r, c, err)
@@ -97,16 +98,16 @@ func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
 }
 
 // giftInput reads and checks the body of a create or an update.
-func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.GiftInput, err error) {
+func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.GiftInput, err error) {
 	body, err := readJSON(w, r)
 	if err != nil || !isNew && changesNothing(body) {
 		return in, err
 	}
-	in, faults, err := crm.DecodeGift(body)
+	in, faults, err := giving.DecodeGift(body)
 	if err != nil {
 		return in, err
 	}
-	return in, in.Validate(faults, isNew, a.options.Region, crm.AnywhereToday(time.Now()))
+	return in, in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
 }
 
 // writeMade answers with what a change has made.

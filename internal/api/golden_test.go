@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store/book"
 )
 
@@ -274,9 +275,9 @@ func idOf(t testing.TB, body string) string {
 	return strings.Trim(string(found.ID), `"`)
 }
 
-func importCampaigns(t testing.TB, s *book.Book, account crm.Account, document string) {
+func importCampaigns(t testing.TB, s *book.Book, account access.Account, document string) {
 	t.Helper()
-	rows, err := crm.DecodeCampaigns([]byte(document))
+	rows, err := campaign.DecodeAll([]byte(document))
 	if err == nil {
 		_, err = s.ImportCampaigns(context.Background(), account, rows)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"donorbook/internal/api"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -26,8 +26,8 @@ func FuzzHTTP(f *testing.F) {
 	s := newServer(f, openStore(f), settings{region: "US", rateLimit: 1_000_000_000})
 	account := newAccount(f, s.store, "main", "")
 	key := newKey(f, s.store, account)
-	defineField(f, s, account, "Text", crm.TextField)
-	defineField(f, s, account, "Number", crm.NumberField)
+	defineField(f, s, account, "Text", custom.TextField)
+	defineField(f, s, account, "Number", custom.NumberField)
 	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
 	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -37,7 +38,7 @@ func TestIDsOfANewServerAreSmall(t *testing.T) {
 }
 
 // wantIDs creates keys, contacts, campaigns and a gift in a new account: their ids are 1, 2, 3 after a number.
-func (s *server) wantIDs(t *testing.T, account crm.Account, after int64) {
+func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 	t.Helper()
 	type resource struct {
 		ID         int32
@@ -119,7 +120,7 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		if err := json.Unmarshal([]byte(server.ask(t, "GET", "/v1/campaigns", key, "").body), &list); err != nil {
 			t.Fatal(err)
 		}
-		if id := list.Data[len(list.Data)-1].ID; id != crm.MakeID(accounts[0].Number, 1) {
+		if id := list.Data[len(list.Data)-1].ID; id != doc.MakeID(accounts[0].Number, 1) {
 			t.Errorf("the newest campaign, at the end of the list, has the id %d", id)
 		}
 		server.wantIDs(t, newAccount(t, s, "New", ""), 0)

@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 // parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
 // them is ignored, and named in a header, so that no client takes the whole list for a filtered one.
 var parameters = map[string][]string{
-	"GET /v1/contacts":                 append(crm.ContactParameters(), anyField, "page", "per_page", "scope"),
+	"GET /v1/contacts":                 append(find.Parameters(), anyField, "page", "per_page", "scope"),
 	"POST /v1/contacts":                {"force_create"},
 	"GET /v1/campaigns":                {"page", "per_page", "scope"},
-	"GET /v1/transactions":             append(crm.GiftParameters(), "page", "per_page", "scope"),
+	"GET /v1/transactions":             append(giving.GiftParameters(), "page", "per_page", "scope"),
 	"GET /v1/plans":                    {"page", "per_page"},
 	"GET /v1/contacts/{id}/activities": {"page", "per_page", "sort"},
 	"GET /v1/custom-fields":            {"page", "per_page"},
@@ -30,7 +32,7 @@ func isKnown(known []string, name string) bool {
 	if slices.Contains(known, name) {
 		return true
 	}
-	_, ofContacts := crm.ContactParameter(name)
+	_, ofContacts := find.Parameter(name)
 	return ofContacts && slices.Contains(known, anyField)
 }
 
@@ -52,7 +54,7 @@ func nameIgnored(w http.ResponseWriter, raw string, known []string) {
 			continue
 		}
 		name, err := url.QueryUnescape(name)
-		if err != nil || isKnown(known, name) || crm.HoldsSecret(name) {
+		if err != nil || isKnown(known, name) || access.HoldsSecret(name) {
 			continue
 		}
 		encoded := token(name)

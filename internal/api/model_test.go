@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // The model test sends random sequences of requests through HTTP and through a model of the contract that is simple enough to
@@ -28,7 +28,7 @@ func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 			m := &machine{server: s, t: t}
 			for range 2 {
 				account := newAccount(t, s.store, "model", "")
-				m.accounts = append(m.accounts, &modelAccount{key: newKey(t, s.store, account), absent: crm.MakeID(account.Number, crm.MaxSeq)})
+				m.accounts = append(m.accounts, &modelAccount{key: newKey(t, s.store, account), absent: doc.MakeID(account.Number, doc.MaxSeq)})
 			}
 			r.Repeat(map[string]func(*rapid.T){
 				"create":  m.create,

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 )
 
@@ -68,12 +68,12 @@ func (a *API) putPlan(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 // planInput reads and checks the body of a create or an update.
-func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.PlanInput, err error) {
+func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.PlanInput, err error) {
 	body, err := readJSON(w, r)
 	if err != nil || !isNew && changesNothing(body) {
 		return in, err
 	}
-	in, faults, err := crm.DecodePlan(body)
+	in, faults, err := giving.DecodePlan(body)
 	if err != nil {
 		return in, err
 	}

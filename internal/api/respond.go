@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -97,7 +97,7 @@ func answerOf(dst []byte, made store.Made) (a store.Answer) {
 	if created || merged {
 		a.Status = http.StatusCreated
 	}
-	if tagged, ok := made.(interface{ ETag() crm.ETag }); ok {
+	if tagged, ok := made.(interface{ ETag() doc.ETag }); ok {
 		a.Header = string(tagged.ETag().Append([]byte("ETag: ")))
 	}
 	if merged {

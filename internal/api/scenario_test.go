@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // Scenarios are the contract as data: the files in testdata/scenarios, whose README describes the format. Each scenario has its
@@ -205,14 +205,14 @@ func readHeader(block []string) (header []field, rest []string) {
 // stage is the environment of a scenario.
 type stage struct {
 	*server
-	accounts map[string]crm.Account
+	accounts map[string]access.Account
 	secrets  map[string]string
 	script
 }
 
 func newStage(t *testing.T, s *server, o settings) *stage {
 	t.Helper()
-	g := &stage{server: s, accounts: map[string]crm.Account{}, secrets: map[string]string{}}
+	g := &stage{server: s, accounts: map[string]access.Account{}, secrets: map[string]string{}}
 	g.script = script{start: time.Now(), vars: map[string]string{
 		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
 		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "day_after": time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"donorbook/internal/api"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -189,7 +189,7 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 }
 
 // newAccount makes an account; parent is the public id of the one above.
-func newAccount(t testing.TB, s *book.Book, name, parent string) crm.Account {
+func newAccount(t testing.TB, s *book.Book, name, parent string) access.Account {
 	t.Helper()
 	account, err := s.CreateAccount(context.Background(), name, parent)
 	if err != nil {
@@ -199,19 +199,19 @@ func newAccount(t testing.TB, s *book.Book, name, parent string) crm.Account {
 }
 
 // newKey makes a key with the named permissions, none for all, and returns its secret.
-func newKey(t testing.TB, s *book.Book, account crm.Account, permissions ...string) string {
+func newKey(t testing.TB, s *book.Book, account access.Account, permissions ...string) string {
 	t.Helper()
 	_, secret := makeKey(t, s, account, noExpiry, permissions...)
 	return secret
 }
 
-func makeKey(t testing.TB, s *book.Book, account crm.Account, expires time.Time, permissions ...string) (crm.Key, string) {
+func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Time, permissions ...string) (access.Key, string) {
 	t.Helper()
-	rights, err := crm.ParsePermissions(permissions)
+	rights, err := access.ParsePermissions(permissions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, secret, err := s.CreateKey(context.Background(), account.Number, crm.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires})
+	key, secret, err := s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,11 +219,11 @@ func makeKey(t testing.TB, s *book.Book, account crm.Account, expires time.Time,
 }
 
 // expiredKey creates a key that expires as soon as possible, and waits until it has expired.
-func expiredKey(t testing.TB, s *book.Book, account crm.Account) string {
+func expiredKey(t testing.TB, s *book.Book, account access.Account) string {
 	t.Helper()
 	for life := 10 * time.Millisecond; ; life *= 2 {
 		expires := time.Now().Add(life)
-		_, secret, err := s.CreateKey(context.Background(), account.Number, crm.KeyInput{Name: "test", Permissions: crm.AllPermissions, ExpiresAt: expires})
+		_, secret, err := s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: access.AllPermissions, ExpiresAt: expires})
 		if err == nil {
 			time.Sleep(time.Until(expires))
 			return secret

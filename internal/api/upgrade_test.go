@@ -21,6 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -159,8 +161,8 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Fatal(err)
 		}
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
-			f := crm.ContactFilter{Search: crm.ParseSearch(typed, "US")}
-			found, _, err := s.MatchingContacts(t.Context(), crm.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
+			f := find.Filter{Search: find.ParseSearch(typed, "US")}
+			found, _, err := s.MatchingContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
 			if err != nil || !slices.ContainsFunc(found, func(c crm.Contact) bool { return c.ID == contact.ID }) {
 				t.Errorf("%q does not find the contact: %+v, %v", typed, found, err)
 			}

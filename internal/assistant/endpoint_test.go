@@ -16,7 +16,8 @@ import (
 
 	"donorbook/internal/api"
 	"donorbook/internal/assistant"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { rig.Main(m) }
 // organization is an account with a server that assistants can use.
 type organization struct {
 	store   *book.Book
-	account crm.Account
+	account access.Account
 	url     string
 	client  *http.Client
 	log     *rig.Output
@@ -73,11 +74,11 @@ func newOrganization(t *testing.T, options store.Options, rateLimit int) organiz
 // key makes a key with the named permissions, none for all.
 func (o organization) key(t *testing.T, permissions ...string) (secret string) {
 	t.Helper()
-	rights, err := crm.ParsePermissions(permissions)
+	rights, err := access.ParsePermissions(permissions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err = o.store.CreateKey(t.Context(), o.account.Number, crm.KeyInput{Name: "Assistant", Permissions: rights})
+	_, secret, err = o.store.CreateKey(t.Context(), o.account.Number, access.KeyInput{Name: "Assistant", Permissions: rights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,8 +235,8 @@ func TestAnAssistantIsToldWhatIsWrong(t *testing.T) {
 			{"get_contact", map[string]any{"id": "abc"}, "Donorbook answered 404"},
 			{"get_contact", map[string]any{"id": "../campaigns"}, "Donorbook answered 404"},
 			{"add_tags", map[string]any{"id": "..", "tags": []any{"board"}}, "Donorbook answered 404"},
-			{"get_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1)}, "This action is unauthorized."},
-			{"update_contact", map[string]any{"id": crm.MakeID(foreign.Number, 1), "company": "X"}, "This action is unauthorized."},
+			{"get_contact", map[string]any{"id": doc.MakeID(foreign.Number, 1)}, "This action is unauthorized."},
+			{"update_contact", map[string]any{"id": doc.MakeID(foreign.Number, 1), "company": "X"}, "This action is unauthorized."},
 		} {
 			if told := s.refused(c.tool, c.arguments); !strings.Contains(told, c.want) {
 				t.Errorf("%s %v: %s", c.tool, c.arguments, told)

@@ -15,7 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -74,7 +75,7 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	for i := range 20 {
 		create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i, i))
 	}
-	_, secret, err := s.CreateKey(t.Context(), account.Number, crm.KeyInput{Name: "K"})
+	_, secret, err := s.CreateKey(t.Context(), account.Number, access.KeyInput{Name: "K"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +104,8 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	if _, err := again.Authenticate(t.Context(), secret); err != nil {
 		t.Errorf("the key: %v", err)
 	}
-	if d := create(t, again, account.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 21 {
-		t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
+	if d := create(t, again, account.Number, `{"first_name":"New"}`); doc.IDSeq(d.ID) != 21 {
+		t.Errorf("the next contact has the number %d", doc.IDSeq(d.ID))
 	}
 	for name, want := range map[string]string{"tls/ca.pem": "authority", "acme/acme_account+key": "account"} {
 		if text, err := os.ReadFile(filepath.Join(o.Data, name)); err != nil || string(text) != want {
@@ -134,7 +135,7 @@ func TestABackupShowsOneMoment(t *testing.T) {
 	for i := range 300 {
 		create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],%s}`, i, i, large))
 	}
-	first := crm.MakeID(account.Number, 1)
+	first := doc.MakeID(account.Number, 1)
 	written := 0
 	_, err := Write(t.Context(), store.Options{Data: data}, file, Options{Progress: func(what string, done, total int64) {
 		if what != "copying the database" || done == total {

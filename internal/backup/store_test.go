@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -34,7 +35,7 @@ func open(t *testing.T, o store.Options) *book.Book {
 	return s
 }
 
-func newAccount(t *testing.T, s *book.Book) crm.Account {
+func newAccount(t *testing.T, s *book.Book) access.Account {
 	t.Helper()
 	a, err := s.CreateAccount(t.Context(), "Test", "")
 	if err != nil {

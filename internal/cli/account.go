@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store/book"
 )
 
@@ -104,7 +104,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if in := (crm.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (crm.AccountSettingsInput{}) {
+		if in := (access.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (access.AccountSettingsInput{}) {
 			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
 				return err
 			}

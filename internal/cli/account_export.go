@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
@@ -52,14 +53,14 @@ func (c *accountExport) Run(t *terminal) error {
 	if err := c.checkDirectory(); err != nil {
 		return err
 	}
-	return t.withAccount(c.ID, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.ID, func(s *book.Book, account access.Account) error {
 		part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(c.Dir)), "."+filepath.Base(c.Dir)+".*.part") // mode 0700
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(part) //nolint:errcheck // it is not there any more, unless the export failed
 		w := newWatch(t, watch{})
-		manifest, err := s.ExportAccount(store.By(t.ctx, crm.CommandChannel, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
+		manifest, err := s.ExportAccount(store.By(t.ctx, history.CommandChannel, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
 		w.end()
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
@@ -34,7 +34,7 @@ func (c *accountImport) Run(t *terminal) error {
 	}
 	return t.withStore(func(s *book.Book) error {
 		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, crm.CommandChannel, commandLine), os.DirFS(c.Dir), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
+		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), os.DirFS(c.Dir), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
 		w.end()
 		if err != nil {
 			c.tellLeft(t, made)
@@ -76,7 +76,7 @@ func (accountDiscard) Help() string {
 
 func (c *accountDiscard) Run(t *terminal) error {
 	return t.withStore(func(s *book.Book) error {
-		left, err := s.DiscardAccount(store.By(t.ctx, crm.CommandChannel, commandLine), c.ID)
+		left, err := s.DiscardAccount(store.By(t.ctx, history.CommandChannel, commandLine), c.ID)
 		if errors.Is(err, t.ctx.Err()) && t.ctx.Err() != nil {
 			return fmt.Errorf("not everything was removed: give the same command again: %w", err)
 		}

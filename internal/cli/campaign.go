@@ -9,6 +9,8 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/book"
 )
@@ -36,11 +38,11 @@ func (c *campaignImport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := crm.DecodeCampaigns(document)
+	inputs, err := campaign.DecodeAll(document)
 	if err != nil {
 		return c.refused(err)
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		done, err := s.ImportCampaigns(t.ctx, account, inputs)
 		if err != nil {
 			return c.refused(err)
@@ -52,7 +54,7 @@ func (c *campaignImport) Run(t *terminal) error {
 
 // refused names the file if the error is in it.
 func (c *campaignImport) refused(err error) error {
-	var rows *crm.RowsInvalid
+	var rows *campaign.RowsInvalid
 	var malformed *doc.Malformed
 	if errors.As(err, &rows) || errors.As(err, &malformed) {
 		return fmt.Errorf("%s was refused, and nothing was changed.\n%w", c.File, err)
@@ -90,11 +92,11 @@ func (c *campaignList) Run(t *terminal) error {
 	if err := config.CheckBaseURL(c.BaseURL); err != nil {
 		return err
 	}
-	scope := crm.CampaignScope(c.Scope)
+	scope := campaign.Scope(c.Scope)
 	if c.Scope == "own" {
-		scope = crm.OwnCampaigns
+		scope = campaign.OwnCampaigns
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		list := []byte{'['}
 		page := crm.PageRequest{Page: 1, PerPage: campaignsAtOnce}
 		for more := true; more; page.Page++ {
@@ -146,7 +148,7 @@ func (campaignDelete) Help() string {
 }
 
 func (c *campaignDelete) Run(t *terminal) error {
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		if err := s.DeleteCampaign(t.ctx, account, c.ID, ""); err != nil {
 			return fmt.Errorf("campaign %d: %w", c.ID, err)
 		}

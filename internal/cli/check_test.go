@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/client"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/pgtest"
 )
 
@@ -79,7 +79,7 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 			t.Errorf("%s: %s", line, a)
 		}
 	}
-	named := fmt.Sprintf("contact %d of account number %d is damaged", ids[1], crm.IDAccount(ids[1]))
+	named := fmt.Sprintf("contact %d of account number %d is damaged", ids[1], doc.IDAccount(ids[1]))
 	p.waitFor("the log to name the damaged contact three times", func() bool { return strings.Count(p.stderr.String(), named) == 3 })
 	p.call(key, http.StatusOK, "GET", fmt.Sprintf("/v1/contacts/%d", ids[2]), "")
 	type result struct {

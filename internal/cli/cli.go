@@ -21,7 +21,10 @@ import (
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
@@ -154,7 +157,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err != nil:
 		return report(stderr, usageError{err})
 	}
-	return report(stderr, parsed.Run(&terminal{ctx: store.By(ctx, crm.CommandChannel, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
+	return report(stderr, parsed.Run(&terminal{ctx: store.By(ctx, history.CommandChannel, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
 }
 
 // spelled accepts other common ways to ask for the version and for help.
@@ -206,7 +209,7 @@ func report(stderr io.Writer, err error) int {
 	var setting *config.Problem
 	var invalid *doc.Invalid
 	var malformed *doc.Malformed
-	var rows *crm.RowsInvalid
+	var rows *campaign.RowsInvalid
 	var files *move.FileProblem
 	switch {
 	case errors.As(err, &usage):
@@ -260,7 +263,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*book.Book) error) 
 }
 
 // withAccount opens the database for a command about one account.
-func (t *terminal) withAccount(id string, do func(*book.Book, crm.Account) error) error {
+func (t *terminal) withAccount(id string, do func(*book.Book, access.Account) error) error {
 	return t.withStore(func(s *book.Book) error {
 		account, err := s.Account(t.ctx, id)
 		if errors.Is(err, crm.ErrNotFound) {

@@ -7,7 +7,9 @@ import (
 	"strconv"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
@@ -42,7 +44,7 @@ func (c *contactExport) Run(t *terminal) error {
 		return err
 	}
 	query, err := parseQuery(c.Query, func(name string) bool {
-		_, known := crm.ContactParameter(name)
+		_, known := find.Parameter(name)
 		return known || name == "scope"
 	})
 	if err != nil {
@@ -59,11 +61,11 @@ func (c *contactExport) Run(t *terminal) error {
 		query.Set("scope", c.Scope)
 	}
 	of := jobs.Selection{All: true}
-	if of.Scope, of.Filter, err = crm.ParseContactQuery(query.Encode(), c.PhoneRegion); err != nil {
+	if of.Scope, of.Filter, err = find.ParseQuery(query.Encode(), c.PhoneRegion); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportContacts(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, of, how)
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
+		file, err := s.ExportContacts(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, of, how)
 		if err != nil {
 			return err
 		}
@@ -76,12 +78,12 @@ func (c *contactExport) person(t *terminal, query url.Values) error {
 	if _, err := c.options(query, "json"); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		id, err := anyContact(t, s, account.Number, c.Contact, c.PhoneRegion)
 		if err != nil {
 			return err
 		}
-		data, err := s.ContactData(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, id)
+		data, err := s.ContactData(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, id)
 		if err != nil {
 			return err
 		}
@@ -119,7 +121,7 @@ func (c *contactErase) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		id, err := anyContact(t, s, account.Number, c.Contact, c.PhoneRegion)
 		if err != nil {
 			return err
@@ -132,7 +134,7 @@ func (c *contactErase) Run(t *terminal) error {
 		if !c.Yes {
 			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing: contact %d, %s, would be erased for good; nothing was changed", id, name)}
 		}
-		job, err := s.EraseContact(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, id)
+		job, err := s.EraseContact(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, id)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
@@ -57,7 +57,7 @@ func (c *contactImport) Run(t *terminal) error {
 		if c.DryRun {
 			return c.try(t, s, f)
 		}
-		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, crm.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
+		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
 			return err
 		}
 		return c.run(t, s, f)

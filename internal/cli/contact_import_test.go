@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -97,7 +98,7 @@ func imported(t *testing.T, data, id, rejected string) string {
 			t.Fatal(err)
 		}
 		for _, c := range contacts {
-			fmt.Fprintln(&b, crm.IDSeq(c.ID), c.FirstName, c.LastName, c.Emails, c.Tags)
+			fmt.Fprintln(&b, doc.IDSeq(c.ID), c.FirstName, c.LastName, c.Emails, c.Tags)
 		}
 		if len(contacts) == 0 {
 			break

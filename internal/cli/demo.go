@@ -16,6 +16,9 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/book"
 )
 
@@ -67,10 +70,10 @@ func readDemo() (d demoData) {
 }
 
 // fillDemo fills an empty database, or finds the demo in it. The store has the given clock.
-func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Logger) (crm.Account, error) {
+func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Logger) (access.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
-		return crm.Account{}, err
+		return access.Account{}, err
 	}
 	if len(accounts) == 0 {
 		m := demoMaker{
@@ -84,18 +87,18 @@ func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Log
 		}
 		return m.root, nil
 	}
-	at := slices.IndexFunc(accounts, func(a crm.Account) bool { return a.Name == demoName && a.Parent == 0 })
+	at := slices.IndexFunc(accounts, func(a access.Account) bool { return a.Name == demoName && a.Parent == 0 })
 	if at < 0 {
-		return crm.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another (--data or --database)"}
+		return access.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another (--data or --database)"}
 	}
 	log.Info("the demo is there already", "account", accounts[at].ID)
 	return accounts[at], checkDemo(ctx, s, accounts[at])
 }
 
 // checkDemo finds a demo that was interrupted: its keys are made last.
-func checkDemo(ctx context.Context, s *book.Book, root crm.Account) error {
+func checkDemo(ctx context.Context, s *book.Book, root access.Account) error {
 	keys, err := s.Keys(ctx, root.Number)
-	if err == nil && !slices.ContainsFunc(keys, func(k crm.Key) bool { return k.Name == demoLastKey }) {
+	if err == nil && !slices.ContainsFunc(keys, func(k access.Key) bool { return k.Name == demoLastKey }) {
 		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
 	}
 	return err
@@ -112,7 +115,7 @@ type demoMaker struct {
 	giving *rand.Rand
 	missed int            // givers who have missed a payment
 	phones map[string]int // how many were used of each area code: 555-0100 to 555-0199 belong to no one
-	root   crm.Account
+	root   access.Account
 
 	chapter int // of the organization, 0 for itself, which alone has a gala
 }
@@ -129,7 +132,7 @@ func (m *demoMaker) make(ctx context.Context) error {
 			m.root = account
 		}
 		address, taxID := "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
-		if err := m.store.SetAccountSettings(ctx, account.Number, crm.AccountSettingsInput{Address: &address, TaxID: &taxID}); err != nil {
+		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Address: &address, TaxID: &taxID}); err != nil {
 			return err
 		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)
@@ -155,9 +158,9 @@ func (m *demoMaker) make(ctx context.Context) error {
 // createKeys makes the keys of the organization's own programs. No one knows their secrets.
 func (m *demoMaker) createKeys(ctx context.Context) error {
 	m.clock.at = m.now.AddDate(0, -5, 0)
-	for _, in := range []crm.KeyInput{
-		{Name: "Website sign-up form", Permissions: crm.ContactsWrite},
-		{Name: demoLastKey, Permissions: crm.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
+	for _, in := range []access.KeyInput{
+		{Name: "Website sign-up form", Permissions: access.ContactsWrite},
+		{Name: demoLastKey, Permissions: access.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
 	} {
 		if _, _, err := m.store.CreateKey(ctx, m.root.Number, in); err != nil {
 			return err
@@ -167,7 +170,7 @@ func (m *demoMaker) createKeys(ctx context.Context) error {
 }
 
 // createContacts makes the people of an account. Some of them will be archived.
-func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, contacts, archived int, places []demoPlace) (givers []demoGiver, archive []int64, err error) {
+func (m *demoMaker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []demoPlace) (givers []demoGiver, archive []int64, err error) {
 	for i, at := range demoTimes(m.now, contacts) {
 		m.clock.at = at
 		leaves := i%(contacts/archived) == 7
@@ -199,12 +202,12 @@ func (m *demoMaker) createContacts(ctx context.Context, account crm.Account, con
 
 // createCampaigns makes the campaigns one by one, oldest first, so that each begins on its own day and their ids are in the order of the
 // list. Dates in the file are relative to today.
-func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, campaigns []json.RawMessage) (made []demoCampaign, err error) {
-	var inputs []crm.CampaignInput
+func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account, campaigns []json.RawMessage) (made []demoCampaign, err error) {
+	var inputs []campaign.Input
 	var order []int
 	gala := demoGala(m.now, 0)
-	for _, campaign := range campaigns {
-		text := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(campaign))
+	for _, one := range campaigns {
+		text := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(one))
 		text = demoDay.ReplaceAllStringFunc(text, func(day string) string {
 			days, _ := strconv.Atoi(day[1 : len(day)-2])
 			return m.now.AddDate(0, 0, days).Format(time.DateOnly)
@@ -221,9 +224,9 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account crm.Account, ca
 			c.from = gala.AddDate(0, -3, 0)
 		}
 		if sketch.EndAt != "" {
-			c.until, _, _ = crm.ParseMoment(sketch.EndAt)
+			c.until, _, _ = giving.ParseMoment(sketch.EndAt)
 		}
-		in, err := crm.DecodeCampaigns([]byte("[" + text + "]"))
+		in, err := campaign.DecodeAll([]byte("[" + text + "]"))
 		if err != nil {
 			return nil, err
 		}
@@ -249,11 +252,11 @@ func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]
 	pick := func(list []string) string { return list[m.random.IntN(len(list))] }
 	first, last := m.FirstNames[i%len(m.FirstNames)], m.LastNames[(i*7+i/len(m.FirstNames))%len(m.LastNames)]
 	place := places[m.random.IntN(len(places))]
-	emails := []map[string]string{{"type": "personal", "value": crm.Slug(first) + "." + crm.Slug(last) + "@example.org"}}
+	emails := []map[string]string{{"type": "personal", "value": campaign.Slug(first) + "." + campaign.Slug(last) + "@example.org"}}
 	body := map[string]any{"first_name": first, "last_name": last}
 	if company := pick(m.Companies); company != "" {
 		body["company"], body["title"] = company, pick(m.Titles)
-		emails = append(emails, map[string]string{"type": "work", "value": fmt.Sprintf("%s%d@%s.example", crm.Slug(first), i, crm.Slug(company))})
+		emails = append(emails, map[string]string{"type": "work", "value": fmt.Sprintf("%s%d@%s.example", campaign.Slug(first), i, campaign.Slug(company))})
 	}
 	body["emails"] = emails
 	if n := m.phones[place.AreaCode]; n < 100 && m.random.IntN(5) > 0 {
@@ -278,7 +281,7 @@ func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]
 }
 
 // demoKey replaces the demo's key: no one has kept the secret of an earlier one.
-func demoKey(ctx context.Context, s *book.Book, root crm.Account) (secret string, err error) {
+func demoKey(ctx context.Context, s *book.Book, root access.Account) (secret string, err error) {
 	keys, err := s.Keys(ctx, root.Number)
 	if err != nil {
 		return "", err
@@ -290,25 +293,25 @@ func demoKey(ctx context.Context, s *book.Book, root crm.Account) (secret string
 			}
 		}
 	}
-	_, secret, err = s.CreateKey(ctx, root.Number, crm.KeyInput{Name: demoKeyName, Permissions: crm.AllPermissions})
+	_, secret, err = s.CreateKey(ctx, root.Number, access.KeyInput{Name: demoKeyName, Permissions: access.AllPermissions})
 	return secret, err
 }
 
 // demoPassword gives the user of the demo a new password: no one has kept that of an earlier start. If there is no such user yet, it
 // makes one, with colleagues.
-func demoPassword(ctx context.Context, s *book.Book, root crm.Account) (password string, err error) {
-	password = crm.RandomPassword()
+func demoPassword(ctx context.Context, s *book.Book, root access.Account) (password string, err error) {
+	password = access.RandomPassword()
 	if err := s.ResetPassword(ctx, demoEmail, password); !errors.Is(err, crm.ErrNotFound) {
 		return password, err
 	}
-	user, err := s.CreateUser(ctx, root, crm.Owner, crm.UserInput{Name: "Dana Harper", Email: demoEmail, Password: password})
+	user, err := s.CreateUser(ctx, root, access.Owner, access.UserInput{Name: "Dana Harper", Email: demoEmail, Password: password})
 	if err == nil {
-		err = s.OpenAccount(ctx, crm.Session{User: user}, root.Number) // the first sign-in leads there
+		err = s.OpenAccount(ctx, access.Session{User: user}, root.Number) // the first sign-in leads there
 	}
 	for _, c := range readDemo().Colleagues {
-		role, invalid := crm.ParseRole(c.Role)
+		role, invalid := access.ParseRole(c.Role)
 		if err = errors.Join(err, invalid); err == nil {
-			_, err = s.CreateUser(ctx, root, role, crm.UserInput{Name: c.Name, Email: c.Email, Password: crm.RandomPassword()})
+			_, err = s.CreateUser(ctx, root, role, access.UserInput{Name: c.Name, Email: c.Email, Password: access.RandomPassword()})
 		}
 	}
 	if err != nil {
@@ -318,9 +321,9 @@ func demoPassword(ctx context.Context, s *book.Book, root crm.Account) (password
 }
 
 // joinChapters gives that user another role in each chapter, so that each role can be tried.
-func joinChapters(ctx context.Context, s *book.Book, root crm.Account) error {
+func joinChapters(ctx context.Context, s *book.Book, root access.Account) error {
 	accounts, err := s.Accounts(ctx)
-	roles := []crm.Role{crm.Editor, crm.Viewer}
+	roles := []access.Role{access.Editor, access.Viewer}
 	for _, account := range accounts {
 		if err == nil && account.Parent == root.Number && len(roles) > 0 {
 			_, err = s.AddMember(ctx, account, roles[0], demoEmail)

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
@@ -49,7 +51,7 @@ type demoCampaign struct {
 // demoGift is a gift to record.
 type demoGift struct {
 	at     time.Time
-	in     crm.GiftInput
+	in     giving.GiftInput
 	refund int64 // in ten-thousandths, all for -1, nothing for 0
 }
 
@@ -120,7 +122,7 @@ func demoEntry(n int) time.Duration {
 }
 
 // createGifts records everything that the givers of an account have given in two years, in such portions as someone enters.
-func (m *demoMaker) createGifts(ctx context.Context, account crm.Account, givers []demoGiver, campaigns []demoCampaign) error {
+func (m *demoMaker) createGifts(ctx context.Context, account access.Account, givers []demoGiver, campaigns []demoCampaign) error {
 	var gifts []demoGift
 	for i := range givers {
 		more, err := m.giftsOf(ctx, account, &givers[i], campaigns)
@@ -145,7 +147,7 @@ func (m *demoMaker) createGifts(ctx context.Context, account crm.Account, givers
 }
 
 func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demoGift) error {
-	inputs := make([]*crm.GiftInput, 0, len(gifts))
+	inputs := make([]*giving.GiftInput, 0, len(gifts))
 	for i := range gifts {
 		if err := gifts[i].in.Validate(nil, true, demoRegion, m.now); err != nil {
 			return err
@@ -171,7 +173,7 @@ func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demo
 		if m.clock.at = gifts[i].at.AddDate(0, 0, 9); m.clock.at.After(m.now) {
 			m.clock.at = m.now
 		}
-		if _, err := m.store.RefundGift(store.By(ctx, crm.ConsoleChannel, m.Colleagues[0].Email), account, gift.Code, amount, ""); err != nil {
+		if _, err := m.store.RefundGift(store.By(ctx, history.ConsoleChannel, m.Colleagues[0].Email), account, gift.Code, amount, ""); err != nil {
 			return err
 		}
 	}
@@ -179,7 +181,7 @@ func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demo
 }
 
 // giftsOf is all that one contact has given. The first gift is what brought them.
-func (m *demoMaker) giftsOf(ctx context.Context, account crm.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+func (m *demoMaker) giftsOf(ctx context.Context, account access.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
 	add := func(at time.Time, dollars int64) {
 		if !at.Before(g.since) {
 			gifts = append(gifts, m.gift(g.id, at, dollars, chooseCampaign(m.giving, campaigns, at), m.method(dollars)))
@@ -282,7 +284,7 @@ func (m *demoMaker) gift(contact int64, at time.Time, dollars, campaign int64, m
 	const one = 10_000 // ten-thousandths
 	amount, at := dollars*one, at.UTC().Truncate(time.Second)
 	text := at.Format(time.RFC3339)
-	gift := demoGift{at: at, in: crm.GiftInput{Contact: &contact, Amount: &amount, Method: &method, GivenAt: &text, Campaign: &campaign}}
+	gift := demoGift{at: at, in: giving.GiftInput{Contact: &contact, Amount: &amount, Method: &method, GivenAt: &text, Campaign: &campaign}}
 	switch method {
 	case "card", "paypal", "venmo":
 		fee := (dollars*one*29/1000 + 3000) / 100 * 100
@@ -301,21 +303,21 @@ func (m *demoMaker) gift(contact int64, at time.Time, dollars, campaign int64, m
 
 // vary lets some gifts go another way: most that were promised come, a few cards are refused, a few gifts go back.
 func (m *demoMaker) vary(gift *demoGift, dollars int64) {
-	status := func(s crm.GiftStatus) { gift.in.Status = (*string)(&s) }
+	status := func(s giving.GiftStatus) { gift.in.Status = (*string)(&s) }
 	recent, draw := gift.at.After(m.now.AddDate(0, 0, -45)), m.giving.IntN(120)
 	switch {
 	case draw < 12 && recent && dollars >= 50:
-		status(crm.Pending)
+		status(giving.Pending)
 	case draw == 12:
-		status(crm.Failed)
+		status(giving.Failed)
 	case draw == 13 && !recent:
-		status(crm.Cancelled)
+		status(giving.Cancelled)
 	case draw == 14:
 		gift.refund = -1
 	case draw == 15 && dollars >= 40:
 		gift.refund = 100_000 // ten dollars
 	case draw == 16:
-		dedication := &crm.Dedication{Type: "in_memory_of", Name: m.FirstNames[dollars%7] + " " + m.LastNames[dollars%11]}
+		dedication := &giving.Dedication{Type: "in_memory_of", Name: m.FirstNames[dollars%7] + " " + m.LastNames[dollars%11]}
 		gift.in.Dedication = &dedication
 	}
 }
@@ -327,7 +329,7 @@ func monthsAfter(start time.Time, n int) time.Time {
 }
 
 // planGifts makes the plan of a giver, and a gift for each time that it was due, up to the month in which someone stopped.
-func (m *demoMaker) planGifts(ctx context.Context, account crm.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+func (m *demoMaker) planGifts(ctx context.Context, account access.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
 	frequency, months, missed := "monthly", 1, 0
 	if g.habit == givesQuarterly || g.habit == missedQuarter {
 		frequency, months = "quarterly", 3
@@ -345,7 +347,7 @@ func (m *demoMaker) planGifts(ctx context.Context, account crm.Account, g *demoG
 	}
 	dollars := pickAmount(m.giving, monthlyAmounts) * int64(min(months, 2))
 	amount, method, from := dollars*10_000, []string{"card", "card", "ach", "paypal"}[m.giving.IntN(4)], start.Format(time.RFC3339)
-	in := crm.PlanInput{GiftInput: crm.GiftInput{Contact: &g.id, Amount: &amount, Method: &method, Campaign: &campaign}, Frequency: &frequency, StartAt: &from}
+	in := giving.PlanInput{GiftInput: giving.GiftInput{Contact: &g.id, Amount: &amount, Method: &method, Campaign: &campaign}, Frequency: &frequency, StartAt: &from}
 	if err := in.Validate(nil, true, demoRegion, m.now); err != nil {
 		return nil, err
 	}
@@ -360,14 +362,14 @@ func (m *demoMaker) planGifts(ctx context.Context, account crm.Account, g *demoG
 		gifts = append(gifts, gift)
 	}
 	for i := max(0, len(gifts)-missed); i < len(gifts); i++ {
-		failed := string(crm.Failed)
+		failed := string(giving.Failed)
 		gifts[i].in.Status = &failed
 	}
 	if g.habit != missedMonths {
 		return gifts, nil
 	}
-	status := string(crm.PastDue)
-	late := crm.PlanInput{GiftInput: crm.GiftInput{Status: &status}}
+	status := string(giving.PastDue)
+	late := giving.PlanInput{GiftInput: giving.GiftInput{Status: &status}}
 	if err := late.Validate(nil, false, demoRegion, m.now); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
 )
@@ -47,8 +48,8 @@ type demoPerson struct {
 	ID        int64     `json:"id"`
 	Tags      []string  `json:"tags"`
 	CreatedAt time.Time `json:"created_at"`
-	plans     []crm.Plan
-	gifts     []crm.Gift
+	plans     []giving.Plan
+	gifts     []giving.Gift
 	slugs     []string // of the campaigns that they were for
 }
 
@@ -57,7 +58,7 @@ func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, methods, states, months := 0, map[string]int{}, map[crm.GiftStatus]int{}, map[int64]int64{}
+	total, methods, states, months := 0, map[string]int{}, map[giving.GiftStatus]int{}, map[int64]int64{}
 	refunded, covered, atGala, overdue, sum, galaSum := 0, 0, 0, int64(0), int64(0), int64(0)
 	gala := fmt.Sprintf("lighthouse-gala-%d", demoGala(now, 0).Year())
 	for _, account := range accounts {
@@ -68,7 +69,7 @@ func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
 				total++
 				methods[g.Method]++
 				states[g.Status]++
-				months[crm.Month(g.At)] += g.Net()
+				months[giving.Month(g.At)] += g.Net()
 				if sum += g.Net(); p.slugs[i] == gala {
 					atGala++
 					galaSum += g.Net()
@@ -90,7 +91,7 @@ func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
 	if total < 1200 || total > 2000 || len(methods) < 7 || refunded < 5 || covered < total/20 || overdue < 2 || overdue > 4 {
 		t.Errorf("%d gifts, %v, %d refunded, %d with a fee that was covered, %d overdue plans", total, methods, refunded, covered, overdue)
 	}
-	if states[crm.Failed] < 2 || states[crm.Cancelled] == 0 || states[crm.Succeeded] < total*9/10 {
+	if states[giving.Failed] < 2 || states[giving.Cancelled] == 0 || states[giving.Succeeded] < total*9/10 {
 		t.Errorf("the states of the gifts are %v", states)
 	}
 	if rest := total - atGala; len(months) < 24 || atGala < 20 || galaSum/int64(atGala) < 2*(sum-galaSum)/int64(rest) {
@@ -111,7 +112,7 @@ func demoPeople(t *testing.T, s *book.Book, account int64) (people []*demoPerson
 		if p.plans, err = s.ContactPlans(t.Context(), account, p.ID, 10); err != nil {
 			t.Fatal(err)
 		}
-		records, _, err := s.GiftPage(t.Context(), account, crm.GiftFilter{Contact: p.ID}, crm.PageRequest{Page: 1, PerPage: 1000})
+		records, _, err := s.GiftPage(t.Context(), account, giving.GiftFilter{Contact: p.ID}, crm.PageRequest{Page: 1, PerPage: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,14 +133,14 @@ func (p *demoPerson) check(t *testing.T, now time.Time) {
 			t.Errorf("a gift of %v was recorded at %v by a contact of %v", g.At, g.CreatedAt, p.CreatedAt)
 		}
 		if g.Net() > 0 {
-			years[crm.Year(g.At)]++
+			years[giving.Year(g.At)]++
 		}
 	}
-	monthly := slices.ContainsFunc(p.plans, func(plan crm.Plan) bool { return p.givesByPlan(plan, now) })
+	monthly := slices.ContainsFunc(p.plans, func(plan giving.Plan) bool { return p.givesByPlan(plan, now) })
 	if tagged := slices.Contains(p.Tags, "monthly donor"); tagged != monthly {
 		t.Errorf("contact %d has the tag of a monthly donor: %v, and gives monthly: %v; plans %+v", p.ID, tagged, monthly, p.plans)
 	}
-	if slices.Contains(p.Tags, "lapsed") && (years[crm.Year(now)] > 0 || years[crm.Year(now)-1] == 0) {
+	if slices.Contains(p.Tags, "lapsed") && (years[giving.Year(now)] > 0 || years[giving.Year(now)-1] == 0) {
 		t.Errorf("contact %d is lapsed, and gave in %v", p.ID, years)
 	}
 	year := demoGala(now, 0).Year()
@@ -149,18 +150,18 @@ func (p *demoPerson) check(t *testing.T, now time.Time) {
 }
 
 // givesByPlan tells whether a plan is active and monthly, with a gift for every month up to now.
-func (p *demoPerson) givesByPlan(plan crm.Plan, now time.Time) bool {
-	if plan.Frequency != "monthly" || plan.Status != crm.ActivePlan || plan.Overdue(now) {
+func (p *demoPerson) givesByPlan(plan giving.Plan, now time.Time) bool {
+	if plan.Frequency != "monthly" || plan.Status != giving.ActivePlan || plan.Overdue(now) {
 		return false
 	}
 	given := map[int64]bool{}
 	for i := range p.gifts {
 		if g := &p.gifts[i]; g.PlanCode == plan.Code && g.Net() > 0 {
-			given[crm.Month(g.At)] = true
+			given[giving.Month(g.At)] = true
 		}
 	}
 	for n := 0; !monthsAfter(plan.StartAt, n).After(now); n++ {
-		if !given[crm.Month(monthsAfter(plan.StartAt, n))] {
+		if !given[giving.Month(monthsAfter(plan.StartAt, n))] {
 			return false
 		}
 	}

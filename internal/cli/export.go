@@ -12,7 +12,10 @@ import (
 	"strings"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
@@ -124,7 +127,7 @@ func (giftExport) Help() string {
 }
 
 func (c *giftExport) Run(t *terminal) error {
-	query, err := parseQuery(c.Query, func(name string) bool { return slices.Contains(crm.GiftParameters(), name) })
+	query, err := parseQuery(c.Query, func(name string) bool { return slices.Contains(giving.GiftParameters(), name) })
 	if err != nil {
 		return err
 	}
@@ -132,12 +135,12 @@ func (c *giftExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	filter, err := crm.ParseGiftFilter(query.Get)
+	filter, err := giving.ParseGiftFilter(query.Get)
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportGifts(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, filter, how)
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
+		file, err := s.ExportGifts(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, filter, how)
 		if err != nil {
 			return err
 		}
@@ -162,12 +165,12 @@ func (c *campaignExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	scope, err := crm.ParseCampaignScope(c.Scope)
+	scope, err := campaign.ParseScope(c.Scope)
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
-		file, err := s.ExportCampaigns(store.By(t.ctx, crm.CommandChannel, commandLine), account.Number, scope, "", how)
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
+		file, err := s.ExportCampaigns(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, scope, "", how)
 		if err != nil {
 			return err
 		}

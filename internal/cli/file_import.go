@@ -13,8 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -80,7 +81,7 @@ func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *op
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		f.account = account.Number
 		return run(s, f)
 	})
@@ -153,7 +154,7 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example str
 // begin imports the file, or goes on with it.
 func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, again bool, summary func(jobs.ImportCounts) string) (im jobs.Import, known bool, err error) {
 	watch := newWatch(t, watch{})
-	im, known, err = s.ImportFile(store.By(t.ctx, crm.CommandChannel, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
+	im, known, err = s.ImportFile(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
 		watch.progress(step, p.Rows, f.total)
 	})
 	watch.end()

@@ -11,7 +11,10 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -58,7 +61,7 @@ func (c *giftAdd) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		in, err := c.input(t, s, account.Number)
 		if err != nil {
 			return err
@@ -71,7 +74,7 @@ func (c *giftAdd) Run(t *terminal) error {
 		if made.Existing {
 			what = "Known already:"
 		}
-		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, text.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), crm.GiftNumber(made.ID))
+		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, text.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), giving.GiftNumber(made.ID))
 		if c.JSON {
 			return t.printJSON(json.RawMessage(made.Append(nil)))
 		}
@@ -80,14 +83,14 @@ func (c *giftAdd) Run(t *terminal) error {
 	})
 }
 
-func (c *giftAdd) input(t *terminal, s *book.Book, account int64) (in crm.GiftInput, err error) {
+func (c *giftAdd) input(t *terminal, s *book.Book, account int64) (in giving.GiftInput, err error) {
 	zone, err := s.Timezone(t.ctx, account)
 	if err != nil {
 		return in, err
 	}
 	now := time.Now().In(zone)
 	var faults doc.Invalid
-	in.Amount = crm.ParseMoney(&faults, "amount", c.Amount, "", false)
+	in.Amount = giving.ParseMoney(&faults, "amount", c.Amount, "", false)
 	date := cmp.Or(c.Date, now.Format(time.DateOnly))
 	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID
 	contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
@@ -144,7 +147,7 @@ func (c *giftList) Run(t *terminal) error {
 	if c.PerPage < 1 || c.PerPage > 1000 {
 		return &config.Problem{Flag: "per-page", Reason: fmt.Sprintf("%d is not a number from 1 to 1000", c.PerPage)}
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		filter, err := c.filter(t, s, account.Number)
 		if err != nil {
 			return err
@@ -155,7 +158,7 @@ func (c *giftList) Run(t *terminal) error {
 		for more := true; more; page.Page++ {
 			var found store.ListResult
 			var part []byte
-			part, found, err = s.Gifts(t.ctx, account.Number, crm.OwnCampaigns, filter, page, nil, list.flush)
+			part, found, err = s.Gifts(t.ctx, account.Number, campaign.OwnCampaigns, filter, page, nil, list.flush)
 			if err == nil {
 				_, err = list.flush(part, found)
 			}
@@ -171,12 +174,12 @@ func (c *giftList) Run(t *terminal) error {
 	})
 }
 
-func (c *giftList) filter(t *terminal, s *book.Book, account int64) (filter crm.GiftFilter, err error) {
+func (c *giftList) filter(t *terminal, s *book.Book, account int64) (filter giving.GiftFilter, err error) {
 	to := c.To
-	if day, isDay, ok := crm.ParseMoment(to); ok && isDay {
+	if day, isDay, ok := giving.ParseMoment(to); ok && isDay {
 		to = day.AddDate(0, 0, 1).Format(time.DateOnly)
 	}
-	filter, err = crm.ParseGiftFilter(func(name string) string {
+	filter, err = giving.ParseGiftFilter(func(name string) string {
 		return map[string]string{"status": c.Status, "method": c.Method, "transacted_after": c.From, "transacted_before": to}[name]
 	})
 	if err == nil && !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
@@ -292,4 +295,4 @@ func (p *giftPrinter) end() error {
 	return err
 }
 
-var methods = strings.Join(crm.Methods, ", ")
+var methods = strings.Join(giving.Methods, ", ")

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/gifts"
@@ -27,14 +28,14 @@ func (c *giftAmount) run(t *terminal, move func(*book.Book, context.Context, int
 	var faults doc.Invalid
 	var amount *int64
 	if c.Amount != nil {
-		if amount = crm.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
+		if amount = giving.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
 			return &config.Problem{Flag: "amount", Reason: "is empty; leave it out for all"}
 		}
 	}
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		made, err := move(s, t.ctx, account.Number, c.Gift, amount, "")
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
@@ -96,8 +97,8 @@ func (giftCorrect) Help() string {
 
 func (c *giftCorrect) Run(t *terminal) error {
 	var faults doc.Invalid
-	in := crm.GiftInput{Correction: true, Amount: crm.ParseMoney(&faults, "amount", c.Amount, "", false), Fee: crm.ParseMoney(&faults, "fee", c.Fee, "", false),
-		FeeCovered: crm.ParseMoney(&faults, "fee_covered", c.FeeCovered, "", false)}
+	in := giving.GiftInput{Correction: true, Amount: giving.ParseMoney(&faults, "amount", c.Amount, "", false), Fee: giving.ParseMoney(&faults, "fee", c.Fee, "", false),
+		FeeCovered: giving.ParseMoney(&faults, "fee_covered", c.FeeCovered, "", false)}
 	if c.Method != "" {
 		in.Method = &c.Method
 	}
@@ -107,7 +108,7 @@ func (c *giftCorrect) Run(t *terminal) error {
 	if err := in.Validate(&faults, false, "", time.Now()); err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		made, err := s.UpdateGift(t.ctx, account.Number, c.Gift, in)
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)

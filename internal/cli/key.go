@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/config"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store/book"
 )
 
@@ -31,7 +31,7 @@ func (c *keyCreate) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		key, secret, err := s.CreateKey(t.ctx, account.Number, in)
 		if err != nil {
 			return err
@@ -45,19 +45,19 @@ func (c *keyCreate) Run(t *terminal) error {
 }
 
 // input refuses empty values: a script with an unset variable must not get more permissions than it meant.
-func (c *keyCreate) input(now time.Time) (in crm.KeyInput, err error) {
+func (c *keyCreate) input(now time.Time) (in access.KeyInput, err error) {
 	var names []string
 	for _, list := range c.Permission {
 		names = append(names, strings.Split(list, ",")...)
 	}
 	in.Name = c.Name
-	if in.Permissions, err = crm.ParsePermissions(names); err != nil || c.Expires == nil {
+	if in.Permissions, err = access.ParsePermissions(names); err != nil || c.Expires == nil {
 		return in, err
 	}
 	if *c.Expires == "" {
 		return in, &config.Problem{Flag: "expires", Reason: "is empty; leave it out for a key that never expires"}
 	}
-	in.ExpiresAt, err = crm.ParseExpiry(*c.Expires, now)
+	in.ExpiresAt, err = access.ParseExpiry(*c.Expires, now)
 	return in, err
 }
 
@@ -80,7 +80,7 @@ type keyLine struct {
 }
 
 func (c *keyList) Run(t *terminal) error {
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		keys, err := s.Keys(t.ctx, account.Number)
 		if err != nil {
 			return err

@@ -15,7 +15,8 @@ import (
 	"donorbook/internal/assistant"
 	"donorbook/internal/config"
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -43,11 +44,11 @@ func (c *serveCommand) Run(t *terminal) error {
 	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	defer lines.flush()
 	t.log, t.serving = log, true
-	var demo crm.Account
+	var demo access.Account
 	if c.Demo {
 		clock := &demoClock{at: time.Now()}
 		err := t.withStoreAt(clock.now, func(s *book.Book) (err error) {
-			demo, err = fillDemo(store.By(t.ctx, crm.ConsoleChannel, demoEmail), s, clock, log)
+			demo, err = fillDemo(store.By(t.ctx, history.ConsoleChannel, demoEmail), s, clock, log)
 			return err
 		})
 		if err != nil {
@@ -57,7 +58,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	return t.withStore(func(s *book.Book) error { return c.serve(t, s, demo, log) })
 }
 
-func (c *serveCommand) serve(t *terminal, s *book.Book, demo crm.Account, log *slog.Logger) error {
+func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log *slog.Logger) error {
 	metrics := web.NewMetrics(Version())
 	backups, err := c.newBackups(t.storage.Options(), metrics, log)
 	if err != nil {
@@ -219,7 +220,7 @@ func (c *serveCommand) trust(data string) string {
 }
 
 // printDemo creates a key and a password, and prints a command to paste into a terminal, in any directory, and how to sign in.
-func (c *serveCommand) printDemo(t *terminal, s *book.Book, demo crm.Account, log *slog.Logger, listening string) error {
+func (c *serveCommand) printDemo(t *terminal, s *book.Book, demo access.Account, log *slog.Logger, listening string) error {
 	secret, err := demoKey(t.ctx, s, demo)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/people"
 )
@@ -27,7 +28,7 @@ func (userCreate) Help() string {
 }
 
 func (c *userCreate) Run(t *terminal) error {
-	role, err := crm.ParseRole(c.Role)
+	role, err := access.ParseRole(c.Role)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (c *userCreate) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account crm.Account) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		user, err := s.AddMember(t.ctx, account, role, c.Email)
 		if err == nil {
 			fmt.Fprintf(t.stderr, "%s was a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
@@ -44,7 +45,7 @@ func (c *userCreate) Run(t *terminal) error {
 		if !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
-		user, err = s.CreateUser(t.ctx, account, role, crm.UserInput{Name: c.Name, Email: c.Email, Password: password})
+		user, err = s.CreateUser(t.ctx, account, role, access.UserInput{Name: c.Name, Email: c.Email, Password: password})
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (c *userCreate) Run(t *terminal) error {
 // password is read from standard input, or generated.
 func (t *terminal) password(piped bool) (string, error) {
 	if !piped {
-		return crm.RandomPassword(), nil
+		return access.RandomPassword(), nil
 	}
 	const tooMuch = 16 << 10
 	text, err := io.ReadAll(io.LimitReader(t.stdin, tooMuch))
@@ -119,7 +120,7 @@ func (c *userList) Run(t *terminal) error {
 	if c.Account == nil {
 		return t.withStore(func(s *book.Book) error { return c.print(t, s, "") })
 	}
-	return t.withAccount(*c.Account, func(s *book.Book, account crm.Account) error { return c.print(t, s, account.ID) })
+	return t.withAccount(*c.Account, func(s *book.Book, account access.Account) error { return c.print(t, s, account.ID) })
 }
 
 func (c *userList) print(t *terminal, s *book.Book, account string) error {

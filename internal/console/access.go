@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -33,7 +35,7 @@ func newRates(limit int) rates {
 }
 
 // identify finds out who sends a request, and counts it. The body is not touched: what costs more comes after.
-func (c *Console) identify(w http.ResponseWriter, r *http.Request) (crm.Session, error) {
+func (c *Console) identify(w http.ResponseWriter, r *http.Request) (access.Session, error) {
 	session, err := c.sessionOf(r)
 	switch {
 	case err == nil:
@@ -97,7 +99,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 			return c.member(w, r, v, f, route)
 		}
 		if session.User.ID != 0 {
-			r = r.WithContext(store.By(r.Context(), crm.ConsoleChannel, session.User.Email))
+			r = r.WithContext(store.By(r.Context(), history.ConsoleChannel, session.User.Email))
 		}
 		return route.answer(c, w, r, v, f)
 	}
@@ -120,7 +122,7 @@ func (c *Console) checkOrigin(r *http.Request) error {
 
 func (route route) formLimit(r *http.Request) int64 {
 	switch {
-	case route.role == crm.Editor: // editors change contacts and campaigns
+	case route.role == access.Editor: // editors change contacts and campaigns
 		return recordForm
 	case route.role != stranger:
 		return ownForm
@@ -144,11 +146,11 @@ func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *for
 			return crm.ErrNotFound
 		}
 	}
-	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), crm.ConsoleChannel, v.session.User.Email))
+	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), history.ConsoleChannel, v.session.User.Email))
 	return route.answer(c, w, r, v, f)
 }
 
-func forbidden(m crm.Membership, needed crm.Role) error {
+func forbidden(m access.Membership, needed access.Role) error {
 	return &web.Error{Status: http.StatusForbidden,
 		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ". This needs the role " + needed.String() + ". Ask an owner to change your role."}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
@@ -77,7 +77,7 @@ func TestAStrangersFormIsNotRead(t *testing.T) {
 // A browser that sends a whole form before it reads gets its answer, no matter how large the form is.
 func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	cookie := p.client.Jar.Cookies(mustURL(t, s.http.URL))[0].String()
 	form := strings.Repeat("a", 10<<20)
 	if a := s.raw(p.org("/contacts"), cookie, len(form), form); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(a.words(), "larger than 1 MiB") {
@@ -91,7 +91,7 @@ func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
 // The sign-in page keeps a form only for a browser that was signed in before.
 func TestAStrangersFormIsNotRepeated(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestAStrangersFormIsNotRepeated(t *testing.T) {
 // The largest form that the sign-in page keeps arrives complete.
 func TestALargeFormSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 func TestTheConsoleIsRateLimited(t *testing.T) {
 	s := newSite(t, store.Options{Data: t.TempDir()}, func(o *console.Options) { o.RateLimit = 5 })
 	account := s.organization("Harbor")
-	p, other, stranger := s.member(account, crm.Owner), s.member(account, crm.Viewer), s.visitor()
+	p, other, stranger := s.member(account, access.Owner), s.member(account, access.Viewer), s.visitor()
 	for _, asker := range []struct {
 		person *person
 		path   string

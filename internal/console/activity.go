@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store/contacts"
 )
 
@@ -64,7 +67,7 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 		a := &found[i]
 		row := people.row(a, "this contact")
 		row.When, row.See = shownWhen(row.At, v.zone()), v.mentioned(a)
-		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == crm.DidArchive) && v.membership.Role >= crm.Editor {
+		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == history.DidArchive) && v.membership.Role >= access.Editor {
 			row.Undo = path + "/history/" + strconv.FormatInt(a.Revision, 10) + "/undo"
 		}
 		t.Rows = append(t.Rows, row)
@@ -126,7 +129,7 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 }
 
 // mentioned leads to the gift or the plan that a change of a contact mentions.
-func (v visit) mentioned(a *crm.Activity) link {
+func (v visit) mentioned(a *history.Activity) link {
 	switch gift := a.Gift(); {
 	case gift.Gift != "":
 		return link{"See the gift", v.path(giftPath(gift.Gift))}
@@ -137,8 +140,8 @@ func (v visit) mentioned(a *crm.Activity) link {
 }
 
 // nameFields finds the names of custom fields that were changed.
-func (c *Console) nameFields(r *http.Request, v visit, found []crm.Activity) error {
-	if !slices.ContainsFunc(found, func(a crm.Activity) bool { return a.OfCustomFields() }) {
+func (c *Console) nameFields(r *http.Request, v visit, found []history.Activity) error {
+	if !slices.ContainsFunc(found, func(a history.Activity) bool { return a.OfCustomFields() }) {
 		return nil
 	}
 	fields, err := c.store.CustomFields(r.Context(), v.account())
@@ -149,50 +152,50 @@ func (c *Console) nameFields(r *http.Request, v visit, found []crm.Activity) err
 }
 
 // nounWords say what a change was about.
-var nounWords = map[crm.Noun]string{
-	crm.ContactNoun: "this contact", crm.CampaignNoun: "this campaign", crm.GiftNoun: "this gift", crm.PlanNoun: "this plan", crm.TagNoun: "the tag",
-	crm.KeyNoun: "the API key", crm.SettingNoun: "the settings", crm.FieldNoun: "the custom field", crm.SegmentNoun: "the segment", crm.JobNoun: "the job",
+var nounWords = map[history.Noun]string{
+	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
+	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the job",
 }
 
 // subjectsOf finds the names and addresses of what changes are about.
-func (c *Console) subjectsOf(r *http.Request, v visit, found []crm.Activity) (func(*crm.Activity) link, error) {
-	ids := map[crm.Noun][]int64{}
+func (c *Console) subjectsOf(r *http.Request, v visit, found []history.Activity) (func(*history.Activity) link, error) {
+	ids := map[history.Noun][]int64{}
 	for _, a := range found {
 		ids[a.Noun] = append(ids[a.Noun], a.ID)
 	}
-	contacts, err := c.store.ContactNames(r.Context(), v.account(), ids[crm.ContactNoun])
+	contacts, err := c.store.ContactNames(r.Context(), v.account(), ids[history.ContactNoun])
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := c.store.CampaignNames(r.Context(), v.account(), ids[crm.CampaignNoun])
+	campaigns, err := c.store.CampaignNames(r.Context(), v.account(), ids[history.CampaignNoun])
 	if err != nil {
 		return nil, err
 	}
-	gifts, err := c.store.GiftCodes(r.Context(), v.account(), ids[crm.GiftNoun])
+	gifts, err := c.store.GiftCodes(r.Context(), v.account(), ids[history.GiftNoun])
 	if err != nil {
 		return nil, err
 	}
-	plans, err := c.store.PlanCodes(r.Context(), v.account(), ids[crm.PlanNoun])
-	return func(a *crm.Activity) link {
+	plans, err := c.store.PlanCodes(r.Context(), v.account(), ids[history.PlanNoun])
+	return func(a *history.Activity) link {
 		switch a.Noun {
-		case crm.ContactNoun:
+		case history.ContactNoun:
 			if contact, ok := contacts[a.ID]; ok {
 				return link{contactName(contact), v.path(contactPath(a.ID))}
 			}
 			return link{Label: "Contact " + strconv.FormatInt(a.ID, 10)}
-		case crm.CampaignNoun:
+		case history.CampaignNoun:
 			if campaign, ok := campaigns[a.ID]; ok {
 				return link{campaign.Title, v.path("/campaigns/" + strconv.FormatInt(a.ID, 10))}
 			}
 			return link{Label: a.Subject()}
-		case crm.GiftNoun:
-			return link{"Gift " + crm.GiftNumber(a.ID), v.path("/gifts/" + gifts[a.ID])}
-		case crm.PlanNoun:
+		case history.GiftNoun:
+			return link{"Gift " + giving.GiftNumber(a.ID), v.path("/gifts/" + gifts[a.ID])}
+		case history.PlanNoun:
 			return link{"Recurring plan", v.path("/plans/" + plans[a.ID])}
-		case crm.JobNoun:
+		case history.JobNoun:
 			kind := jobKind(a)
 			return link{capital(jobWords[kind]), v.path(jobAddress(kind, a.ID))}
-		case crm.FieldNoun:
+		case history.FieldNoun:
 			return link{a.Subject(), v.path(fieldPath(a.ID))}
 		}
 		return link{}
@@ -220,13 +223,13 @@ func (p people) called(who string) string {
 }
 
 // name is who has made a change.
-func (p people) name(a *crm.Activity) string {
+func (p people) name(a *history.Activity) string {
 	switch name := p[a.Who]; {
 	case name != "":
 		return name
 	case a.Who == "":
 		return "Someone"
-	case a.Channel == crm.APIChannel || a.Channel == crm.CommandChannel:
+	case a.Channel == history.APIChannel || a.Channel == history.CommandChannel:
 		return "The " + a.Who
 	}
 	return a.Who
@@ -241,7 +244,7 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if at == c.today(v).Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
 	}
-	in := crm.NoteInput{Note: &text, OccurredAt: &at}
+	in := history.NoteInput{Note: &text, OccurredAt: &at}
 	err := in.Validate(nil, c.today(v))
 	if err == nil {
 		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
@@ -277,7 +280,7 @@ func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ 
 		}
 		labels := make([]string, len(left))
 		for i, field := range left {
-			label, ok := fields.FieldLabel(field)
+			label, ok := history.FieldLabel(fields, field)
 			if !ok {
 				label = labelOf(field)
 			}

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
@@ -21,7 +25,7 @@ var undoForm = regexp.MustCompile(`action="([^"]+/history/\d+/undo)"`)
 // A contact's page tells what has happened to it, takes notes, and undoes a change.
 func TestAContactHasATimeline(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Smith", "emails.0.value", "zoe@example.org")
 		id := s.contacts(p.account)[0].ID
 		path := p.org(fmt.Sprintf("/contacts/%d", id))
@@ -34,7 +38,7 @@ func TestAContactHasATimeline(t *testing.T) {
 				err = in.Validate(faults, false, "US", time.Now())
 			}
 			if err == nil {
-				_, err = s.store.UpdateContact(store.By(t.Context(), crm.APIChannel, "API key Website"), p.account.Number, id, in)
+				_, err = s.store.UpdateContact(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, id, in)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -73,7 +77,7 @@ func TestAContactHasATimeline(t *testing.T) {
 			t.Errorf("an archived contact offers %d changes to undo", len(undos))
 		}
 		p.sees(p.follow(undoForm.FindStringSubmatch(page.body)[1]), "The change was undone.", "undid an earlier change: restored this contact.")
-		viewer := s.member(p.account, crm.Viewer)
+		viewer := s.member(p.account, access.Viewer)
 		if page := viewer.get(path); strings.Contains(page.body, "/undo") || strings.Contains(page.body, "/notes") || !strings.Contains(page.words(), "restored this contact.") {
 			t.Error("a viewer is offered changes, or does not see the history")
 		}
@@ -83,14 +87,14 @@ func TestAContactHasATimeline(t *testing.T) {
 // Gifts stand in the timeline of their giver and lead to their pages.
 func TestATimelineHasGifts(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	path := s.contact(p, "Zoë", "Okafor")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
 	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
 	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
-	if _, err := s.store.RefundGift(store.By(t.Context(), crm.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
+	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
 		t.Fatal(err)
 	}
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
@@ -99,7 +103,7 @@ func TestATimelineHasGifts(t *testing.T) {
 // The history of the organization tells of a gift once, in words, and leads to gifts, plans and jobs.
 func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		path := s.contact(p, "Zoë", "Okafor")
 		p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
 		p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check", "note", "Thanks")
@@ -128,13 +132,13 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 // Owners see every change of the organization, and decide how long changes are kept.
 func TestOwnersSeeTheHistory(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
 		p.post(p.org("/settings/people/invite"), "role", "viewer", "email", "cy@example.org")
 		p.post(p.org("/campaigns"), "title", "Gala")
 		p.follow(p.org("/settings/giving"), "currency", "EUR", "address", "1 Quay", "tax_id", "")
 		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "tags.0", "old")
-		if _, err := s.store.RenameTag(store.By(t.Context(), crm.APIChannel, "API key Website"), p.account.Number, "old", "new"); err != nil {
+		if _, err := s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old", "new"); err != nil {
 			t.Fatal(err)
 		}
 		name := p.user.Name
@@ -163,7 +167,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "must be a whole number from 0 to 36,500")
 		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "The history is kept for good.")
-		editor := s.member(p.account, crm.Editor)
+		editor := s.member(p.account, access.Editor)
 		editor.wantStatus(editor.get(p.org("/settings/history")), http.StatusForbidden)
 		if strings.Contains(editor.get(p.org("/settings")).body, "/settings/history") {
 			t.Error("an editor is offered the history")
@@ -174,7 +178,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 // Every page of the history is full but the oldest one, and tells of each gift once, whichever way a person goes.
 func TestPagesOfTheHistoryAreFull(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		path := s.contact(p, "Zoë", "Okafor")
 		for i := range 60 {
 			p.follow(path+"/gifts", "amount", strconv.Itoa(i+1), "transacted_at", "2026-01-31", "method", "check")
@@ -201,13 +205,13 @@ func TestPagesOfTheHistoryAreFull(t *testing.T) {
 // The history of a gift shows what has changed: the time where the day is the same. Custom fields are called as people have called them.
 func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
-	field := s.field(p, "Shirt Size", crm.TextField)
+	p := s.member(s.organization("Harbor"), access.Owner)
+	field := s.field(p, "Shirt Size", custom.TextField)
 	path := s.contact(p, "Zoë", "Okafor")
 	id, _ := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
 	amount, method, at := int64(500_000), "check", "2026-01-31T09:00:00Z"
-	in := crm.GiftInput{Contact: &id, Amount: &amount, Method: &method, GivenAt: &at}
-	ctx := store.By(t.Context(), crm.ConsoleChannel, p.user.Email)
+	in := giving.GiftInput{Contact: &id, Amount: &amount, Method: &method, GivenAt: &at}
+	ctx := store.By(t.Context(), history.ConsoleChannel, p.user.Email)
 	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +220,7 @@ func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, moment := range []string{"2026-01-31T15:30:00Z", "2026-01-31T15:30:20Z"} {
-		later := crm.GiftInput{GivenAt: &moment}
+		later := giving.GiftInput{GivenAt: &moment}
 		if err := later.Validate(nil, false, "US", time.Now()); err != nil {
 			t.Fatal(err)
 		}

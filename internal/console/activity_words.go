@@ -5,20 +5,22 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/move"
 )
 
 // row is a change in words; what says what was changed.
-func (p people) row(a *crm.Activity, what string) activityRow {
+func (p people) row(a *history.Activity, what string) activityRow {
 	row := activityRow{At: a.OccurredAt(), Note: a.Note(), Undone: a.Undone}
-	if a.Channel != crm.ConsoleChannel && a.Channel != crm.OtherChannel && a.Channel != crm.CommandChannel { // of the last one the name tells
+	if a.Channel != history.ConsoleChannel && a.Channel != history.OtherChannel && a.Channel != history.CommandChannel { // of the last one the name tells
 		row.Channel = channelWords[a.Channel]
 	}
 	did := didWords(a, what)
 	lines := linesOf(a, did != "")
-	undid := a.Undoes != 0 && a.Kind != crm.DidNote
+	undid := a.Undoes != 0 && a.Kind != history.DidNote
 	switch {
 	case did == "" && len(lines) == 0:
 		did = "changed " + what
@@ -34,7 +36,7 @@ func (p people) row(a *crm.Activity, what string) activityRow {
 		did = "undid an earlier change: " + did
 	}
 	row.Sentence = p.name(a) + " " + did + "."
-	if a.Kind == crm.DidLose {
+	if a.Kind == history.DidLose {
 		row.Sentence = "This part of the history was lost."
 	}
 	for _, line := range lines {
@@ -44,12 +46,12 @@ func (p people) row(a *crm.Activity, what string) activityRow {
 }
 
 // linesOf says what became of each field. Where a sentence tells of the change, it has said what the change is about, and all of a member.
-func linesOf(a *crm.Activity, told bool) (lines []string) {
-	if told && a.Noun == crm.UserNoun {
+func linesOf(a *history.Activity, told bool) (lines []string) {
+	if told && a.Noun == history.UserNoun {
 		return nil
 	}
 	changes, subject := a.Changes(), ""
-	if told && a.Noun != crm.ContactNoun {
+	if told && a.Noun != history.ContactNoun {
 		subject = a.Subject()
 	}
 	for len(changes) > 0 {
@@ -59,7 +61,7 @@ func linesOf(a *crm.Activity, told bool) (lines []string) {
 		case len(tags) > 1:
 			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+quotedTags(tags))
 		default:
-			if a.Noun == crm.GiftNoun && change.Field == "Status" {
+			if a.Noun == history.GiftNoun && change.Field == "Status" {
 				change.Before, change.After = strings.ToLower(spoken(change.Before)), strings.ToLower(spoken(change.After))
 			}
 			lines = append(lines, changeWords(change))
@@ -72,7 +74,7 @@ func linesOf(a *crm.Activity, told bool) (lines []string) {
 const tagPrefix = "Tag "
 
 // tagsOf are the tags that the first changes have added, or removed.
-func tagsOf(changes []crm.Change) (tags []string) {
+func tagsOf(changes []doc.Change) (tags []string) {
 	for _, change := range changes {
 		if change.Field != changes[0].Field || !strings.HasPrefix(change.Field, tagPrefix) {
 			break
@@ -82,28 +84,28 @@ func tagsOf(changes []crm.Change) (tags []string) {
 	return tags
 }
 
-var channelWords = map[crm.Channel]string{crm.APIChannel: "API", crm.ImportChannel: "Import", crm.BulkChannel: "Many at once"}
+var channelWords = map[history.Channel]string{history.APIChannel: "API", history.ImportChannel: "Import", history.BulkChannel: "Many at once"}
 
 // didWords say what was done, "" where the fields that have changed say it.
-func didWords(a *crm.Activity, what string) string {
+func didWords(a *history.Activity, what string) string {
 	switch a.Noun {
-	case crm.UserNoun:
+	case history.UserNoun:
 		return userWords(a)
-	case crm.FieldNoun:
+	case history.FieldNoun:
 		switch a.Kind {
-		case crm.DidArchive:
+		case history.DidArchive:
 			return "ended " + what
-		case crm.DidRestore:
+		case history.DidRestore:
 			return "brought back " + what
 		}
-	case crm.JobNoun:
+	case history.JobNoun:
 		return "began this " + jobWords[jobKind(a)]
-	case crm.GiftNoun, crm.PlanNoun:
-		if a.Kind == crm.DidErase {
+	case history.GiftNoun, history.PlanNoun:
+		if a.Kind == history.DidErase {
 			return "removed the name of an erased person from " + what
 		}
-	case crm.TagNoun:
-		if a.Kind == crm.DidUpdate {
+	case history.TagNoun:
+		if a.Kind == history.DidUpdate {
 			changes := a.Changes()
 			if len(changes) > 0 {
 				return "renamed the tag " + quoted(changes[0].Before, "") + " to " + quoted(changes[0].After, "")
@@ -111,50 +113,50 @@ func didWords(a *crm.Activity, what string) string {
 		}
 	}
 	subject := ""
-	if a.Noun != crm.ContactNoun && a.Noun != crm.CampaignNoun {
+	if a.Noun != history.ContactNoun && a.Noun != history.CampaignNoun {
 		subject = strings.TrimRight(" "+quoted(a.Subject(), ""), " ")
 	}
 	switch a.Kind {
-	case crm.DidCreate:
+	case history.DidCreate:
 		return verbs[a.Noun].create + " " + what + subject
-	case crm.DidDelete:
+	case history.DidDelete:
 		return verbs[a.Noun].end + " " + what + subject
-	case crm.DidArchive:
+	case history.DidArchive:
 		return "archived " + what
-	case crm.DidRestore:
+	case history.DidRestore:
 		return "restored " + what
-	case crm.DidMerge:
-		if a.Channel == crm.ImportChannel {
+	case history.DidMerge:
+		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
 		}
 		return "sent " + what + " again, and the data was merged in"
-	case crm.DidErase:
+	case history.DidErase:
 		return "erased a person at their request"
-	case crm.DidExport:
+	case history.DidExport:
 		return exportWords(a)
-	case crm.DidImport:
+	case history.DidImport:
 		return "brought all data back from an export"
-	case crm.DidNote:
+	case history.DidNote:
 		return noteWords(a)
-	case crm.DidGive, crm.DidRefund, crm.DidPlan:
+	case history.DidGive, history.DidRefund, history.DidPlan:
 		return mentionWords(a)
 	}
 	return ""
 }
 
 // verbs say how things begin and end.
-var verbs = func() map[crm.Noun]struct{ create, end string } {
-	all := map[crm.Noun]struct{ create, end string }{}
+var verbs = func() map[history.Noun]struct{ create, end string } {
+	all := map[history.Noun]struct{ create, end string }{}
 	for noun := range nounWords {
 		all[noun] = struct{ create, end string }{"created", "deleted"}
 	}
-	all[crm.ContactNoun] = struct{ create, end string }{"added", "deleted"}
-	all[crm.GiftNoun] = struct{ create, end string }{"recorded", "deleted"}
-	all[crm.KeyNoun] = struct{ create, end string }{"created", "revoked"}
+	all[history.ContactNoun] = struct{ create, end string }{"added", "deleted"}
+	all[history.GiftNoun] = struct{ create, end string }{"recorded", "deleted"}
+	all[history.KeyNoun] = struct{ create, end string }{"created", "revoked"}
 	return all
 }()
 
-func exportWords(a *crm.Activity) string {
+func exportWords(a *history.Activity) string {
 	var e move.Exported
 	_ = json.Unmarshal([]byte(a.Data), &e) // what cannot be read says less
 	switch e.What {
@@ -166,7 +168,7 @@ func exportWords(a *crm.Activity) string {
 	return "exported " + plural(e.Rows, strings.TrimSuffix(strings.ReplaceAll(e.What, "transactions", "gifts"), "s"))
 }
 
-func noteWords(a *crm.Activity) string {
+func noteWords(a *history.Activity) string {
 	switch {
 	case a.Undoes != 0:
 		return "removed a note, or put it back"
@@ -176,54 +178,54 @@ func noteWords(a *crm.Activity) string {
 	return "wrote a note"
 }
 
-func mentionWords(a *crm.Activity) string {
+func mentionWords(a *history.Activity) string {
 	gift := a.Gift()
 	amount := text.MoneyOf(gift.Amount.String(), gift.Currency)
 	switch {
-	case a.Noun == crm.GiftNoun:
+	case a.Noun == history.GiftNoun:
 		return ""
-	case a.Kind == crm.DidPlan && gift.Plan == "": // its data was erased
+	case a.Kind == history.DidPlan && gift.Plan == "": // its data was erased
 		return "added a recurring plan"
-	case a.Kind == crm.DidPlan:
+	case a.Kind == history.DidPlan:
 		return "added a recurring plan of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
 	case gift.Gift == "": // as above
 		return "recorded a gift"
-	case a.Kind == crm.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
+	case a.Kind == history.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
 		return "undid a refund of " + text.MoneyOf(gift.Amount.String()[1:], gift.Currency)
-	case a.Kind == crm.DidRefund:
+	case a.Kind == history.DidRefund:
 		return "recorded a refund of " + amount
 	case gift.Before == gift.Amount:
 		return "corrected a gift of " + amount
 	case gift.Before != "":
 		return "corrected the amount of a gift from " + text.MoneyOf(gift.Before.String(), gift.Currency) + " to " + amount
-	case gift.Status == string(crm.Cancelled):
+	case gift.Status == string(giving.Cancelled):
 		return "canceled a gift of " + amount
-	case gift.Status != string(crm.Succeeded):
+	case gift.Status != string(giving.Succeeded):
 		return "recorded a gift of " + amount + " (" + strings.ToLower(spoken(gift.Status)) + ")"
 	}
 	return "recorded a gift of " + amount
 }
 
 // userWords tell of members and invitations.
-func userWords(a *crm.Activity) string {
-	values := map[string]crm.Change{}
+func userWords(a *history.Activity) string {
+	values := map[string]doc.Change{}
 	for _, change := range a.Changes() {
 		values[change.Field] = change
 	}
 	invited, isInvitation := values["Invitation"]
 	role := values["Role"]
 	switch who := a.Subject(); {
-	case isInvitation && a.Kind == crm.DidCreate:
+	case isInvitation && a.Kind == history.DidCreate:
 		return "invited " + invited.After + " as " + role.After
 	case isInvitation:
 		return "canceled the invitation of " + invited.Before
-	case a.Kind == crm.DidCreate && who == a.Who:
+	case a.Kind == history.DidCreate && who == a.Who:
 		return "joined as " + role.After
-	case a.Kind == crm.DidCreate:
+	case a.Kind == history.DidCreate:
 		return "added " + who + " as " + role.After
-	case a.Kind == crm.DidDelete && who == a.Who:
+	case a.Kind == history.DidDelete && who == a.Who:
 		return "left the organization"
-	case a.Kind == crm.DidDelete:
+	case a.Kind == history.DidDelete:
 		return "removed " + who
 	case role.After != "":
 		return "changed the role of " + who + " from " + role.Before + " to " + role.After
@@ -234,7 +236,7 @@ func userWords(a *crm.Activity) string {
 }
 
 // changeWords is what happened to a field, as the end of a sentence.
-func changeWords(c crm.Change) string {
+func changeWords(c doc.Change) string {
 	before, after := spokenTimes(c.Before, c.After)
 	before, after = shortened(before, activityValue, 0), shortened(after, activityValue, 0)
 	if label, ok := strings.CutSuffix(c.Field, " added"); ok {

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/campaigns"
 )
@@ -21,28 +22,28 @@ const (
 // campaignsView is the list of campaigns.
 type campaignsView struct {
 	rows[campaignRow]
-	Scope  crm.CampaignScope
+	Scope  campaign.Scope
 	Tabs   []tab
 	Export *exportForm
 }
 
 // campaignRow is a campaign in a list.
 type campaignRow struct {
-	crm.Campaign
+	campaign.Campaign
 	Address  string
 	Chapter  string // whose it is, where it is not ours
 	Progress progress
 	Ended    bool
 }
 
-func (c *Console) campaignRow(v visit, campaign crm.Campaign) campaignRow {
+func (c *Console) campaignRow(v visit, campaign campaign.Campaign) campaignRow {
 	return campaignRow{Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, c.now())}
 }
 
-var campaignScopes = []scope[crm.CampaignScope]{{crm.OwnCampaigns, "Ours"}, {crm.BenefitingCampaigns, "Benefiting us"}, {crm.ChapterCampaigns, "Chapters’"}, {crm.AllCampaigns, "All"}}
+var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}
 
 func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	scope, err := crm.ParseCampaignScope(r.URL.Query().Get("scope"))
+	scope, err := campaign.ParseScope(r.URL.Query().Get("scope"))
 	if err != nil {
 		return redirect(w, r, v.path("/campaigns"))
 	}
@@ -61,8 +62,8 @@ func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit,
 	}
 	view := campaignsView{Scope: scope, Export: exportOf(r.URL.Query(), v.path("/campaigns"))}
 	view.Pager = l.pager(found.Total)
-	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s crm.CampaignScope) string {
-		if s == crm.OwnCampaigns {
+	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s campaign.Scope) string {
+		if s == campaign.OwnCampaigns {
 			return v.path("/campaigns")
 		}
 		return v.path("/campaigns?scope=" + url.QueryEscape(string(s)))
@@ -87,7 +88,7 @@ func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, err
 
 func campaignPath(id int64) string { return "/campaigns/" + strconv.FormatInt(id, 10) }
 
-func ended(campaign crm.Campaign, now time.Time) bool {
+func ended(campaign campaign.Campaign, now time.Time) bool {
 	return !campaign.EndAt.IsZero() && campaign.EndAt.Before(now)
 }
 
@@ -99,7 +100,7 @@ type progress struct {
 	Reached      bool
 }
 
-func newProgress(c crm.Campaign) progress {
+func newProgress(c campaign.Campaign) progress {
 	p := progress{Raised: text.MoneyText(c.Raised(), c.Currency)}
 	reached, ok := c.Progress()
 	if ok {
@@ -111,7 +112,7 @@ func newProgress(c crm.Campaign) progress {
 
 // shownCampaign is what the pages of a campaign show of it.
 type shownCampaign struct {
-	Campaign crm.Campaign
+	Campaign campaign.Campaign
 	Progress progress
 	Ended    bool
 	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
@@ -120,13 +121,13 @@ type shownCampaign struct {
 	Video                string
 }
 
-func newShownCampaign(c crm.Campaign, now time.Time) shownCampaign {
+func newShownCampaign(c campaign.Campaign, now time.Time) shownCampaign {
 	shown := shownCampaign{
 		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
-		Description: template.HTML(crm.Paragraphs(c.Description)), Logo: newExternalImage(c.Logo),
+		Description: template.HTML(campaign.Paragraphs(c.Description)), Logo: newExternalImage(c.Logo),
 	}
 	if c.Event != nil {
-		shown.Details = template.HTML(crm.Paragraphs(c.Event.Details))
+		shown.Details = template.HTML(campaign.Paragraphs(c.Event.Details))
 	}
 	switch {
 	case c.Cover == nil:
@@ -168,22 +169,22 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	names[v.membership.Account.ID] = v.membership.Account.Name
-	campaign := record.Campaign
+	shown := record.Campaign
 	view := campaignView{
-		shownCampaign: newShownCampaign(campaign, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + campaign.Slug,
-		Own: record.Relation&crm.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
+		shownCampaign: newShownCampaign(shown, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + shown.Slug,
+		Own: record.Relation&campaign.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
 	}
-	if campaign.OpeningRaised != 0 && campaign.Given.Donors != 0 {
-		view.Opening = text.MoneyText(campaign.OpeningRaised, campaign.Currency)
+	if shown.OpeningRaised != 0 && shown.Given.Donors != 0 {
+		view.Opening = text.MoneyText(shown.OpeningRaised, shown.Currency)
 	}
 	if !view.Own {
-		view.Owner = names[campaign.AccountID]
+		view.Owner = names[shown.AccountID]
 	}
 	for _, id := range record.Beneficiaries {
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})
 	}
 	if view.Own {
-		gifts, err := c.store.LatestGifts(r.Context(), v.account(), crm.GiftFilter{Campaign: campaign.ID}, campaignGifts)
+		gifts, err := c.store.LatestGifts(r.Context(), v.account(), giving.GiftFilter{Campaign: shown.ID}, campaignGifts)
 		if err != nil {
 			return err
 		}
@@ -193,9 +194,9 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 		for i := range view.Gifts {
 			view.Gifts[i].Campaign = link{} // the page's own
 		}
-		view.AllGifts = v.path("/gifts?campaign=" + idText(campaign.ID))
+		view.AllGifts = v.path("/gifts?campaign=" + idText(shown.ID))
 	}
-	return c.render(w, r, v, "campaign", page{Title: campaign.Title, Section: "campaigns", Data: view})
+	return c.render(w, r, v, "campaign", page{Title: shown.Title, Section: "campaigns", Data: view})
 }
 
 func (c *Console) campaignOf(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
@@ -203,11 +204,11 @@ func (c *Console) campaignOf(r *http.Request, v visit) (campaigns.CampaignRecord
 }
 
 // relationWords say why an organization sees a campaign that is not its own.
-func relationWords(relation crm.Relation) (words []string) {
-	if relation&crm.Benefiting != 0 {
+func relationWords(relation campaign.Relation) (words []string) {
+	if relation&campaign.Benefiting != 0 {
 		words = append(words, "Benefits you")
 	}
-	if relation&crm.Chapter != 0 {
+	if relation&campaign.Chapter != 0 {
 		words = append(words, "Chapter campaign")
 	}
 	return words
@@ -237,7 +238,7 @@ func spokenOptions(values ...string) (all []option) {
 }
 
 var campaignWords = map[string]string{
-	crm.Draft: "Draft", crm.Published: "Published", crm.Closed: "Closed",
+	campaign.Draft: "Draft", campaign.Published: "Published", campaign.Closed: "Closed",
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
 	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",

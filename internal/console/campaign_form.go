@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/campaigns"
 )
@@ -41,20 +42,20 @@ const otherField = "other_beneficiaries"
 func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	f.setUnsent("type", "collect")
 	f.setUnsent("currency", "USD")
-	return c.campaignForm(w, r, v, http.StatusOK, f, crm.Campaign{})
+	return c.campaignForm(w, r, v, http.StatusOK, f, campaign.Campaign{})
 }
 
 func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	var made crm.Campaign
-	in, err := crm.ReadCampaignForm(f.campaignValue, crm.Campaign{}, v.membership.Timezone)
-	if status := crm.Draft; f.Value("status") == status { // one of the two buttons
+	var made campaign.Campaign
+	in, err := campaign.ReadForm(f.campaignValue, campaign.Campaign{}, v.membership.Timezone)
+	if status := campaign.Draft; f.Value("status") == status { // one of the two buttons
 		in.Status = &status
 	}
 	if err == nil {
 		made, err = c.store.CreateCampaign(r.Context(), v.membership.Account, in)
 	}
 	if err != nil {
-		return c.refuseCampaign(w, r, v, f, in, crm.Campaign{}, err)
+		return c.refuseCampaign(w, r, v, f, in, campaign.Campaign{}, err)
 	}
 	said := stateNotice(made)
 	said.Warning = removedWarning(f, made)
@@ -70,7 +71,7 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 	if f.path != "" { // it was sent
 		return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
 	}
-	crm.FillCampaignForm(record.Campaign, record.Beneficiaries, v.membership.Timezone, f.set)
+	campaign.FillForm(record.Campaign, record.Beneficiaries, v.membership.Timezone, f.set)
 	f.values["beneficiaries"] = record.Beneficiaries
 	known, err := c.knownAccounts(r, v)
 	if err != nil {
@@ -92,8 +93,8 @@ func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	old, saved := record.Campaign, crm.Campaign{}
-	in, err := crm.ReadCampaignForm(f.campaignValue, old, v.membership.Timezone)
+	old, saved := record.Campaign, campaign.Campaign{}
+	in, err := campaign.ReadForm(f.campaignValue, old, v.membership.Timezone)
 	in.Seen = f.Value(seenField)
 	if err == nil {
 		saved, err = c.store.UpdateCampaign(r.Context(), v.membership.Account, old.ID, in)
@@ -109,10 +110,10 @@ func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // removedWarning says what was taken out of the HTML that was typed, "" for nothing.
-func removedWarning(f *form, saved crm.Campaign) string {
-	kinds := crm.RemovedHTML(f.Value("description"), saved.Description)
+func removedWarning(f *form, saved campaign.Campaign) string {
+	kinds := campaign.RemovedHTML(f.Value("description"), saved.Description)
 	if saved.Event != nil {
-		kinds = append(kinds, crm.RemovedHTML(f.Value("event.details"), saved.Event.Details)...)
+		kinds = append(kinds, campaign.RemovedHTML(f.Value("event.details"), saved.Event.Details)...)
 	}
 	slices.Sort(kinds)
 	if kinds = slices.Compact(kinds); len(kinds) == 0 {
@@ -138,7 +139,7 @@ func (c *Console) refuseOldCampaign(w http.ResponseWriter, r *http.Request, v vi
 // ownCampaign is a campaign that the organization may change. Those that it only sees have no such page.
 func (c *Console) ownCampaign(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
 	record, err := c.campaignOf(r, v)
-	if err == nil && record.Relation&crm.Own == 0 {
+	if err == nil && record.Relation&campaign.Own == 0 {
 		err = crm.ErrNotFound
 	}
 	return record, err
@@ -153,7 +154,7 @@ func (f *form) campaignValue(field string) string {
 }
 
 // refuseCampaign shows the form again, with what is wrong.
-func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form, in crm.CampaignInput, old crm.Campaign, err error) error {
+func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form, in campaign.Input, old campaign.Campaign, err error) error {
 	if err := f.refuse(err); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit
 	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
 }
 
-func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Campaign) error {
+func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old campaign.Campaign) error {
 	view := campaignFormView{
 		Form: f, Title: "New campaign", Action: v.path("/campaigns"), Back: v.path("/campaigns"), Save: "Create campaign",
 		EventTypes: eventTypes(f.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,

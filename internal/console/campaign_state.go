@@ -5,16 +5,17 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/campaigns"
 )
 
 // stateNotice says what state a campaign is in now.
-func stateNotice(c crm.Campaign) notice {
+func stateNotice(c campaign.Campaign) notice {
 	text := map[string]string{
-		crm.Draft:     "” is a draft. Only members of your organization can see its page.",
-		crm.Published: "” is live.",
-		crm.Closed:    "” is closed. Its page no longer asks for donations.",
+		campaign.Draft:     "” is a draft. Only members of your organization can see its page.",
+		campaign.Published: "” is live.",
+		campaign.Closed:    "” is closed. Its page no longer asks for donations.",
 	}[c.Status]
 	return notice{Text: "“" + c.Title + text, View: "/" + c.Slug}
 }
@@ -26,7 +27,7 @@ func (c *Console) setCampaignStatus(w http.ResponseWriter, r *http.Request, v vi
 		return err
 	}
 	status := r.PathValue("status")
-	in := crm.CampaignInput{Status: &status}
+	in := campaign.Input{Status: &status}
 	if in.Validate(&doc.Invalid{}, false) != nil {
 		return crm.ErrNotFound // no page of ours leads there
 	}

@@ -7,13 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 )
 
 // gift records a gift of a new contact to a campaign.
-func (s *site) gift(owner crm.Account, campaign int64, currency, amount string) {
+func (s *site) gift(owner access.Account, campaign int64, currency, amount string) {
 	s.t.Helper()
-	in, faults, err := crm.DecodeGift([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
+	in, faults, err := giving.DecodeGift([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
 		campaign, currency, amount)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", time.Now())
@@ -29,7 +31,7 @@ func (s *site) gift(owner crm.Account, campaign int64, currency, amount string) 
 // Every page that shows a campaign adds its opening balance and its gifts; its form has only the opening balance.
 func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organization("Harbor Light"), crm.Owner)
+		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		gala := s.campaign(owner.account, `{"title":"Gala","goal":100,"raised":10,"donors":2}`)
 		s.gift(owner.account, gala.ID, "USD", "20.50")
 		s.gift(owner.account, gala.ID, "EUR", "5")
@@ -62,8 +64,8 @@ const donate = `<a class="button primary" href="https://pay.example.org/gala?x=1
 func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor Light")
-		editor, viewer, stranger := s.member(account, crm.Editor), s.member(account, crm.Viewer), s.visitor()
-		other := s.member(s.organization("Friends"), crm.Owner)
+		editor, viewer, stranger := s.member(account, access.Editor), s.member(account, access.Viewer), s.visitor()
+		other := s.member(s.organization("Friends"), access.Owner)
 		page := editor.follow(editor.org("/campaigns"), "title", "Gala", "payment_link", "https://pay.example.org/gala?x=1&y=2", "status", "draft")
 		editor.sees(page, "“Gala” is a draft. Only members of your organization can see its page. View page", "Publish campaign", "Payment link https://pay.example.org/gala?x=1&y=2")
 		path := strings.TrimSuffix(editPath.FindString(page.body), "/edit")
@@ -125,7 +127,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		viewer.doesNotSee(viewer.get(path), "Close campaign", "Delete campaign")
 		editor.wantStatus(editor.post(path+"/status/open"), http.StatusNotFound)
 		other.wantStatus(other.post(other.org(strings.TrimPrefix(path, editor.org("")))+"/status/closed"), http.StatusNotFound)
-		if c, _, err := s.store.CampaignBySlug(t.Context(), "gala"); err != nil || c.Status != crm.Published {
+		if c, _, err := s.store.CampaignBySlug(t.Context(), "gala"); err != nil || c.Status != campaign.Published {
 			t.Errorf("it became %q, %v", c.Status, err)
 		}
 	})
@@ -133,7 +135,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 
 func TestAWrongPaymentLinkIsRefused(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor Light"), crm.Editor)
+	p := s.member(s.organization("Harbor Light"), access.Editor)
 	for _, link := range []string{"http://pay.example.org", "javascript:alert(1)", "pay.example.org"} {
 		a := p.post(p.org("/campaigns"), "title", "Gala", "payment_link", link)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -152,7 +154,7 @@ func TestAWrongPaymentLinkIsRefused(t *testing.T) {
 func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor Light")
-		editor, viewer := s.member(account, crm.Editor), s.member(account, crm.Viewer)
+		editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
 		gala, ball := s.campaign(account, `{"title":"Gala"}`), s.campaign(account, `{"title":"Ball"}`)
 		path := editor.campaignAddress(gala)
 		editor.sees(editor.get(path), "Delete campaign")
@@ -186,7 +188,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 
 func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		editor, stranger := s.member(s.organization("Harbor Light"), crm.Editor), s.visitor()
+		editor, stranger := s.member(s.organization("Harbor Light"), access.Editor), s.visitor()
 		c := s.campaign(editor.account, `{"title":"Gala"}`)
 		path := editor.campaignAddress(c)
 		editor.follow(path, "title", "Gala", "slug", "ball")

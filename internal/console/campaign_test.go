@@ -11,12 +11,14 @@ import (
 	"golang.org/x/net/html"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 )
 
 // campaign creates a campaign from a row of a file.
-func (s *site) campaign(owner crm.Account, row string, change ...func(*crm.CampaignInput)) crm.Campaign {
+func (s *site) campaign(owner access.Account, row string, change ...func(*campaign.Input)) campaign.Campaign {
 	s.t.Helper()
-	inputs, err := crm.DecodeCampaigns([]byte("[" + row + "]"))
+	inputs, err := campaign.DecodeAll([]byte("[" + row + "]"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -31,12 +33,12 @@ func (s *site) campaign(owner crm.Account, row string, change ...func(*crm.Campa
 }
 
 // plainPictures are a cover and a logo that are refused now but that an older version may have stored.
-func plainPictures(in *crm.CampaignInput) {
-	logo, cover := "http://img.example.org/l.png", &crm.Cover{Type: "image", URL: "http://img.example.org/c.png", Source: "upload"}
+func plainPictures(in *campaign.Input) {
+	logo, cover := "http://img.example.org/l.png", &campaign.Cover{Type: "image", URL: "http://img.example.org/c.png", Source: "upload"}
 	in.Logo, in.Cover = &logo, &cover
 }
 
-func (s *site) chapter(above *person, name string) crm.Account {
+func (s *site) chapter(above *person, name string) access.Account {
 	s.t.Helper()
 	a, err := s.store.CreateChapter(s.t.Context(), above.account, above.user.ID, above.account.ID, name)
 	if err != nil {
@@ -45,12 +47,12 @@ func (s *site) chapter(above *person, name string) crm.Account {
 	return a
 }
 
-func (p *person) campaignAddress(c crm.Campaign) string {
+func (p *person) campaignAddress(c campaign.Campaign) string {
 	return p.org("/campaigns/" + strconv.FormatInt(c.ID, 10))
 }
 
 // stored is the campaign as its owner sees it.
-func (s *site) stored(owner crm.Account, id int64) (crm.Campaign, []string) {
+func (s *site) stored(owner access.Account, id int64) (campaign.Campaign, []string) {
 	s.t.Helper()
 	record, err := s.store.Campaign(s.t.Context(), owner.Number, id)
 	if err != nil {
@@ -90,7 +92,7 @@ func wholeForm(beneficiaries ...string) []string {
 
 func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		editor := s.member(s.organization("Harbor Light"), crm.Owner)
+		editor := s.member(s.organization("Harbor Light"), access.Owner)
 		chapter, friend := s.chapter(editor, "Portland"), s.organization("Friends of the Harbor")
 		form := editor.get(editor.org("/campaigns/new"))
 		editor.wantStatus(form, http.StatusOK)
@@ -108,7 +110,7 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 			t.Error("the description or the cover is not shown")
 		}
 
-		campaigns, _, err := s.store.CampaignPage(t.Context(), editor.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
+		campaigns, _, err := s.store.CampaignPage(t.Context(), editor.account.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(campaigns) != 1 {
 			t.Fatalf("%d campaigns, %v", len(campaigns), err)
 		}
@@ -182,7 +184,7 @@ func attribute(node *html.Node, name string) string {
 // A user does not overwrite another user's changes by accident: neither the content of the campaign nor its beneficiaries.
 func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor Light"), crm.Owner)
+		p := s.member(s.organization("Harbor Light"), access.Owner)
 		friend := s.organization("Friends")
 		c := s.campaign(p.account, `{"title":"Gala"}`)
 		path := p.campaignAddress(c)
@@ -211,12 +213,12 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 // A form that is opened and sent unchanged changes nothing, whatever the campaign contains.
 func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	chapter, friend := s.chapter(owner, "Portland"), s.organization("Friends")
 	owner.follow(owner.org("/campaigns"), append(wholeForm(chapter.ID), "other_beneficiaries", friend.ID)...)
 	s.campaign(owner.account, `{"title":"Plain"}`)
 	s.campaign(owner.account, `{"title":"Odd","event":{"type":"seance","timezone":"Asia/Kolkata","start_at":"2027-01-01 00:00:07"}}`)
-	campaigns, _, err := s.store.CampaignPage(t.Context(), owner.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
+	campaigns, _, err := s.store.CampaignPage(t.Context(), owner.account.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
 	if err != nil || len(campaigns) != 3 {
 		t.Fatalf("%d campaigns, %v", len(campaigns), err)
 	}
@@ -235,7 +237,7 @@ func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 
 func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	s := anySite(t)
-	editor := s.member(s.organization("Harbor Light"), crm.Editor)
+	editor := s.member(s.organization("Harbor Light"), access.Editor)
 	s.campaign(editor.account, `{"title":"Gala","slug":"gala"}`)
 	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
@@ -252,14 +254,14 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
 	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the ID of an organization here.")
-	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[crm.AllCampaigns] != 1 {
+	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[campaign.AllCampaigns] != 1 {
 		t.Errorf("%v, %v", totals, err)
 	}
 }
 
 func TestCampaignsAreListedInFourScopes(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organization("Harbor Light"), crm.Owner)
+		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		chapter, friend := s.chapter(owner, "Portland"), s.organization("Friends of the Harbor")
 		s.campaign(owner.account, `{"title":"Coat drive","goal":18000,"raised":18340,"donors":265,"end_at":"2020-01-31 12:00:00"}`)
 		s.campaign(owner.account, `{"title":"Annual fund","type":"general","raised":5}`)
@@ -288,7 +290,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 		}
 
 		// Not everything that a user sees can be changed.
-		for _, c := range []crm.Campaign{kitchen, run} {
+		for _, c := range []campaign.Campaign{kitchen, run} {
 			page := owner.get(owner.campaignAddress(c))
 			owner.sees(page, c.Title, "Run by")
 			owner.doesNotSee(page, "Edit", "Friends of the Harbor", "None")
@@ -305,7 +307,7 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 
 func TestAnAddressThatNamesNoCampaignIsNothing(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	for _, id := range []string{"0", "-1", "x", "1e3", "99999999999999999999", "9007199254740991"} {
 		owner.wantStatus(owner.get(owner.org("/campaigns/"+id)), http.StatusNotFound)
 		owner.wantStatus(owner.get(owner.org("/campaigns/"+id+"/edit")), http.StatusNotFound)
@@ -316,7 +318,7 @@ func TestAnAddressThatNamesNoCampaignIsNothing(t *testing.T) {
 func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor Light")
-	editor, viewer := s.member(account, crm.Editor), s.member(account, crm.Viewer)
+	editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
 	editor.sees(editor.get(editor.org("/campaigns")), "No campaigns yet", "Create your first campaign")
 	viewer.doesNotSee(viewer.get(viewer.org("/campaigns")), "Create campaign", "Create your first campaign")
 	editor.sees(editor.get(editor.org("/campaigns?scope=benefiting")), "No campaigns benefit you yet", account.ID)
@@ -329,14 +331,14 @@ func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 // Most campaigns of a chapter benefit the organization above it.
 func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	s := anySite(t)
-	above := s.member(s.organization("Harbor Light"), crm.Owner)
+	above := s.member(s.organization("Harbor Light"), access.Owner)
 	chapter := s.chapter(above, "Portland")
-	editor := s.member(chapter, crm.Editor)
+	editor := s.member(chapter, access.Editor)
 	form := editor.get(editor.org("/campaigns/new"))
 	editor.sees(form, "Your parent organization")
 	editor.doesNotSee(form, "Harbor Light") // only its members know its name
-	both := s.member(chapter, crm.Editor)
-	if _, err := s.store.AddMember(t.Context(), above.account, crm.Viewer, both.user.Email); err != nil {
+	both := s.member(chapter, access.Editor)
+	if _, err := s.store.AddMember(t.Context(), above.account, access.Viewer, both.user.Email); err != nil {
 		t.Fatal(err)
 	}
 	both.sees(both.get(both.org("/campaigns/new")), "Harbor Light")
@@ -347,10 +349,10 @@ func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 // Pictures are loaded over https or not at all, and the links of a campaign give the linked page no access to ours.
 func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	plain := s.campaign(owner.account, `{"title":"A"}`, plainPictures)
 	film := s.campaign(owner.account, `{"title":"B","cover":{"type":"video","url":"https://youtu.be/x","source":"youtube"}}`)
-	for _, c := range []crm.Campaign{plain, film} {
+	for _, c := range []campaign.Campaign{plain, film} {
 		page := owner.get(owner.campaignAddress(c))
 		if strings.Contains(page.body, "<img") || !strings.Contains(page.body, `rel="noopener nofollow noreferrer"`) {
 			t.Errorf("%s: a picture, or a link that says too much", c.Title)
@@ -361,7 +363,7 @@ func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 
 func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor Light"), crm.Editor)
+		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other images.", "Logo image must be a full web address that begins with https://.")
@@ -375,7 +377,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 
 func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor Light"), crm.Editor)
+		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
 		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, images, tables. Images and links need an address that begins with https://.", "Soup")
 		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // chaptersView is the organization and everything below it.
@@ -20,10 +20,10 @@ type chaptersView struct {
 
 // chapterNode is one box of the tree.
 type chapterNode struct {
-	Account crm.Account
+	Account access.Account
 	Name    string // as it is stored, or as it was typed and refused
 	Fault   string
-	Role    crm.Role // of the user who looks, 0 for none
+	Role    access.Role // of the user who looks, 0 for none
 	Here    bool
 	Below   []*chapterNode
 	Owner   bool // may rename
@@ -39,7 +39,7 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if err != nil {
 		return err
 	}
-	roles := map[int64]crm.Role{}
+	roles := map[int64]access.Role{}
 	for _, m := range memberships {
 		roles[m.Account.Number] = m.Role
 	}
@@ -47,8 +47,8 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 	shown := paged(chapters, r, v.path("/chapters"), pageParameter)
 	view.Pager = shown.Pager
 	nodes := map[int64]*chapterNode{}
-	for _, a := range append([]crm.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
-		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= crm.Owner}
+	for _, a := range append([]access.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
+		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= access.Owner}
 		if f.sentTo("/chapters/" + a.ID) {
 			n.Name, n.Fault = f.Value("name"), f.firstFault("name", "Name")
 		}
@@ -62,7 +62,7 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // chapterOptions are the accounts that a new chapter may be made below, indented by their level.
-func chapterOptions(root crm.Account, chapters []crm.Account) []option {
+func chapterOptions(root access.Account, chapters []access.Account) []option {
 	all, level := []option{{Value: root.ID, Label: root.Name}}, map[int64]int{}
 	for _, a := range chapters {
 		level[a.Number] = level[a.Parent] + 1
@@ -72,11 +72,11 @@ func chapterOptions(root crm.Account, chapters []crm.Account) []option {
 }
 
 // withAncestors puts the chapters above the first one of a page before it. All the others have theirs on the page already.
-func withAncestors(chapters, shown []crm.Account) []crm.Account {
+func withAncestors(chapters, shown []access.Account) []access.Account {
 	if len(shown) == 0 {
 		return nil
 	}
-	accounts := map[int64]crm.Account{}
+	accounts := map[int64]access.Account{}
 	for _, a := range chapters {
 		accounts[a.Number] = a
 	}

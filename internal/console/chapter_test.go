@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func TestChaptersAreMadeAndRenamed(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.sees(p.get(p.org("/chapters")), "No chapters yet")
 		p.sees(p.follow(p.org("/chapters"), "name", " North "), "North created. You are its owner.")
 		chapters, err := s.store.Chapters(t.Context(), p.account)
@@ -43,12 +43,12 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 // A user who belongs only to a chapter sees what is below it, but not what is above it.
 func TestAChapterDoesNotSeeWhatIsAboveIt(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	chapter, err := s.store.CreateChapter(t.Context(), owner.account, owner.user.ID, owner.account.ID, "North")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.member(chapter, crm.Owner)
+	p := s.member(chapter, access.Owner)
 	for _, path := range []string{"/chapters", "/settings", "/settings/people"} {
 		a := p.get(p.org(path))
 		p.wantStatus(a, http.StatusOK)

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/contacts"
 )
@@ -92,16 +92,16 @@ const pairShare = 40 // per cent of its place that each bar of a pair takes
 
 // newPairChart draws what was given in each of the last months, of which the last is not over. The first half of them is drawn beside the
 // second.
-func newPairChart(months []time.Time, giving map[int64]crm.Giving, currency string, address func(time.Time) string) pairChart {
+func newPairChart(months []time.Time, sums map[int64]giving.Sums, currency string, address func(time.Time) string) pairChart {
 	chart := pairChart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
 	highest := int64(1)
 	for _, month := range months {
-		highest = max(highest, giving[crm.Month(month)].Amount)
+		highest = max(highest, sums[giving.Month(month)].Amount)
 	}
 	half := len(months) / 2
 	place := 100 / float64(half)
 	bar := func(i int, left float64) monthBar {
-		amount := giving[crm.Month(months[i])].Amount
+		amount := sums[giving.Month(months[i])].Amount
 		height := barLength(amount, highest, columnRoom)
 		return monthBar{
 			Name: months[i].Format("January 2006"), Amount: text.Money(amount, currency), Short: shortCount(text.Major(amount, currency)), Address: address(months[i]),

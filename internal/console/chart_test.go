@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store/contacts"
 )
 
@@ -96,14 +96,14 @@ func TestShortCountFitsANarrowPlace(t *testing.T) {
 func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 	now := day(2026, time.May, 1)
 	for _, c := range []struct {
-		campaign crm.Campaign
+		campaign campaign.Campaign
 		width    string
 		hasGoal  bool
 		ended    bool
 	}{
-		{crm.Campaign{Goal: 20000, OpeningRaised: 5000}, "25.00%", true, false},
-		{crm.Campaign{Goal: 20000, OpeningRaised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
-		{crm.Campaign{OpeningRaised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
+		{campaign.Campaign{Goal: 20000, OpeningRaised: 5000}, "25.00%", true, false},
+		{campaign.Campaign{Goal: 20000, OpeningRaised: 50000, EndAt: now.Add(-time.Second)}, "100.00%", true, true},
+		{campaign.Campaign{OpeningRaised: 50000, EndAt: now.Add(time.Second)}, "0.00%", false, false},
 	} {
 		bar := newProgress(c.campaign)
 		if bar.Width != c.width || (bar.Goal != "") != c.hasGoal || ended(c.campaign, now) != c.ended {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -40,9 +40,9 @@ const root = "/console"
 
 // visit is who looks at a page, and where.
 type visit struct {
-	session    crm.Session    // empty for a stranger
-	membership crm.Membership // of the organization in the path; empty on pages that belong to none
-	id         int64          // of the contact, campaign, key or user in the path
+	session    access.Session    // empty for a stranger
+	membership access.Membership // of the organization in the path; empty on pages that belong to none
+	id         int64             // of the contact, campaign, key or user in the path
 }
 
 func (v visit) account() int64 { return v.membership.Account.Number }
@@ -56,7 +56,7 @@ func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }
 // path is the address of a page of the organization.
 func (v visit) path(rest string) string { return orgPath(v.membership.Account, rest) }
 
-func orgPath(account crm.Account, rest string) string { return root + "/o/" + account.ID + rest }
+func orgPath(account access.Account, rest string) string { return root + "/o/" + account.ID + rest }
 
 // handler answers a person who may do this. The form is the one that was sent, or an empty one.
 type handler func(*Console, http.ResponseWriter, *http.Request, visit, *form) error
@@ -65,14 +65,14 @@ type handler func(*Console, http.ResponseWriter, *http.Request, visit, *form) er
 // that it came from, which gets the form with its faults.
 type route struct {
 	method, path string
-	role         crm.Role // with one, the path is below an organization's
+	role         access.Role // with one, the path is below an organization's
 	handle, page handler
 }
 
 // Who may ask, beside the members of an organization.
 const (
-	stranger crm.Role = iota - 1
-	user              // has signed in
+	stranger access.Role = iota - 1
+	user                 // has signed in
 )
 
 var routes = []route{
@@ -93,114 +93,114 @@ var routes = []route{
 	{"POST", "/profile/sessions/{session}/end", user, (*Console).endSession, nil},
 	{"POST", "/profile/sessions/end", user, (*Console).endSessions, nil},
 
-	{"GET", "", crm.Viewer, (*Console).homePage, nil},
+	{"GET", "", access.Viewer, (*Console).homePage, nil},
 
-	{"GET", "/contacts", crm.Viewer, (*Console).contactsPage, nil},
-	{"GET", "/contacts/columns", crm.Viewer, (*Console).chooseColumns, nil},
-	{"GET", "/segments", crm.Viewer, (*Console).segmentsPage, nil},
-	{"POST", "/segments", crm.Editor, (*Console).createSegment, (*Console).refusedSegment},
-	{"POST", "/segments/{id}", crm.Editor, (*Console).renameSegment, (*Console).segmentsPage},
-	{"POST", "/segments/{id}/delete", crm.Editor, (*Console).deleteSegment, nil},
-	{"GET", "/contacts/export", crm.Viewer, (*Console).exportContacts, nil},
-	{"GET", "/contacts/new", crm.Editor, (*Console).newContactPage, nil},
-	{"POST", "/contacts", crm.Editor, (*Console).createContact, (*Console).newContactPage},
-	{"POST", "/contacts/bulk", crm.Editor, (*Console).bulkContacts, (*Console).bulkContacts},
-	{"GET", "/contacts/import", crm.Viewer, (*Console).importsPage, nil},
-	{"POST", "/contacts/import", crm.Editor, (*Console).uploadImport, (*Console).importsPage},
-	{"GET", "/imports/{import}", crm.Viewer, (*Console).importPage, nil},
-	{"POST", "/imports/{import}", crm.Editor, (*Console).beginImport, (*Console).importPage},
-	{"POST", "/imports/{import}/cancel", crm.Editor, (*Console).cancelImport, nil},
-	{"POST", "/imports/{import}/undo", crm.Editor, (*Console).undoImport, (*Console).importPage},
-	{"GET", "/imports/{import}/rejected", crm.Viewer, (*Console).rejectedRows, nil},
-	{"GET", "/contacts/{id}", crm.Viewer, (*Console).contactPage, nil},
-	{"GET", "/contacts/{id}/edit", crm.Editor, (*Console).editContactPage, nil},
-	{"POST", "/contacts/{id}", crm.Editor, (*Console).saveContact, (*Console).editContactPage},
-	{"POST", "/contacts/{id}/archive", crm.Editor, (*Console).archiveContact, nil},
-	{"POST", "/contacts/{id}/restore", crm.Editor, (*Console).restoreContact, nil},
-	{"GET", "/contacts/{id}/data", crm.Viewer, (*Console).contactData, nil},
-	{"GET", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContactPage, nil},
-	{"POST", "/contacts/{id}/erase", crm.Owner, (*Console).eraseContact, (*Console).eraseContactPage},
-	{"POST", "/contacts/{id}/tags/add", crm.Editor, (*Console).addTags, (*Console).contactPage},
-	{"POST", "/contacts/{id}/tags/remove", crm.Editor, (*Console).removeTag, (*Console).contactPage},
-	{"GET", "/tags", crm.Viewer, (*Console).tagsPage, nil},
-	{"GET", "/tags/rename", crm.Editor, (*Console).renameTagPage, nil},
-	{"POST", "/tags/rename", crm.Editor, (*Console).renameTag, (*Console).renameTagPage},
-	{"GET", "/tags/delete", crm.Editor, (*Console).deleteTagPage, nil},
-	{"POST", "/tags/delete", crm.Editor, (*Console).deleteTag, (*Console).deleteTagPage},
-	{"POST", "/tags/merge", crm.Editor, (*Console).mergeTags, (*Console).tagsPage},
-	{"GET", "/jobs", crm.Viewer, (*Console).jobsPage, nil},
-	{"GET", "/jobs/{job}", crm.Viewer, (*Console).jobPage, nil},
-	{"POST", "/jobs/{job}/cancel", crm.Editor, (*Console).cancelJob, nil},
-	{"POST", "/jobs/{job}/undo", crm.Editor, (*Console).undoJob, nil},
-	{"GET", "/contacts/{id}/history", crm.Viewer, (*Console).timelinePage, nil},
-	{"POST", "/contacts/{id}/history/{change}/undo", crm.Editor, (*Console).undoChange, nil},
-	{"POST", "/contacts/{id}/notes", crm.Editor, (*Console).addNote, (*Console).contactPage},
-	{"GET", "/contacts/{id}/statement", crm.Viewer, (*Console).statementPage, nil},
+	{"GET", "/contacts", access.Viewer, (*Console).contactsPage, nil},
+	{"GET", "/contacts/columns", access.Viewer, (*Console).chooseColumns, nil},
+	{"GET", "/segments", access.Viewer, (*Console).segmentsPage, nil},
+	{"POST", "/segments", access.Editor, (*Console).createSegment, (*Console).refusedSegment},
+	{"POST", "/segments/{id}", access.Editor, (*Console).renameSegment, (*Console).segmentsPage},
+	{"POST", "/segments/{id}/delete", access.Editor, (*Console).deleteSegment, nil},
+	{"GET", "/contacts/export", access.Viewer, (*Console).exportContacts, nil},
+	{"GET", "/contacts/new", access.Editor, (*Console).newContactPage, nil},
+	{"POST", "/contacts", access.Editor, (*Console).createContact, (*Console).newContactPage},
+	{"POST", "/contacts/bulk", access.Editor, (*Console).bulkContacts, (*Console).bulkContacts},
+	{"GET", "/contacts/import", access.Viewer, (*Console).importsPage, nil},
+	{"POST", "/contacts/import", access.Editor, (*Console).uploadImport, (*Console).importsPage},
+	{"GET", "/imports/{import}", access.Viewer, (*Console).importPage, nil},
+	{"POST", "/imports/{import}", access.Editor, (*Console).beginImport, (*Console).importPage},
+	{"POST", "/imports/{import}/cancel", access.Editor, (*Console).cancelImport, nil},
+	{"POST", "/imports/{import}/undo", access.Editor, (*Console).undoImport, (*Console).importPage},
+	{"GET", "/imports/{import}/rejected", access.Viewer, (*Console).rejectedRows, nil},
+	{"GET", "/contacts/{id}", access.Viewer, (*Console).contactPage, nil},
+	{"GET", "/contacts/{id}/edit", access.Editor, (*Console).editContactPage, nil},
+	{"POST", "/contacts/{id}", access.Editor, (*Console).saveContact, (*Console).editContactPage},
+	{"POST", "/contacts/{id}/archive", access.Editor, (*Console).archiveContact, nil},
+	{"POST", "/contacts/{id}/restore", access.Editor, (*Console).restoreContact, nil},
+	{"GET", "/contacts/{id}/data", access.Viewer, (*Console).contactData, nil},
+	{"GET", "/contacts/{id}/erase", access.Owner, (*Console).eraseContactPage, nil},
+	{"POST", "/contacts/{id}/erase", access.Owner, (*Console).eraseContact, (*Console).eraseContactPage},
+	{"POST", "/contacts/{id}/tags/add", access.Editor, (*Console).addTags, (*Console).contactPage},
+	{"POST", "/contacts/{id}/tags/remove", access.Editor, (*Console).removeTag, (*Console).contactPage},
+	{"GET", "/tags", access.Viewer, (*Console).tagsPage, nil},
+	{"GET", "/tags/rename", access.Editor, (*Console).renameTagPage, nil},
+	{"POST", "/tags/rename", access.Editor, (*Console).renameTag, (*Console).renameTagPage},
+	{"GET", "/tags/delete", access.Editor, (*Console).deleteTagPage, nil},
+	{"POST", "/tags/delete", access.Editor, (*Console).deleteTag, (*Console).deleteTagPage},
+	{"POST", "/tags/merge", access.Editor, (*Console).mergeTags, (*Console).tagsPage},
+	{"GET", "/jobs", access.Viewer, (*Console).jobsPage, nil},
+	{"GET", "/jobs/{job}", access.Viewer, (*Console).jobPage, nil},
+	{"POST", "/jobs/{job}/cancel", access.Editor, (*Console).cancelJob, nil},
+	{"POST", "/jobs/{job}/undo", access.Editor, (*Console).undoJob, nil},
+	{"GET", "/contacts/{id}/history", access.Viewer, (*Console).timelinePage, nil},
+	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, (*Console).undoChange, nil},
+	{"POST", "/contacts/{id}/notes", access.Editor, (*Console).addNote, (*Console).contactPage},
+	{"GET", "/contacts/{id}/statement", access.Viewer, (*Console).statementPage, nil},
 
-	{"GET", "/donors", crm.Viewer, (*Console).donorsPage, nil},
-	{"GET", "/statements", crm.Viewer, (*Console).statementsPage, nil},
+	{"GET", "/donors", access.Viewer, (*Console).donorsPage, nil},
+	{"GET", "/statements", access.Viewer, (*Console).statementsPage, nil},
 
-	{"GET", "/gifts", crm.Viewer, (*Console).giftsPage, nil},
-	{"GET", "/gifts/export", crm.Viewer, (*Console).exportGifts, nil},
-	{"POST", "/contacts/{id}/gifts", crm.Editor, (*Console).recordGift, (*Console).contactPage},
-	{"GET", "/gifts/{gift}", crm.Viewer, (*Console).giftPage, nil},
-	{"GET", "/gifts/{gift}/edit", crm.Editor, (*Console).editGiftPage, nil},
-	{"POST", "/gifts/{gift}", crm.Editor, (*Console).saveGift, (*Console).editGiftPage},
-	{"POST", "/gifts/{gift}/refund", crm.Editor, (*Console).refundGift, (*Console).giftPage},
-	{"POST", "/gifts/{gift}/refund/undo", crm.Editor, (*Console).undoRefund, (*Console).giftPage},
-	{"POST", "/gifts/{gift}/receive", crm.Editor, (*Console).receiveGift, (*Console).giftPage},
-	{"GET", "/plans", crm.Viewer, (*Console).plansPage, nil},
-	{"GET", "/contacts/{id}/plans/new", crm.Editor, (*Console).newPlanPage, nil},
-	{"POST", "/contacts/{id}/plans", crm.Editor, (*Console).createPlan, (*Console).newPlanPage},
-	{"GET", "/plans/{plan}", crm.Viewer, (*Console).planPage, nil},
-	{"GET", "/plans/{plan}/edit", crm.Editor, (*Console).editPlanPage, nil},
-	{"POST", "/plans/{plan}", crm.Editor, (*Console).savePlan, (*Console).editPlanPage},
-	{"POST", "/plans/{plan}/pause", crm.Editor, (*Console).pausePlan, nil},
-	{"POST", "/plans/{plan}/resume", crm.Editor, (*Console).resumePlan, nil},
-	{"POST", "/plans/{plan}/end", crm.Editor, (*Console).endPlan, nil},
+	{"GET", "/gifts", access.Viewer, (*Console).giftsPage, nil},
+	{"GET", "/gifts/export", access.Viewer, (*Console).exportGifts, nil},
+	{"POST", "/contacts/{id}/gifts", access.Editor, (*Console).recordGift, (*Console).contactPage},
+	{"GET", "/gifts/{gift}", access.Viewer, (*Console).giftPage, nil},
+	{"GET", "/gifts/{gift}/edit", access.Editor, (*Console).editGiftPage, nil},
+	{"POST", "/gifts/{gift}", access.Editor, (*Console).saveGift, (*Console).editGiftPage},
+	{"POST", "/gifts/{gift}/refund", access.Editor, (*Console).refundGift, (*Console).giftPage},
+	{"POST", "/gifts/{gift}/refund/undo", access.Editor, (*Console).undoRefund, (*Console).giftPage},
+	{"POST", "/gifts/{gift}/receive", access.Editor, (*Console).receiveGift, (*Console).giftPage},
+	{"GET", "/plans", access.Viewer, (*Console).plansPage, nil},
+	{"GET", "/contacts/{id}/plans/new", access.Editor, (*Console).newPlanPage, nil},
+	{"POST", "/contacts/{id}/plans", access.Editor, (*Console).createPlan, (*Console).newPlanPage},
+	{"GET", "/plans/{plan}", access.Viewer, (*Console).planPage, nil},
+	{"GET", "/plans/{plan}/edit", access.Editor, (*Console).editPlanPage, nil},
+	{"POST", "/plans/{plan}", access.Editor, (*Console).savePlan, (*Console).editPlanPage},
+	{"POST", "/plans/{plan}/pause", access.Editor, (*Console).pausePlan, nil},
+	{"POST", "/plans/{plan}/resume", access.Editor, (*Console).resumePlan, nil},
+	{"POST", "/plans/{plan}/end", access.Editor, (*Console).endPlan, nil},
 
-	{"GET", "/campaigns", crm.Viewer, (*Console).campaignsPage, nil},
-	{"GET", "/campaigns/export", crm.Viewer, (*Console).exportCampaigns, nil},
-	{"GET", "/campaigns/new", crm.Editor, (*Console).newCampaignPage, nil},
-	{"POST", "/campaigns", crm.Editor, (*Console).createCampaign, (*Console).newCampaignPage},
-	{"GET", "/campaigns/{id}", crm.Viewer, (*Console).campaignPage, nil},
-	{"GET", "/campaigns/{id}/edit", crm.Editor, (*Console).editCampaignPage, nil},
-	{"POST", "/campaigns/{id}", crm.Editor, (*Console).saveCampaign, (*Console).editCampaignPage},
-	{"POST", "/campaigns/{id}/status/{status}", crm.Editor, (*Console).setCampaignStatus, nil},
-	{"GET", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaignPage, nil},
-	{"POST", "/campaigns/{id}/delete", crm.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
+	{"GET", "/campaigns", access.Viewer, (*Console).campaignsPage, nil},
+	{"GET", "/campaigns/export", access.Viewer, (*Console).exportCampaigns, nil},
+	{"GET", "/campaigns/new", access.Editor, (*Console).newCampaignPage, nil},
+	{"POST", "/campaigns", access.Editor, (*Console).createCampaign, (*Console).newCampaignPage},
+	{"GET", "/campaigns/{id}", access.Viewer, (*Console).campaignPage, nil},
+	{"GET", "/campaigns/{id}/edit", access.Editor, (*Console).editCampaignPage, nil},
+	{"POST", "/campaigns/{id}", access.Editor, (*Console).saveCampaign, (*Console).editCampaignPage},
+	{"POST", "/campaigns/{id}/status/{status}", access.Editor, (*Console).setCampaignStatus, nil},
+	{"GET", "/campaigns/{id}/delete", access.Editor, (*Console).deleteCampaignPage, nil},
+	{"POST", "/campaigns/{id}/delete", access.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
 
-	{"GET", "/chapters", crm.Viewer, (*Console).chaptersPage, nil},
-	{"POST", "/chapters", crm.Owner, (*Console).createChapter, (*Console).chaptersPage},
-	{"POST", "/chapters/{chapter}", crm.Owner, (*Console).renameChapter, (*Console).chaptersPage},
+	{"GET", "/chapters", access.Viewer, (*Console).chaptersPage, nil},
+	{"POST", "/chapters", access.Owner, (*Console).createChapter, (*Console).chaptersPage},
+	{"POST", "/chapters/{chapter}", access.Owner, (*Console).renameChapter, (*Console).chaptersPage},
 
-	{"GET", "/settings", crm.Viewer, (*Console).settingsPage, nil},
-	{"POST", "/settings/name", crm.Owner, (*Console).renameOrganization, (*Console).settingsPage},
-	{"GET", "/settings/history", crm.Owner, (*Console).historyPage, nil},
-	{"POST", "/settings/history", crm.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
-	{"POST", "/settings/timezone", crm.Owner, (*Console).saveTimezone, (*Console).settingsPage},
-	{"POST", "/settings/giving", crm.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
-	{"GET", "/settings/fields", crm.Owner, (*Console).fieldsPage, nil},
-	{"GET", "/settings/fields/new", crm.Owner, (*Console).newFieldPage, nil},
-	{"POST", "/settings/fields", crm.Owner, (*Console).createField, (*Console).newFieldPage},
-	{"GET", "/settings/fields/{id}", crm.Owner, (*Console).editFieldPage, nil},
-	{"POST", "/settings/fields/{id}", crm.Owner, (*Console).saveField, (*Console).editFieldPage},
-	{"POST", "/settings/fields/{id}/up", crm.Owner, (*Console).raiseField, nil},
-	{"POST", "/settings/fields/{id}/down", crm.Owner, (*Console).lowerField, nil},
-	{"POST", "/settings/fields/{id}/end", crm.Owner, (*Console).endField, nil},
-	{"POST", "/settings/fields/{id}/resume", crm.Owner, (*Console).resumeField, (*Console).fieldsPage},
-	{"GET", "/settings/keys", crm.Owner, (*Console).keysPage, nil},
-	{"GET", "/settings/keys/new", crm.Owner, (*Console).newKeyPage, nil},
-	{"POST", "/settings/keys", crm.Owner, (*Console).createKey, (*Console).newKeyPage},
-	{"GET", "/settings/keys/{id}", crm.Owner, (*Console).keyPage, nil},
-	{"GET", "/settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKeyPage, nil},
-	{"POST", "/settings/keys/{id}/revoke", crm.Owner, (*Console).revokeKey, nil},
-	{"GET", "/settings/people", crm.Viewer, (*Console).peoplePage, nil},
-	{"POST", "/settings/people/invite", crm.Owner, (*Console).invite, (*Console).peoplePage},
-	{"GET", "/settings/people/invited", crm.Owner, (*Console).invitedPage, nil},
-	{"POST", "/settings/people/invitations/{invitation}/revoke", crm.Owner, (*Console).revokeInvitation, nil},
-	{"POST", "/settings/people/{user}/role", crm.Owner, (*Console).setRole, (*Console).peoplePage},
-	{"POST", "/settings/people/{user}/remove", crm.Viewer, (*Console).removeMember, (*Console).peoplePage},
+	{"GET", "/settings", access.Viewer, (*Console).settingsPage, nil},
+	{"POST", "/settings/name", access.Owner, (*Console).renameOrganization, (*Console).settingsPage},
+	{"GET", "/settings/history", access.Owner, (*Console).historyPage, nil},
+	{"POST", "/settings/history", access.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
+	{"POST", "/settings/timezone", access.Owner, (*Console).saveTimezone, (*Console).settingsPage},
+	{"POST", "/settings/giving", access.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
+	{"GET", "/settings/fields", access.Owner, (*Console).fieldsPage, nil},
+	{"GET", "/settings/fields/new", access.Owner, (*Console).newFieldPage, nil},
+	{"POST", "/settings/fields", access.Owner, (*Console).createField, (*Console).newFieldPage},
+	{"GET", "/settings/fields/{id}", access.Owner, (*Console).editFieldPage, nil},
+	{"POST", "/settings/fields/{id}", access.Owner, (*Console).saveField, (*Console).editFieldPage},
+	{"POST", "/settings/fields/{id}/up", access.Owner, (*Console).raiseField, nil},
+	{"POST", "/settings/fields/{id}/down", access.Owner, (*Console).lowerField, nil},
+	{"POST", "/settings/fields/{id}/end", access.Owner, (*Console).endField, nil},
+	{"POST", "/settings/fields/{id}/resume", access.Owner, (*Console).resumeField, (*Console).fieldsPage},
+	{"GET", "/settings/keys", access.Owner, (*Console).keysPage, nil},
+	{"GET", "/settings/keys/new", access.Owner, (*Console).newKeyPage, nil},
+	{"POST", "/settings/keys", access.Owner, (*Console).createKey, (*Console).newKeyPage},
+	{"GET", "/settings/keys/{id}", access.Owner, (*Console).keyPage, nil},
+	{"GET", "/settings/keys/{id}/revoke", access.Owner, (*Console).revokeKeyPage, nil},
+	{"POST", "/settings/keys/{id}/revoke", access.Owner, (*Console).revokeKey, nil},
+	{"GET", "/settings/people", access.Viewer, (*Console).peoplePage, nil},
+	{"POST", "/settings/people/invite", access.Owner, (*Console).invite, (*Console).peoplePage},
+	{"GET", "/settings/people/invited", access.Owner, (*Console).invitedPage, nil},
+	{"POST", "/settings/people/invitations/{invitation}/revoke", access.Owner, (*Console).revokeInvitation, nil},
+	{"POST", "/settings/people/{user}/role", access.Owner, (*Console).setRole, (*Console).peoplePage},
+	{"POST", "/settings/people/{user}/remove", access.Viewer, (*Console).removeMember, (*Console).peoplePage},
 }
 
 // pattern is the route as the mux takes it.

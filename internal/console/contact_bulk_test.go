@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // contactID is the id in the address of a contact's page.
 func contactID(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
 // tagsOf are the tags of each contact, by last names.
-func (s *site) tagsOf(account crm.Account) map[string]string {
+func (s *site) tagsOf(account access.Account) map[string]string {
 	s.t.Helper()
 	all := map[string]string{}
 	for _, c := range s.contacts(account) {
@@ -32,7 +32,7 @@ func (s *site) tagsOf(account crm.Account) map[string]string {
 	return all
 }
 
-func (s *site) wantTagsOf(account crm.Account, want map[string]string) {
+func (s *site) wantTagsOf(account access.Account, want map[string]string) {
 	s.t.Helper()
 	if got := s.tagsOf(account); fmt.Sprint(got) != fmt.Sprint(want) {
 		s.t.Errorf("the contacts are %v, want %v", got, want)
@@ -82,7 +82,7 @@ func (p *person) watch(path string) answer {
 
 func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		a, b := contactID(s.contact(p, "Ana", "A", tagged("x"))), contactID(s.contact(p, "Bo", "B"))
 		c := contactID(s.contact(p, "Cy", "C"))
 		p.follow(p.org("/contacts/" + c + "/archive"))
@@ -126,7 +126,7 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 // All that a search found is asked about first, with the number. Another number than the one that was seen is asked about again.
 func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		for i := range 53 {
 			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("some"))
 		}
@@ -183,7 +183,7 @@ func (p *person) file(page answer) string {
 // More than a person waits for goes on in the background, and tells how far it is.
 func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		for i := range 520 {
 			s.contact(p, "Number", strconv.Itoa(i))
 		}
@@ -219,9 +219,9 @@ func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 func TestAnothersContactsCannotBeSelected(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
-	viewer := s.member(e.account, crm.Viewer)
+	viewer := s.member(e.account, access.Viewer)
 	before := s.state(e)
-	mallory := s.member(s.organization("Mallory"), crm.Owner)
+	mallory := s.member(s.organization("Mallory"), access.Owner)
 	own := contactID(s.contact(mallory, "Own", "One"))
 	for _, id := range []int64{e.contact, e.archived} {
 		for _, action := range []string{"tag", "untag", "archive", "restore"} {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
@@ -55,7 +55,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 
 // newFieldTarget is the custom field that a column with these values may become.
 func newFieldTarget(values []string) string {
-	return sheet.NewFieldPrefix + string(crm.GuessFieldType(values))
+	return sheet.NewFieldPrefix + string(custom.GuessType(values))
 }
 
 // valuesOf are the first values of a column.
@@ -72,7 +72,7 @@ func valuesOf(preview [][]string, column int) (values []string) {
 const shownValue = 40
 
 // targetOptions are what a column may become.
-func targetOptions(columns *sheet.Sheet, fields *crm.CustomFields) (all []option) {
+func targetOptions(columns *sheet.Sheet, fields *custom.Fields) (all []option) {
 	for _, target := range columns.Targets() {
 		all = append(all, option{Value: target, Label: columns.Label(target)})
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 // The address of a list of contacts has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel asks in
@@ -42,7 +45,7 @@ var shownFields = []string{"q", "campaign_id", "total_contributions_min", "total
 func listQuery(sent url.Values) (q url.Values, clean bool) {
 	q, clean = url.Values{}, true
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		parameter, known := crm.ContactParameter(name)
+		parameter, known := find.Parameter(name)
 		if name == "scope" {
 			parameter, known = name, true
 		}
@@ -190,25 +193,25 @@ func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err
 }
 
 // fillFields adds a field to the panel for each custom field.
-func (f *contactFilters) fillFields(all *crm.CustomFields) {
-	for _, custom := range all.Active() {
-		name := custom.Key()
+func (f *contactFilters) fillFields(all *custom.Fields) {
+	for _, definition := range all.Active() {
+		name := definition.Key()
 		f.Panel.set(name, f.query.Get(name))
 		var choices []option
-		switch custom.Type {
-		case crm.BooleanField:
+		switch definition.Type {
+		case custom.BooleanField:
 			choices = newOptions("yes=Yes", "no=No")
-		case crm.SelectField:
-			for _, choice := range custom.Options {
+		case custom.SelectField:
+			for _, choice := range definition.Options {
 				choices = append(choices, option{choice, choice, false})
 			}
 		}
 		if choices == nil {
-			f.Fields = append(f.Fields, newField(f.Panel, name, custom.Title, "form=find", "maxlength=255", "autocomplete=off", "placeholder=* for any value"))
+			f.Fields = append(f.Fields, newField(f.Panel, name, definition.Title, "form=find", "maxlength=255", "autocomplete=off", "placeholder=* for any value"))
 			continue
 		}
-		choices = append([]option{{"", "Any or none", false}}, append(choices, option{crm.AnyValue, "Any value", false})...)
-		f.Fields = append(f.Fields, newSelect(f.Panel, name, custom.Title, choices, "form=find"))
+		choices = append([]option{{"", "Any or none", false}}, append(choices, option{find.AnyValue, "Any value", false})...)
+		f.Fields = append(f.Fields, newSelect(f.Panel, name, definition.Title, choices, "form=find"))
 	}
 }
 
@@ -247,7 +250,7 @@ func panelOf(q url.Values) *form {
 
 // lastDay is the last day before a time, which is the end of a filter.
 func lastDay(end string) string {
-	if at, _, ok := crm.ParseMoment(end); ok {
+	if at, _, ok := giving.ParseMoment(end); ok {
 		return at.Add(-time.Second).UTC().Format(time.DateOnly)
 	}
 	return end
@@ -255,7 +258,7 @@ func lastDay(end string) string {
 
 // spokenDay is a day as people read it.
 func spokenDay(text string) string {
-	if at, _, ok := crm.ParseMoment(text); ok {
+	if at, _, ok := giving.ParseMoment(text); ok {
 		return shownDay(at)
 	}
 	return text
@@ -290,7 +293,7 @@ func (f *contactFilters) chips() (all []chip) {
 	add(f.time("Changed", "updated_after", "updated_before"), "updated_after", "updated_before")
 	for _, shown := range f.Fields {
 		each(shown.Name, func(value string) string {
-			if value == crm.AnyValue {
+			if value == find.AnyValue {
 				return "Has " + shown.Label
 			}
 			return shown.Label + " " + value

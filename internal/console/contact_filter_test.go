@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 )
 
 // filterable is an organization with contacts that filters tell apart.
-func (s *site) filterable(role crm.Role) *person {
+func (s *site) filterable(role access.Role) *person {
 	p := s.member(s.organization("Harbor"), role)
 	s.contact(p, "Ann", "Abel", tagged("vip", "board"), func(in *crm.ContactInput) {
 		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann@example.org"}}, &[]crm.Address{{City: "San José", Zipcode: "95112"}}
@@ -18,13 +20,13 @@ func (s *site) filterable(role crm.Role) *person {
 	s.contact(p, "Ben", "Bloom", tagged("vip"), func(in *crm.ContactInput) { in.Phones = &[]crm.Phone{{Value: "212-555-0100"}} })
 	s.contact(p, "Cat", "Cole", tagged("press"))
 	campaign := s.fund(p.account, "Gala", "USD")
-	s.donation(p.account, crm.MakeID(p.account.Number, 1), `"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
+	s.donation(p.account, doc.MakeID(p.account.Number, 1), `"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
 	return p
 }
 
 func TestContactsAreFiltered(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.filterable(crm.Viewer)
+		p := s.filterable(access.Viewer)
 		for _, test := range []struct{ query, link, chip, names string }{
 			{"tags_all=vip,+board", "tag=vip&tag=board", "Tagged vip × Tagged board ×", "Ann"},
 			{"tags_any=board,press", "tag_any=board&tag_any=press", "Tagged board or press", "Ann Cat"},
@@ -76,7 +78,7 @@ func TestContactsAreFiltered(t *testing.T) {
 
 func TestAListIsSortedByItsColumns(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.filterable(crm.Viewer)
+		p := s.filterable(access.Viewer)
 		order := func(path string) (names string) {
 			body := p.get(path).body
 			for body != "" {
@@ -107,8 +109,8 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 
 func TestSegmentsOfTheConsole(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.filterable(crm.Editor)
-		viewer := s.member(p.account, crm.Viewer)
+		p := s.filterable(access.Editor)
+		viewer := s.member(p.account, access.Viewer)
 		p.sees(p.get(p.org("/contacts?tag=vip")), "Save as segment")
 		viewer.doesNotSee(viewer.get(p.org("/contacts?tag=vip")), "Save as segment")
 		viewer.wantStatus(viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip"), http.StatusForbidden)
@@ -127,7 +129,7 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 		path := p.org("/segments/" + fmt.Sprint(all[0].ID))
 		p.sees(p.follow(path, "name", "Friends"), "The segment is now called “Friends”.")
 		p.sees(p.post(path, "name", " "), "Name is required.")
-		stranger := s.member(s.organization("Other"), crm.Owner)
+		stranger := s.member(s.organization("Other"), access.Owner)
 		stranger.wantStatus(stranger.post(stranger.org("/segments/"+fmt.Sprint(all[0].ID)+"/delete")), http.StatusNotFound)
 		p.sees(p.follow(path+"/delete"), "The segment “Friends” was deleted.", "No segments yet")
 	})
@@ -136,7 +138,7 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 // However many contacts a search finds, their number is exact, and every page is reached.
 func TestASearchIsCountedExactly(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	s.contact(p, "Bo", "Ek")
 	for range 1001 {
 		s.contact(p, "Maria", "Smith")

@@ -20,7 +20,7 @@ type contactFormView struct {
 	Save                            string // what the button says
 	Emails, Phones, Addresses, Tags []formRow
 	Custom                          customView
-	Overwrites                      []crm.Change // what saving would do to what somebody else has saved meanwhile
+	Overwrites                      []doc.Change // what saving would do to what somebody else has saved meanwhile
 }
 
 // formRow is one of several rows of a list in a form.
@@ -87,10 +87,10 @@ func mergeNotice(in crm.ContactInput, before, after crm.Contact) notice {
 }
 
 // changesBy lists what an input has changed, or would.
-func changesBy(in crm.ContactInput, before, after crm.Contact) []crm.Change {
+func changesBy(in crm.ContactInput, before, after crm.Contact) []doc.Change {
 	changes := crm.Changes(before, after)
 	if in.Fields != nil {
-		changes = append(changes, in.Fields.Changes(&before, &after)...)
+		changes = append(changes, in.Fields.Changes(before.Custom, after.Custom)...)
 	}
 	return changes
 }
@@ -166,7 +166,7 @@ func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit,
 	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, old)
 }
 
-func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact, overwrites ...crm.Change) error {
+func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact, overwrites ...doc.Change) error {
 	fields, err := c.store.CustomFields(r.Context(), v.account())
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -31,7 +33,7 @@ func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *fo
 		return view, err
 	}
 	l := listOf(r, v.path(contactPath(contact.ID)), pageParameter, giftsPerContact)
-	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), crm.GiftFilter{Contact: contact.ID}, l.PageRequest)
+	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), giving.GiftFilter{Contact: contact.ID}, l.PageRequest)
 	if err != nil {
 		return view, err
 	}
@@ -45,7 +47,7 @@ func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *fo
 	if err != nil {
 		return view, err
 	}
-	if view.Plans, err = c.planRows(r, v, plans); err != nil || contact.Archived() || v.membership.Role < crm.Editor {
+	if view.Plans, err = c.planRows(r, v, plans); err != nil || contact.Archived() || v.membership.Role < access.Editor {
 		return view, err
 	}
 	last := ""

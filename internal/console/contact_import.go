@@ -16,7 +16,9 @@ import (
 	"sync"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
@@ -258,7 +260,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 		return err
 	}
 	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, Choosing: im.State == jobs.JobMapping}
-	view.MayDefine = v.membership.Role >= crm.Owner && !view.OfGifts()
+	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
 		if view.Preview, err = c.store.Preview(r.Context(), &im); err != nil {
@@ -270,7 +272,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 		if view.OfGifts() {
 			made = "/gifts"
 		}
-		view.Made = v.path(withQuery(made, url.Values{crm.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
+		view.Made = v.path(withQuery(made, url.Values{giving.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
 		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
 	case im.Progress.Total > 0:
 		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
@@ -349,7 +351,7 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 		return err
 	}
 	mode, trial := jobs.ImportMode(f.Value("mode")), f.Value("do") != "import"
-	if !trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= crm.Owner {
+	if !trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
 		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/rig"
 	"donorbook/internal/store/jobs"
 )
@@ -82,7 +82,7 @@ const file = "First name,Surname,E-Mail,Tags,Hobby\n" +
 func TestAFileIsImported(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		s.works()
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
 		a := p.uploads(p.org("/contacts/import"), `C:\files\people.csv`, strings.NewReader(file))
 		if a.status != http.StatusSeeOther {
@@ -141,8 +141,8 @@ func TestAFileIsImported(t *testing.T) {
 func TestOnlyEditorsImport(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		harbor := s.organization("Harbor")
-		editor, viewer := s.member(harbor, crm.Editor), s.member(harbor, crm.Viewer)
-		foreign, stranger := s.member(s.organization("Other"), crm.Owner), s.visitor()
+		editor, viewer := s.member(harbor, access.Editor), s.member(harbor, access.Viewer)
+		foreign, stranger := s.member(s.organization("Other"), access.Owner), s.visitor()
 		stranger.account, foreign.account = harbor, harbor
 		path := editor.uploads(editor.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
 		for name, c := range map[string]struct {
@@ -173,7 +173,7 @@ func TestOnlyEditorsImport(t *testing.T) {
 func TestUploadsAtOnceAreBounded(t *testing.T) {
 	s := anySite(t)
 	harbor := s.organization("Harbor")
-	p := s.member(harbor, crm.Editor)
+	p := s.member(harbor, access.Editor)
 	slow, feed := io.Pipe()
 	first := make(chan answer, 1)
 	go func() { first <- p.uploads(p.org("/contacts/import"), "slow.csv", slow) }()
@@ -188,7 +188,7 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 	if a := p.uploads(p.org("/contacts/import"), "x.csv", strings.NewReader(file)); a.status != http.StatusServiceUnavailable || !strings.Contains(a.words(), "Another file is being uploaded.") {
 		t.Errorf("a second file is answered with %d: %s", a.status, a.words())
 	}
-	other := s.member(s.organization("Other"), crm.Editor)
+	other := s.member(s.organization("Other"), access.Editor)
 	if a := other.uploads(other.org("/contacts/import"), "x.csv", strings.NewReader(file)); a.status != http.StatusSeeOther {
 		t.Errorf("a file of another organization is answered with %d", a.status)
 	}
@@ -202,7 +202,7 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 
 func TestBadFilesAreRefusedInWords(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	for _, text := range []string{"", "\x89PNG\r\n\x1a\n\x00", "%PDF-1.7\n%\xe2\xe3"} {
 		a := p.uploads(p.org("/contacts/import"), "x.csv", strings.NewReader(text))
 		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.words(), "One thing needs your attention.") {
@@ -248,7 +248,7 @@ func (p *person) uploadsOf(of, path, name, file string) answer {
 func TestAFileOfGiftsIsImported(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		s.works()
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
 		gifts := p.get(p.org("/gifts"))
 		if strings.Count(gifts.body, `/contacts/import?of=gifts"`) != 1 {
@@ -336,7 +336,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		s.works()
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n2026-01-31,7,Bob,Babbage,bob@example.org\n").location()
 		p.follow(path, append(mapping(p.get(path)), "do", "import")...)
 		p.until(path, "Undo import")
@@ -360,7 +360,7 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	s := anySite(t)
 	s.works()
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n").location()
 	p.follow(path, append(mapping(p.get(path)), "do", "import")...)
 	p.until(path, "View new gifts")
@@ -381,7 +381,7 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 // An import that was stopped is not one of which nothing came, and one that is being undone is not undone yet.
 func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader("First name,Last name,Shoe size,Hat\n"+strings.Repeat("Ada,Lovelace,38,7\n", 20_000))).location()
 	p.sees(p.get(path), "2 columns are not imported unless you choose a meaning for them.")
 	p.follow(path, append(mapping(p.get(path)), "do", "import", "mode", "merge")...)
@@ -406,7 +406,7 @@ func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 // A file that is no table is in the list, and its page leads on.
 func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	p.uploadsOf("gifts", p.org("/contacts/import"), "letter.csv", "%PDF-1.7\n%\xe2\xe3")
 	p.sees(p.get(p.org("/contacts/import")), "letter.csv", "Not read")
 	p.sees(p.get(p.org("/imports/1")), "Not read", "The file could not be read, so nothing was imported.", "Upload another file")
@@ -422,7 +422,7 @@ func TestAFileThatCouldNotBeReadSaysSo(t *testing.T) {
 func TestGiftsInJSONAreImported(t *testing.T) {
 	s := anySite(t)
 	s.works()
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.jsonl", `{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "first_name": "Ada", "last_name": "Lovelace"}`+"\n"+`{"amount": "x"}`+"\n").location()
 	a := p.get(path)
 	if !strings.Contains(a.words(), "The rows of this file name their fields themselves, so there is nothing to choose.") || len(mapping(a)) != 0 {
@@ -440,7 +440,7 @@ func TestGiftsInJSONAreImported(t *testing.T) {
 func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 	s := anySite(t)
 	harbor := s.organization("Harbor")
-	p, viewer := s.member(harbor, crm.Editor), s.member(harbor, crm.Viewer)
+	p, viewer := s.member(harbor, access.Editor), s.member(harbor, access.Viewer)
 	a := p.uploadsOf("gifts", p.org("/contacts/import"), "x.csv", "%PDF-1.7\n%\xe2\xe3")
 	if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.words(), "One thing needs your attention.") || !strings.Contains(a.body, `<option value="gifts" selected>`) {
 		t.Errorf("a bad file is answered with %d: %s", a.status, a.words())
@@ -455,7 +455,7 @@ func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 		t.Errorf("a viewer sees %s", words)
 	}
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "x.csv", giftsFile).location()
-	foreign := s.member(s.organization("Other"), crm.Owner)
+	foreign := s.member(s.organization("Other"), access.Owner)
 	foreign.account = harbor
 	if a = foreign.get(path); a.status != http.StatusNotFound {
 		t.Errorf("another organization sees the import: %d", a.status)
@@ -468,7 +468,7 @@ func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 // TestOtherSheetsOfAWorkbookAreNamed: no one takes the first sheet for the whole file.
 func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		people := "First Name,Last Name\nAna,Rossi"
 		for words, book := range map[string][]byte{"Sheet 2, Sheet 3": rig.Workbook(t, people, people, people), "": rig.Workbook(t, people, "")} {
 			a := p.get(p.uploads(p.org("/contacts/import"), "people.xlsx", bytes.NewReader(book)).location())

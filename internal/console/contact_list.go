@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 )
 
 const (
@@ -100,8 +101,8 @@ func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // contactQuery reads the query of a list. The days in it are days of the organization; the API takes times.
-func (c *Console) contactQuery(v visit, query url.Values) (scope crm.ContactScope, f crm.ContactFilter, err error) {
-	scope, f, err = crm.ParseContactQuery(query.Encode(), c.options.Region)
+func (c *Console) contactQuery(v visit, query url.Values) (scope crm.ContactScope, f find.Filter, err error) {
+	scope, f, err = find.ParseQuery(query.Encode(), c.options.Region)
 	f.Created, f.Updated = f.Created.OfDays(v.zone()), f.Updated.OfDays(v.zone())
 	return scope, f, err
 }
@@ -113,13 +114,13 @@ func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all
 		return view.refuse(err)
 	}
 	if !view.query.Has("sort") {
-		filter.Sort = crm.ContactSort{Descending: true} // the newest first
+		filter.Sort = find.Sort{Descending: true} // the newest first
 	}
 	rest := filter
-	rest.Search, rest.Sort = crm.Search{}, crm.ContactSort{}
+	rest.Search, rest.Sort = find.Search{}, find.Sort{}
 	searched := !filter.Search.IsEmpty()
 	view.Searched = searched || !rest.IsEmpty()
-	if view.Searched || filter.Sort != (crm.ContactSort{Descending: true}) {
+	if view.Searched || filter.Sort != (find.Sort{Descending: true}) {
 		err = c.filterContacts(r, v, view, filter, all)
 	} else {
 		err = c.listContacts(r, v, view)
@@ -148,7 +149,7 @@ func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) err
 }
 
 // filterContacts finds contacts by the filters, or in another order.
-func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, filter crm.ContactFilter, all int64) error {
+func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, filter find.Filter, all int64) error {
 	l := view.list(r)
 	contacts, found, err := c.store.MatchingContacts(r.Context(), v.account(), view.Scope, filter, l.PageRequest)
 	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
@@ -204,16 +205,16 @@ func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 // contactColumn is one that the list shows beside the name.
 type contactColumn struct {
 	Name, Label string
-	Sort        crm.SortField // that it is sorted by, "" for none
-	Address     string        // of the list in its order
-	Order       string        // ascending, descending, or "" where the list has another order
+	Sort        find.SortField // that it is sorted by, "" for none
+	Address     string         // of the list in its order
+	Order       string         // ascending, descending, or "" where the list has another order
 }
 
 // contactColumns are all that people can choose from.
 var contactColumns = []contactColumn{
 	{Name: "email", Label: "Email"}, {Name: "phone", Label: "Phone"}, {Name: "city", Label: "City"}, {Name: "zip", Label: "ZIP"}, {Name: "tags", Label: "Tags"},
-	{Name: "given", Label: "Total given", Sort: crm.ByTotal}, {Name: "last-gift", Label: "Last gift", Sort: crm.ByLastGift},
-	{Name: "added", Label: "Added", Sort: crm.ByCreation}, {Name: "changed", Label: "Changed", Sort: crm.ByUpdate},
+	{Name: "given", Label: "Total given", Sort: find.ByTotal}, {Name: "last-gift", Label: "Last gift", Sort: find.ByLastGift},
+	{Name: "added", Label: "Added", Sort: find.ByCreation}, {Name: "changed", Label: "Changed", Sort: find.ByUpdate},
 }
 
 const (
@@ -229,7 +230,7 @@ func (view *contactsView) columns(chosen string) (shown []contactColumn, choices
 		chosen = usualColumns
 	}
 	names := strings.Split(chosen, columnsDivider)
-	shown = append(shown, view.sorted(contactColumn{Name: "name", Label: "Name", Sort: crm.ByName}))
+	shown = append(shown, view.sorted(contactColumn{Name: "name", Label: "Name", Sort: find.ByName}))
 	for _, col := range contactColumns {
 		isShown := slices.Contains(names, col.Name)
 		choices = append(choices, option{Value: col.Name, Label: col.Label, Chosen: isShown})
@@ -253,7 +254,7 @@ func (view *contactsView) sorted(col contactColumn) contactColumn {
 		col.Order = "ascending"
 	case current == down:
 		col.Order, next = "descending", up
-	case col.Sort == crm.ByName:
+	case col.Sort == find.ByName:
 		next = up
 	}
 	q := maps.Clone(view.query)

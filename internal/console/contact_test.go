@@ -13,10 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // contacts are all contacts of an account, newest first.
-func (s *site) contacts(account crm.Account) []crm.Contact {
+func (s *site) contacts(account access.Account) []crm.Contact {
 	s.t.Helper()
 	contacts, _, err := s.store.ContactPage(s.t.Context(), account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
@@ -54,7 +55,7 @@ func (p *person) live(path string) answer {
 
 func TestAContactIsAddedWithEverything(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add your first contact")
 		p.sees(p.get(p.org("/contacts/new")), "New contact", "Email 2", "Separate several tags with commas.")
 		a := p.follow(p.org("/contacts"), "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title", "Dr", "dob", "1980-02-29",
@@ -90,7 +91,7 @@ func TestAContactIsAddedWithEverything(t *testing.T) {
 
 func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		a := p.post(p.org("/contacts"), "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value", "fine@example.org", "emails.5.value", "no sense",
 			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -117,7 +118,7 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 
 func TestAContactIsEdited(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz", tagged("kept"), func(in *crm.ContactInput) {
 			company, note, dob := "Acme", "Old", "1/2/1980"
 			in.Company, in.Note, in.DOB = &company, &note, &dob
@@ -142,7 +143,7 @@ func TestAContactIsEdited(t *testing.T) {
 // A user does not overwrite another user's changes by accident: the form warns once, and then saves.
 func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz")
 		typed := func(form answer, first, last string) []string {
 			return append([]string{"first_name", first, "last_name", last}, formValues(t, form.body)...) // the first value of a name counts
@@ -165,7 +166,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 
 func TestAContactIsArchivedAndRestored(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz", tagged("a"))
 		a := p.follow(path + "/archive")
 		p.sees(a, "Ana Diaz was archived.", "Undo", "Archived on", "Restore it to make changes")
@@ -186,7 +187,7 @@ func TestAContactIsArchivedAndRestored(t *testing.T) {
 
 func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		s.contact(p, "Bo", "Ek", tagged("Volunteer", "vip", "Größe"))
 		path := s.contact(p, "Ana", "Diaz")
 		p.sees(p.follow(path+"/tags/add", "tag", " Volunteer "), "“Volunteer” was added.")
@@ -211,7 +212,7 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 
 func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Viewer)
+		p := s.member(s.organization("Harbor"), access.Viewer)
 		for i := range 53 {
 			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("a", "b", "c", "d", "e"))
 		}
@@ -232,7 +233,7 @@ func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 
 func TestContactsAreSearched(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Viewer)
+		p := s.member(s.organization("Harbor"), access.Viewer)
 		s.contact(p, "Maria", "Smith", tagged("VIP", "volunteer"), func(in *crm.ContactInput) {
 			in.Emails, in.Phones = &[]crm.Email{{Value: "boss@example.org"}}, &[]crm.Phone{{Value: "212-555-0100"}}
 			in.Addresses = &[]crm.Address{{City: "Brooklyn", Zipcode: "11201"}}
@@ -260,7 +261,7 @@ func TestContactsAreSearched(t *testing.T) {
 
 func TestASearchIsPagedBothWays(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Viewer)
+		p := s.member(s.organization("Harbor"), access.Viewer)
 		for i := range 51 {
 			s.contact(p, "Maria", fmt.Sprintf("N%02d", i), tagged("all"))
 		}
@@ -293,7 +294,7 @@ func (a answer) link(t *testing.T, words string) string {
 
 func TestAViewerSeesNoControlsOfContacts(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	p.sees(p.get(p.org("/contacts")), "No contacts yet")
 	path := s.contact(p, "Ana", "Diaz", tagged("a"))
 	for _, page := range []string{p.org("/contacts"), path} {

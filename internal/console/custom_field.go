@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 )
 
 // fieldsView lists the custom fields.
 type fieldsView struct {
 	Active []fieldRow
-	Ended  []crm.CustomField
+	Ended  []custom.Field
 }
 
 // fieldRow is a custom field that is in use.
 type fieldRow struct {
-	*crm.CustomField
+	*custom.Field
 	First, Last bool
 }
 
@@ -43,7 +44,7 @@ type fieldFormView struct {
 	Form           *form
 	Title, Action  string
 	Save           string // what the button says
-	Field          *crm.CustomField
+	Field          *custom.Field
 	Types          []option
 	ChoosesOptions bool
 	Hint           string // about options
@@ -52,16 +53,16 @@ type fieldFormView struct {
 func (c *Console) newFieldPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	view := fieldFormView{Form: f, Title: "New custom field", Action: v.path("/settings/fields"), Save: "Add field", ChoosesOptions: true,
 		Hint: "Only for the type “One of a list”: one option per line."}
-	for _, t := range crm.FieldTypes {
+	for _, t := range custom.FieldTypes {
 		view.Types = append(view.Types, option{Value: string(t), Label: t.Label()})
 	}
 	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
 }
 
 // readField understands the form of a custom field. There is one option in each line.
-func readField(f *form) crm.CustomFieldInput {
-	return crm.CustomFieldInput{
-		Title: f.Value("title"), Description: f.Value("description"), Type: crm.FieldType(f.Value("type")),
+func readField(f *form) custom.FieldInput {
+	return custom.FieldInput{
+		Title: f.Value("title"), Description: f.Value("description"), Type: custom.FieldType(f.Value("type")),
 		Options: strings.Split(f.Value("options"), "\n"),
 	}
 }
@@ -75,12 +76,12 @@ func (c *Console) createField(w http.ResponseWriter, r *http.Request, v visit, f
 }
 
 // fieldOf is the custom field in the path.
-func (c *Console) fieldOf(r *http.Request, v visit) (crm.CustomField, error) {
+func (c *Console) fieldOf(r *http.Request, v visit) (custom.Field, error) {
 	fields, err := c.store.CustomFields(r.Context(), v.account())
 	if err != nil {
-		return crm.CustomField{}, err
+		return custom.Field{}, err
 	}
-	return pick(fields.All, nil, func(f crm.CustomField) bool { return f.ID == v.id })
+	return pick(fields.All, nil, func(f custom.Field) bool { return f.ID == v.id })
 }
 
 func fieldPath(id int64) string { return "/settings/fields/" + strconv.FormatInt(id, 10) }
@@ -95,7 +96,7 @@ func (c *Console) editFieldPage(w http.ResponseWriter, r *http.Request, v visit,
 	f.setUnsent("options", strings.Join(field.Options, "\n"))
 	view := fieldFormView{
 		Form: f, Title: "Edit " + field.Title, Action: v.path(fieldPath(field.ID)), Save: "Save changes", Field: &field,
-		ChoosesOptions: field.Type == crm.SelectField, Hint: "One option per line. A contact keeps a value that you remove here until someone changes it.",
+		ChoosesOptions: field.Type == custom.SelectField, Hint: "One option per line. A contact keeps a value that you remove here until someone changes it.",
 	}
 	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
 }
@@ -152,7 +153,7 @@ type customView struct {
 }
 
 // customForm are the controls for the custom fields of a contact, which may have a value that is no option any more.
-func customForm(fields *crm.CustomFields, f *form, old *crm.Contact) (view customView) {
+func customForm(fields *custom.Fields, f *form, old *crm.Contact) (view customView) {
 	var keys []string
 	for _, custom := range fields.Active() {
 		keys = append(keys, custom.Key())
@@ -162,20 +163,20 @@ func customForm(fields *crm.CustomFields, f *form, old *crm.Contact) (view custo
 	return view
 }
 
-func customControl(f *form, custom *crm.CustomField, old string) field {
-	name, hint := "custom_fields."+custom.Key(), "hint="+custom.Description
-	switch custom.Type {
-	case crm.LongTextField:
-		return newField(f, name, custom.Title, "type=textarea", "rows=3", "maxlength=10000", hint)
-	case crm.NumberField:
-		return newField(f, name, custom.Title, "inputmode=decimal", "maxlength=40", "autocomplete=off", hint)
-	case crm.DateField:
-		return newField(f, name, custom.Title, "type=date", "autocomplete=off", hint)
-	case crm.BooleanField:
-		return newSelect(f, name, custom.Title, []option{{Label: "Not set"}, {Value: "Yes", Label: "Yes"}, {Value: "No", Label: "No"}}, hint)
-	case crm.SelectField:
+func customControl(f *form, definition *custom.Field, old string) field {
+	name, hint := "custom_fields."+definition.Key(), "hint="+definition.Description
+	switch definition.Type {
+	case custom.LongTextField:
+		return newField(f, name, definition.Title, "type=textarea", "rows=3", "maxlength=10000", hint)
+	case custom.NumberField:
+		return newField(f, name, definition.Title, "inputmode=decimal", "maxlength=40", "autocomplete=off", hint)
+	case custom.DateField:
+		return newField(f, name, definition.Title, "type=date", "autocomplete=off", hint)
+	case custom.BooleanField:
+		return newSelect(f, name, definition.Title, []option{{Label: "Not set"}, {Value: "Yes", Label: "Yes"}, {Value: "No", Label: "No"}}, hint)
+	case custom.SelectField:
 		choices := []option{{Label: "Not set"}}
-		for _, text := range custom.Options {
+		for _, text := range definition.Options {
 			choices = append(choices, option{Value: text, Label: text})
 			if text == old {
 				old = ""
@@ -184,23 +185,23 @@ func customControl(f *form, custom *crm.CustomField, old string) field {
 		if old != "" {
 			choices = append(choices, option{Value: old, Label: old})
 		}
-		return newSelect(f, name, custom.Title, choices, hint)
+		return newSelect(f, name, definition.Title, choices, hint)
 	}
-	return newField(f, name, custom.Title, "maxlength=255", "autocomplete=off", hint)
+	return newField(f, name, definition.Title, "maxlength=255", "autocomplete=off", hint)
 }
 
 // customFact is a value on the page of a contact.
 type customFact struct{ Title, Text string }
 
 // customFacts are the values of a contact in fields that are in use.
-func customFacts(fields *crm.CustomFields, contact *crm.Contact) (facts []customFact) {
+func customFacts(fields *custom.Fields, contact *crm.Contact) (facts []customFact) {
 	for _, f := range fields.Active() {
 		value := contact.CustomValue(f.ID)
 		if value.Value == "" {
 			continue
 		}
 		text := value.Text()
-		if day, err := time.Parse(time.DateOnly, text); err == nil && f.Type == crm.DateField {
+		if day, err := time.Parse(time.DateOnly, text); err == nil && f.Type == custom.DateField {
 			text = shownDay(day)
 		}
 		facts = append(facts, customFact{f.Title, text})

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
 )
 
 // field adds a custom field without the pages.
-func (s *site) field(p *person, title string, kind crm.FieldType, options ...string) crm.CustomField {
+func (s *site) field(p *person, title string, kind custom.FieldType, options ...string) custom.Field {
 	s.t.Helper()
-	f, err := s.store.DefineField(s.t.Context(), p.account.Number, crm.CustomFieldInput{Title: title, Type: kind, Options: options})
+	f, err := s.store.DefineField(s.t.Context(), p.account.Number, custom.FieldInput{Title: title, Type: kind, Options: options})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func (s *site) field(p *person, title string, kind crm.FieldType, options ...str
 
 func TestOwnersManageCustomFields(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.org("/settings/fields")
 		p.sees(p.get(p.org("/settings")), "Custom fields None yet")
 		p.sees(p.get(path), "No custom fields yet", "Add field")
@@ -41,7 +42,7 @@ func TestOwnersManageCustomFields(t *testing.T) {
 			t.Fatalf("%v: %+v", err, fields)
 		}
 		shirt, age := fields.Active()[0], fields.Active()[1]
-		one := func(f *crm.CustomField) string { return fmt.Sprint(path, "/", f.ID) }
+		one := func(f *custom.Field) string { return fmt.Sprint(path, "/", f.ID) }
 		edit := p.get(one(shirt))
 		p.sees(edit, "Edit Shirt size", "The type of a field cannot be changed.", "A contact keeps a value that you remove here")
 		if !strings.Contains(edit.body, ">S\nM</textarea>") {
@@ -64,9 +65,9 @@ func TestOwnersManageCustomFields(t *testing.T) {
 
 func TestOnlyOwnersManageCustomFields(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor"), crm.Owner)
-	f := s.field(owner, "Age", crm.NumberField)
-	p := s.member(owner.account, crm.Editor)
+	owner := s.member(s.organization("Harbor"), access.Owner)
+	f := s.field(owner, "Age", custom.NumberField)
+	p := s.member(owner.account, access.Editor)
 	p.sees(p.get(p.org("/settings")), "Custom fields Only owners can add and change them.")
 	for _, path := range []string{"", fmt.Sprint("/", f.ID), fmt.Sprint("/", f.ID, "/end"), fmt.Sprint("/", f.ID, "/up"), fmt.Sprint("/", f.ID, "/resume")} {
 		p.wantStatus(p.post(p.org("/settings/fields"+path), "title", "x", "type", "text"), http.StatusForbidden)
@@ -76,10 +77,10 @@ func TestOnlyOwnersManageCustomFields(t *testing.T) {
 
 func TestCustomFieldsAreFilledIn(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
-		shirt, age := s.field(p, "Shirt size", crm.SelectField, "S", "M"), s.field(p, "Age", crm.NumberField)
-		since, member, about := s.field(p, "Since", crm.DateField), s.field(p, "Member", crm.BooleanField), s.field(p, "About", crm.LongTextField)
-		name := func(f crm.CustomField) string { return "custom_fields." + f.Key() }
+		p := s.member(s.organization("Harbor"), access.Editor)
+		shirt, age := s.field(p, "Shirt size", custom.SelectField, "S", "M"), s.field(p, "Age", custom.NumberField)
+		since, member, about := s.field(p, "Since", custom.DateField), s.field(p, "Member", custom.BooleanField), s.field(p, "About", custom.LongTextField)
+		name := func(f custom.Field) string { return "custom_fields." + f.Key() }
 		p.sees(p.get(p.org("/contacts/new")), "Custom fields", "Shirt size Not set S M", "Member Not set Yes No")
 		shown := []string{"custom_fields.shown", strings.Join([]string{shirt.Key(), age.Key(), since.Key(), member.Key(), about.Key()}, " ")}
 		form := func(more ...string) []string {
@@ -104,7 +105,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		}
 		seen := func() string { c := s.contacts(p.account)[0]; return c.Version() }
 		// A form that does not show a field leaves it alone; an option that is gone stays until it is changed.
-		if err := s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, crm.CustomFieldInput{Title: "Shirt size", Options: []string{"S"}}); err != nil {
+		if err := s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}); err != nil {
 			t.Fatal(err)
 		}
 		if edit := p.get(path + "/edit"); !strings.Contains(edit.body, `<option value="M" selected>`) {
@@ -127,7 +128,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		}
 		p.sees(p.get(path+"/history"), "set “Age” to “7”", "removed “Age” “1041.5”")
 		p.sees(p.get(p.org("/contacts?q=line+two")), "Zoë Okafor")
-		viewer := s.member(p.account, crm.Viewer)
+		viewer := s.member(p.account, access.Viewer)
 		viewer.sees(viewer.get(path), "Custom fields Shirt size M")
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -26,7 +28,7 @@ type donorsView struct {
 	Tabs       []tab
 	Others     string // what the list leaves out, in other currencies
 	Statements bool   // of these donors can be opened
-	Kind       crm.DonorKind
+	Kind       giving.DonorKind
 }
 
 type donorRow struct {
@@ -37,7 +39,7 @@ type donorRow struct {
 }
 
 // donorKinds are the parts of the list that have a tab, by the parameter that asks for them.
-var donorKinds = []scope[crm.DonorKind]{{crm.AllDonors, "All"}, {crm.NewDonors, "New"}, {crm.ReturningDonors, "Returning"}, {crm.LapsedDonors, "Lapsed"}}
+var donorKinds = []scope[giving.DonorKind]{{giving.AllDonors, "All"}, {giving.NewDonors, "New"}, {giving.ReturningDonors, "Returning"}, {giving.LapsedDonors, "Lapsed"}}
 
 // donorsPage shows who gave. What is wrong with the address is told, and nothing is listed.
 func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -53,24 +55,24 @@ func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f 
 }
 
 // donorFilter reads which donors are asked for: those of this year where nothing is said.
-func (c *Console) donorFilter(v visit, f *form) (filter crm.DonorFilter) {
+func (c *Console) donorFilter(v visit, f *form) (filter giving.DonorFilter) {
 	if text := f.Value("campaign"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
 			f.fail("campaign", "must be the number of one of your campaigns")
 		}
-		return crm.DonorFilter{Campaign: id}
+		return giving.DonorFilter{Campaign: id}
 	}
-	return crm.DonorFilter{Year: yearOf(f, int64(c.today(v).Year())), Kind: donorKind(f)}
+	return giving.DonorFilter{Year: yearOf(f, int64(c.today(v).Year())), Kind: donorKind(f)}
 }
 
 // donorKind reads which kind of donors is asked for.
-func donorKind(f *form) (chosen crm.DonorKind) {
-	for _, kind := range crm.DonorKinds {
+func donorKind(f *form) (chosen giving.DonorKind) {
+	for _, kind := range giving.DonorKinds {
 		switch f.Value(string(kind)) {
 		case "", "0":
 		case "1":
-			if chosen != crm.AllDonors {
+			if chosen != giving.AllDonors {
 				f.fail("", "Choose one of new, returning and lapsed donors.")
 			}
 			chosen = kind
@@ -93,13 +95,13 @@ func yearOf(f *form, otherwise int64) int64 {
 	return year
 }
 
-func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, view *donorsView) error {
+func (c *Console) listDonors(r *http.Request, v visit, filter giving.DonorFilter, view *donorsView) error {
 	if filter.Campaign != 0 {
 		record, err := c.store.Campaign(r.Context(), v.account(), filter.Campaign)
 		if err != nil {
 			return err
 		}
-		if record.Relation&crm.Own == 0 {
+		if record.Relation&campaign.Own == 0 {
 			return crm.ErrNotFound
 		}
 		view.Title = "Donors of " + record.Campaign.Title
@@ -127,32 +129,32 @@ func (c *Console) listDonors(r *http.Request, v visit, filter crm.DonorFilter, v
 	if filter.Campaign == 0 {
 		view.Tabs = c.donorTabs(v, filter, found.Totals)
 		view.Kind = filter.Kind
-		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == crm.AllDonors && len(found.Others) > 0
+		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == giving.AllDonors && len(found.Others) > 0
 	}
 	view.Others = moneyList(found.Others)
 	return nil
 }
 
 // donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
-func (c *Console) donorTabs(v visit, filter crm.DonorFilter, totals map[crm.DonorKind]int64) []tab {
+func (c *Console) donorTabs(v visit, filter giving.DonorFilter, totals map[giving.DonorKind]int64) []tab {
 	kinds := donorKinds
-	if filter.Year >= int64(c.today(v).Year()) && filter.Kind != crm.LapsedDonors {
+	if filter.Year >= int64(c.today(v).Year()) && filter.Kind != giving.LapsedDonors {
 		kinds = kinds[:len(kinds)-1]
 	}
-	return tabsOf(kinds, filter.Kind, totals, func(kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
+	return tabsOf(kinds, filter.Kind, totals, func(kind giving.DonorKind) string {
+		return donorsAddress(v, giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
 	})
 }
 
 // donorWords say what the donors of a filter have in common.
-func donorWords(f crm.DonorFilter) string {
+func donorWords(f giving.DonorFilter) string {
 	year := func(y int64) string { return strconv.FormatInt(y, 10) }
 	switch f.Kind {
-	case crm.NewDonors:
+	case giving.NewDonors:
 		return " gave for the first time in " + year(f.Year)
-	case crm.ReturningDonors:
+	case giving.ReturningDonors:
 		return " gave in " + year(f.Year) + " and in " + year(f.Year-1)
-	case crm.LapsedDonors:
+	case giving.LapsedDonors:
 		return " gave in " + year(f.Year) + " and not in " + year(f.Year+1)
 	}
 	if f.Campaign != 0 {
@@ -173,12 +175,12 @@ func donorPlace(q url.Values) (at gifts.DonorPlace) {
 }
 
 // donorsAddress is the list of donors that a filter finds, at a place of it.
-func donorsAddress(v visit, f crm.DonorFilter, at gifts.DonorPlace) string {
+func donorsAddress(v visit, f giving.DonorFilter, at gifts.DonorPlace) string {
 	return withQuery(v.path("/donors"), donorQuery(f, at))
 }
 
 // donorQuery is a filter of donors, at a place of what it finds.
-func donorQuery(f crm.DonorFilter, at gifts.DonorPlace) url.Values {
+func donorQuery(f giving.DonorFilter, at gifts.DonorPlace) url.Values {
 	q := url.Values{}
 	add := func(name string, value int64) {
 		if value != 0 {
@@ -189,7 +191,7 @@ func donorQuery(f crm.DonorFilter, at gifts.DonorPlace) url.Values {
 	add("year", f.Year)
 	add("after", at.After)
 	add("before", at.Before)
-	if f.Kind != crm.AllDonors {
+	if f.Kind != giving.AllDonors {
 		add(string(f.Kind), 1)
 	}
 	return q

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
@@ -20,7 +20,7 @@ import (
 func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
 	directory, _ := withTables(t, rig.Engines[0])
 	s := newSite(t, store.Options{Data: directory})
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	path, other := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ann", "Lee")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	gift := p.org(giftAddress.FindString(p.get(path).body))

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -82,7 +83,7 @@ func (c *Console) exportGifts(w http.ResponseWriter, r *http.Request, v visit, _
 	if err != nil {
 		return err
 	}
-	filter, err := crm.ParseGiftSearch(query.Get, currency)
+	filter, err := giving.ParseGiftSearch(query.Get, currency)
 	if err != nil {
 		return redirect(w, r, v.path("/gifts?"+r.URL.RawQuery)) // the list says what is wrong
 	}
@@ -96,7 +97,7 @@ func (c *Console) exportGifts(w http.ResponseWriter, r *http.Request, v visit, _
 
 func (c *Console) exportCampaigns(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	query := r.URL.Query()
-	scope, err := crm.ParseCampaignScope(query.Get("scope"))
+	scope, err := campaign.ParseScope(query.Get("scope"))
 	if err != nil {
 		return redirect(w, r, v.path("/campaigns"))
 	}
@@ -134,5 +135,5 @@ func beginDownload(w http.ResponseWriter, name, format string) error {
 
 // downloadName tells files apart in a folder: river-aid-contacts-2026-11-16.csv.
 func downloadName(v visit, what, format string, now time.Time) string {
-	return strings.Join([]string{crm.Slug(v.membership.Account.Name), what, now.Format(time.DateOnly)}, "-") + "." + format
+	return strings.Join([]string{campaign.Slug(v.membership.Account.Name), what, now.Format(time.DateOnly)}, "-") + "." + format
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a person of another
@@ -52,7 +53,7 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		if book := p.get(p.org("/contacts/export?format=xlsx")); !strings.HasPrefix(book.body, "PK") {
 			t.Errorf("a workbook begins with %.10q", book.body)
 		}
-		stranger := s.member(s.organization("Other"), crm.Owner)
+		stranger := s.member(s.organization("Other"), access.Owner)
 		stranger.wantStatus(stranger.get(p.org("/contacts/export")), http.StatusNotFound)
 	})
 }
@@ -77,7 +78,7 @@ func TestOnlyAnOwnerErases(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		viewer, contact := s.generous()
 		s.donation(viewer.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
-		owner, editor := s.member(viewer.account, crm.Owner), s.member(viewer.account, crm.Editor)
+		owner, editor := s.member(viewer.account, access.Owner), s.member(viewer.account, access.Editor)
 		path := owner.org(fmt.Sprintf("/contacts/%d", contact))
 
 		data := viewer.get(path + "/data")

@@ -4,30 +4,30 @@ import (
 	"errors"
 	"fmt"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // Route is a line of the route tables, for tests that try all of them.
 type Route struct {
 	Pattern string
-	Role    crm.Role // 0: any signed-in user
+	Role    access.Role // 0: any signed-in user
 }
 
 // MemberRoutes, UserRoutes and StrangerRoutes are the whole console.
 func MemberRoutes() []Route {
-	return routesFor(func(role crm.Role) bool { return role > user })
+	return routesFor(func(role access.Role) bool { return role > user })
 }
 
 func UserRoutes() []Route {
-	return routesFor(func(role crm.Role) bool { return role == user })
+	return routesFor(func(role access.Role) bool { return role == user })
 }
 
 func StrangerRoutes() []Route {
-	all := routesFor(func(role crm.Role) bool { return role == stranger })
+	all := routesFor(func(role access.Role) bool { return role == stranger })
 	return append(all, Route{"GET " + root + "/static/{file}", 0})
 }
 
-func routesFor(is func(crm.Role) bool) (all []Route) {
+func routesFor(is func(access.Role) bool) (all []Route) {
 	for _, r := range routes {
 		if is(r.role) {
 			all = append(all, Route{r.pattern(), max(r.role, 0)})

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 )
 
 // wording says to people what some rules say to programs. Every other rule reads well behind a label as it is.
@@ -111,7 +111,7 @@ func (f *form) More() int { return max(0, len(f.Faults)-maxComplaints) }
 
 // labelOf is what people call a field: emails.1.value is Email 2.
 func labelOf(path string) string {
-	if label, ok := crm.Label(path); ok {
+	if label, ok := history.Label(path); ok {
 		return label
 	}
 	return capital(strings.NewReplacer("_", " ", ".", " ").Replace(path))

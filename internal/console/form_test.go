@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 3_001 - len(form)/2 {
 		form = append(form, fmt.Sprintf("tags.%d", i), "x")
@@ -28,7 +29,7 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 
 func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 100 {
 		form = append(form, fmt.Sprintf("emails.%d.value", i), fmt.Sprintf("a%d@example.org", i), fmt.Sprintf("emails.%d.type", i), "work",
@@ -55,7 +56,7 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 
 func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	form := []string{"first_name", "Ana", "last_name", "Diaz"}
 	for i := range 100 {
 		for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
@@ -77,7 +78,7 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 // Clients that do not read the large pages of an organization delay each other, and no other requests.
 func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	s := anySite(t)
-	p, other := s.member(s.organization("Harbor"), crm.Editor), s.member(s.organization("River"), crm.Editor)
+	p, other := s.member(s.organization("Harbor"), access.Editor), s.member(s.organization("River"), access.Editor)
 	large := func(in *crm.ContactInput) {
 		in.Addresses = &[]crm.Address{}
 		for i := range 100 {
@@ -100,7 +101,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 // Errors in a thousand rows are reported briefly and quickly.
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	for list, says := range map[string][]string{
 		"emails.%d.value": {"2,992 things need your attention.", "There were 2,990 emails, more than this form holds. Only the first 101 are still here.", "And 2,972 more."},
 		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tags are limited to 500.", "And 2,973 more."},
@@ -129,7 +130,7 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 
 func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	name := strings.Repeat("𝒜", 255)
 	path := s.contact(p, name, name, func(in *crm.ContactInput) { in.MiddleName = &name })
 	for change, says := range map[string]string{"/archive": "𝒜 was archived.", "/restore": "𝒜 was restored."} {
@@ -146,7 +147,7 @@ func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 // An invalid tag was never there, and is not repeated in a cookie.
 func TestTheRemovalOfWhatIsNoTagIsRefused(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	path := s.contact(p, "Ana", "Diaz", tagged("kept"))
 	for tag, says := range map[string]string{strings.Repeat("x", 100_000): "A tag must not be longer than 64 characters.", "": "A tag must not be empty."} {
 		a := p.post(path+"/tags/remove", "tag", tag)

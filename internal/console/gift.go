@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -34,16 +34,16 @@ type giftRow struct {
 type mark struct{ Label, Color string }
 
 // giftMarks say what became of a gift, where it is not simply received.
-func giftMarks(g *crm.Gift, now time.Time) (marks []mark) {
+func giftMarks(g *giving.Gift, now time.Time) (marks []mark) {
 	switch g.Status {
-	case crm.Pending:
+	case giving.Pending:
 		marks = append(marks, mark{spoken(string(g.Status)), "warn"})
-		if crm.Day(g.Local) < crm.Day(now) {
+		if giving.Day(g.Local) < giving.Day(now) {
 			marks = append(marks, mark{"Overdue", "bad"})
 		}
-	case crm.Failed:
+	case giving.Failed:
 		marks = append(marks, mark{spoken(string(g.Status)), "bad"})
-	case crm.Cancelled:
+	case giving.Cancelled:
 		marks = append(marks, mark{spoken(string(g.Status)), ""})
 	}
 	switch refunded := g.Refunded(); {
@@ -81,15 +81,15 @@ func (c *Console) giftRows(r *http.Request, v visit, gifts []gifts.GiftRecord) (
 }
 
 // leftOf is what the list says of a gift: what is left of it, or what was promised or tried.
-func leftOf(g *crm.Gift) int64 {
-	if g.Status == crm.Succeeded && !g.Test {
+func leftOf(g *giving.Gift) int64 {
+	if g.Status == giving.Succeeded && !g.Test {
 		return g.Net()
 	}
 	return g.Donated()
 }
 
 // giverName is a giver as the list shows them: it keeps nothing of the gift's document.
-func giverName(g crm.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
+func giverName(g giving.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
 
 func campaignLink(v visit, id int64, names map[int64]gifts.CampaignName) link {
 	if id == 0 {
@@ -116,7 +116,7 @@ type giftsView struct {
 }
 
 // giftFilters are the filters that the address may have.
-var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", crm.ImportParameter}
+var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", giving.ImportParameter}
 
 func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	if to, clean := withoutEmpty(r.URL); !clean {
@@ -129,11 +129,11 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 	}
 	view := giftsView{
 		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.today(v)), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
-		Methods: append([]option{{Label: "All methods"}}, spokenOptions(crm.Methods...)...),
+		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
-	view.Statuses = []option{{Label: "All statuses"}, {Value: crm.CountedGifts, Label: "Counted in totals"}}
-	for _, status := range crm.GiftStatuses {
+	view.Statuses = []option{{Label: "All statuses"}, {Value: giving.CountedGifts, Label: "Counted in totals"}}
+	for _, status := range giving.GiftStatuses {
 		view.Statuses = append(view.Statuses, spokenOptions(string(status))...)
 	}
 	if code := f.Value("plan"); code != "" && code != "any" {
@@ -142,7 +142,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign"), "All campaigns", currency); err != nil {
 		return err
 	}
-	filter, err := crm.ParseGiftSearch(f.Value, currency)
+	filter, err := giving.ParseGiftSearch(f.Value, currency)
 	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return f.Value(name) != "" })
 	if err == nil {
 		err = c.listGifts(r, v, &view, filter)
@@ -153,7 +153,7 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 	return c.render(w, r, v, "gifts", page{Title: "Gifts", Section: "gifts", Form: f, Data: view})
 }
 
-func (c *Console) listGifts(r *http.Request, v visit, view *giftsView, filter crm.GiftFilter) error {
+func (c *Console) listGifts(r *http.Request, v visit, view *giftsView, filter giving.GiftFilter) error {
 	l := listOf(r, v.path("/gifts"), pageParameter, giftsPerPage)
 	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), filter, l.PageRequest)
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -33,7 +35,7 @@ type giftFormView struct {
 
 // Attempt tells this form from the next one.
 func (giftFormView) Attempt() string {
-	token, _ := crm.NewToken()
+	token, _ := access.NewToken()
 	return token
 }
 
@@ -44,10 +46,10 @@ func (f *form) sends(name string) bool {
 }
 
 // giftInput reads a form of a gift. A field that the form does not have is not sent. Amounts are in a currency that was found before.
-func giftInput(f *form, currency string) (in crm.GiftInput, faults *doc.Invalid) {
+func giftInput(f *form, currency string) (in giving.GiftInput, faults *doc.Invalid) {
 	faults = new(doc.Invalid)
 	for name, to := range map[string]**int64{"amount": &in.Amount, "fee": &in.Fee, "fee_covered": &in.FeeCovered} {
-		*to = crm.ParseMoney(faults, name, f.Value(name), currency, true)
+		*to = giving.ParseMoney(faults, name, f.Value(name), currency, true)
 	}
 	for name, to := range map[string]**int64{"campaign_id": &in.Campaign, "contact_id": &in.Contact} {
 		if f.sends(name) {
@@ -65,8 +67,8 @@ func giftInput(f *form, currency string) (in crm.GiftInput, faults *doc.Invalid)
 		}
 	}
 	if f.sends("dedication.type") {
-		d := &crm.Dedication{Type: f.Value("dedication.type"), Name: f.Value("dedication.name"), RecipientName: f.Value("dedication.recipient_name"), RecipientEmail: f.Value("dedication.recipient_email")}
-		if *d == (crm.Dedication{}) {
+		d := &giving.Dedication{Type: f.Value("dedication.type"), Name: f.Value("dedication.name"), RecipientName: f.Value("dedication.recipient_name"), RecipientEmail: f.Value("dedication.recipient_email")}
+		if *d == (giving.Dedication{}) {
 			d = nil
 		}
 		in.Dedication = &d
@@ -123,7 +125,7 @@ func onceFor(ctx context.Context, f *form) context.Context {
 	if f.Value(attemptField) == "" {
 		return ctx
 	}
-	hash := crm.HashToken(f.values.Encode())
+	hash := access.HashToken(f.values.Encode())
 	return store.Attempting(ctx, &store.Attempt{Key: "form:" + hash, Fingerprint: []byte(hash), Answer: func(made store.Made) store.Answer {
 		gift, _ := made.(gifts.GiftDocument)
 		return store.Answer{Body: []byte(gift.Code)}
@@ -145,10 +147,10 @@ func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error)
 }
 
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
-func (c *Console) giftFields(r *http.Request, v visit, f *form, currency string, plans []crm.Plan) (view giftFormView, err error) {
-	view = giftFormView{Form: f, Currency: currency, Methods: spokenOptions(crm.Methods...)}
+func (c *Console) giftFields(r *http.Request, v visit, f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
+	view = giftFormView{Form: f, Currency: currency, Methods: spokenOptions(giving.Methods...)}
 	for _, plan := range plans {
-		if plan.Status != crm.Ended || plan.Code == f.Value("plan_id") {
+		if plan.Status != giving.Ended || plan.Code == f.Value("plan_id") {
 			view.Plans = append(view.Plans, option{Value: plan.Code, Label: planName(plan)})
 		}
 	}
@@ -167,7 +169,7 @@ var moreFields = []string{
 }
 
 // newGiftForm is the form on a contact's page. A link may name the plan whose gift it is; the method is that of the last gift.
-func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency string, plans []crm.Plan) (giftFormView, error) {
+func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency string, plans []giving.Plan) (giftFormView, error) {
 	f = f.ifSentTo("/gifts")
 	f.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
 	f.setUnsent("method", cmp.Or(last, "check"))
@@ -200,11 +202,11 @@ func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	view.Name, view.Back = giftName(g), v.path(giftPath(g.Code))
-	view.Pending, view.NoFee, view.MayCorrect, view.Refunded = g.Status == crm.Pending, g.Payment().Fee == 0, g.CanCorrect(), g.Refunded() != 0
+	view.Pending, view.NoFee, view.MayCorrect, view.Refunded = g.Status == giving.Pending, g.Payment().Fee == 0, g.CanCorrect(), g.Refunded() != 0
 	return c.render(w, r, v, "gift_form", page{Title: "Edit gift", Section: "gifts", Form: f, Data: view})
 }
 
-func fillGiftForm(f *form, g *crm.Gift) {
+func fillGiftForm(f *form, g *giving.Gift) {
 	for name, value := range map[string]string{
 		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.Local.Format(time.DateOnly),
 		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,

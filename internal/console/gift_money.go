@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -23,7 +24,7 @@ type ledgerRow struct {
 }
 
 // ledgerRows are the entries of a gift as people read them: a correction is one row, which says by how much the amount was wrong.
-func ledgerRows(g *crm.Gift) (rows []ledgerRow) {
+func ledgerRows(g *giving.Gift) (rows []ledgerRow) {
 	undone := undoneRefunds(g)
 	for i := 0; i < len(g.Entries); i++ {
 		entry := &g.Entries[i]
@@ -51,7 +52,7 @@ func ledgerRows(g *crm.Gift) (rows []ledgerRow) {
 }
 
 // undoneRefunds tells which refunds were undone, by their places: each undoing is of the last refund before it of the same amount.
-func undoneRefunds(g *crm.Gift) map[int]bool {
+func undoneRefunds(g *giving.Gift) map[int]bool {
 	undone := map[int]bool{}
 	for i := range g.Entries {
 		for at := i - 1; at > 0 && g.Entries[i].Amount > 0; at-- {
@@ -66,7 +67,7 @@ func undoneRefunds(g *crm.Gift) map[int]bool {
 
 // moneyMove is a refund, or the undoing of one. A person is asked before it is recorded.
 type moneyMove struct {
-	try   func(crm.Gift, *int64, time.Time) (crm.Gift, error)
+	try   func(giving.Gift, *int64, time.Time) (giving.Gift, error)
 	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)
 	done  string // what is said of the amount afterward
 	asked giftQuestion
@@ -83,12 +84,12 @@ type giftQuestion struct {
 }
 
 func (c *Console) refundGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.moveMoney(w, r, v, f, moneyMove{crm.Gift.Refund, c.store.RefundGift, " was refunded.",
+	return c.moveMoney(w, r, v, f, moneyMove{giving.Gift.Refund, c.store.RefundGift, " was refunded.",
 		giftQuestion{Title: "Refund %s to %s?", Button: "Record refund", Not: "Don’t refund"}})
 }
 
 func (c *Console) undoRefund(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.moveMoney(w, r, v, f, moneyMove{crm.Gift.UndoRefund, c.store.UndoRefund, " is no longer refunded.",
+	return c.moveMoney(w, r, v, f, moneyMove{giving.Gift.UndoRefund, c.store.UndoRefund, " is no longer refunded.",
 		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
 }
 
@@ -100,7 +101,7 @@ func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *
 		return err
 	}
 	g, faults := &record.Gift, new(doc.Invalid)
-	amount := crm.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
+	amount := giving.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
 	if amount == nil {
 		faults.Add("amount", doc.Required)
 	}
@@ -131,12 +132,12 @@ func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *
 }
 
 // movedMoney is what the last entry of a gift has moved.
-func movedMoney(g *crm.Gift) string {
+func movedMoney(g *giving.Gift) string {
 	amount := g.Entries[len(g.Entries)-1].Amount
 	return strings.TrimSpace(text.Money(max(amount, -amount), g.Currency))
 }
 
-func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *crm.Gift) error {
+func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *giving.Gift) error {
 	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), text.Money(moved.Left(), g.Currency), g.Local
 	asked.Name, asked.Back, asked.Action = giftName(g), v.path(giftPath(g.Code)), r.URL.Path
 	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
@@ -144,14 +145,14 @@ func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit,
 }
 
 // giftName is what people call a gift, such as $50 from Zoë Okafor.
-func giftName(g *crm.Gift) string {
+func giftName(g *giving.Gift) string {
 	return text.Money(g.Donated(), g.Currency) + " from " + giverName(g.Giver)
 }
 
 // receiveGift notes that a promise was kept, on the day that the form asks for.
 func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	status, day := string(crm.Succeeded), f.Value("transacted_at")
-	in := crm.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(f.Value(seenField), "none")}
+	status, day := string(giving.Succeeded), f.Value("transacted_at")
+	in := giving.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(f.Value(seenField), "none")}
 	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f
 var correctable = []string{"amount", "fee", "fee_covered", "method"}
 
 // readCorrection takes over money that differs as a correction. A fee that is left empty is none.
-func readCorrection(f *form, in *crm.GiftInput, faults *doc.Invalid) {
+func readCorrection(f *form, in *giving.GiftInput, faults *doc.Invalid) {
 	in.Correction = slices.ContainsFunc(correctable, f.sends)
 	if f.sends("amount") && in.Amount == nil {
 		faults.Add("amount", doc.Required)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -18,7 +19,7 @@ type giftView struct {
 	Form           *form // that was refused, if any
 	Refund         *form
 	Receive        *form // of a promise
-	Gift           *crm.Gift
+	Gift           *giving.Gift
 	Name, Number   string // the gift's
 	Contact        link
 	Campaign, Plan link
@@ -31,10 +32,10 @@ type giftView struct {
 }
 
 // Received tells whether the money came.
-func (v giftView) Received() bool { return v.Gift.Status == crm.Succeeded }
+func (v giftView) Received() bool { return v.Gift.Status == giving.Succeeded }
 
 // Promised tells whether it may still come.
-func (v giftView) Promised() bool { return v.Gift.Status == crm.Pending }
+func (v giftView) Promised() bool { return v.Gift.Status == giving.Pending }
 
 func (c *Console) giftOf(r *http.Request, v visit) (gifts.GiftRecord, error) {
 	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
@@ -52,11 +53,11 @@ func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *f
 		return err
 	}
 	view := giftView{
-		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: crm.GiftNumber(g.ID), Marks: giftMarks(g, text.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
+		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: giving.GiftNumber(g.ID), Marks: giftMarks(g, text.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
 		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
 		Left: text.Money(g.Left(), g.Currency), Payout: text.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
-		MayRefund: g.Status == crm.Succeeded && g.Left() > 0, History: names.history(record),
+		MayRefund: g.Status == giving.Succeeded && g.Left() > 0, History: names.history(record),
 	}
 	view.Name = giftName(g)
 	if g.PlanCode != "" {
@@ -129,7 +130,7 @@ func (n giftNames) history(record gifts.GiftRecord) (all []giftHistory) {
 }
 
 // line is a sentence about one change, "" where another one says the same.
-func (n giftNames) line(change crm.GiftChange, currency string) string {
+func (n giftNames) line(change giving.GiftChange, currency string) string {
 	switch change.Field {
 	case "refund":
 		return text.MoneyOf(change.After, currency) + " was refunded."

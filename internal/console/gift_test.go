@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/gifts"
 )
 
 // gifts are all gifts of an account, the latest first.
-func (s *site) gifts(account crm.Account) []gifts.GiftRecord {
+func (s *site) gifts(account access.Account) []gifts.GiftRecord {
 	s.t.Helper()
-	gifts, _, err := s.store.GiftPage(s.t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	gifts, _, err := s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -24,7 +26,7 @@ func (s *site) gifts(account crm.Account) []gifts.GiftRecord {
 }
 
 // fund creates a campaign with a currency, and returns its id as in forms.
-func (s *site) fund(account crm.Account, title, currency string) string {
+func (s *site) fund(account access.Account, title, currency string) string {
 	s.t.Helper()
 	return fmt.Sprint(s.campaign(account, fmt.Sprintf(`{"title":%q,"currency":%q}`, title, currency)).ID)
 }
@@ -52,7 +54,7 @@ func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
 		a := p.get(contact)
@@ -74,12 +76,12 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 		}
 		g := gifts[0]
 		if g.Net() != 150_050 || g.Method != "cash" || fmt.Sprint(g.Campaign) != gala || g.Note != "In an envelope." || g.Payment().Fee != 200 ||
-			g.Dedication == nil || g.Dedication.Name != "Ida" || g.ExternalID != "row-7" || g.Status != crm.Succeeded {
+			g.Dedication == nil || g.Dedication.Name != "Ida" || g.ExternalID != "row-7" || g.Status != giving.Succeeded {
 			t.Errorf("recorded is %+v", g.Gift)
 		}
 		p.sees(p.get(p.org("/gifts/"+g.Code)), "$1,500.50 from Zoë Okafor", "Fee $2, so $1,498.50 arrived", "In honor of Ida", "In an envelope.", "row-7", "0000000001")
 		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts of this campaign", "Zoë Okafor", "$1,500.50")
-		viewer := s.member(p.account, crm.Viewer)
+		viewer := s.member(p.account, access.Viewer)
 		if a := viewer.get(contact); strings.Contains(a.body, "Record a gift") || !strings.Contains(a.body, "$1,500.50") {
 			t.Error("a viewer sees a form, or no gifts")
 		}
@@ -94,7 +96,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 // record another.
 func TestAFormRecordsOneGift(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		record := func(amount string, pages ...answer) (a answer) {
 			for _, page := range pages {
@@ -113,8 +115,8 @@ func TestAFormRecordsOneGift(t *testing.T) {
 
 func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
-		other := s.member(s.organization("Other"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Editor)
+		other := s.member(s.organization("Other"), access.Owner)
 		foreign := s.fund(other.account, "Theirs", "USD")
 		euros := s.fund(p.account, "Lisbon", "EUR")
 		contact := s.contact(p, "Zoë", "Okafor")
@@ -170,7 +172,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 
 func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		gala, drive := s.fund(p.account, "Gala", "USD"), s.fund(p.account, "Winter drive", "USD")
 		contact, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
 		benID := ben[strings.LastIndex(ben, "/")+1:]
@@ -214,7 +216,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 // A promise can be due later, counts nowhere, and counts on the day on which it is received, which is today unless another day is chosen.
 func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		p.sees(p.get(contact), "For a promise, the date is when it is due.")
 		due := time.Now().UTC().AddDate(0, 2, 0)
@@ -231,7 +233,7 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "Someone else changed this gift after you opened the form.")
 		p.sees(p.follow(gift+"/receive", "transacted_at", today(), "seen", seen(open)), "$333 from Zoë Okafor was received.")
-		if g := s.gifts(p.account)[0]; g.Status != crm.Succeeded || g.At.Format(time.DateOnly) != today() {
+		if g := s.gifts(p.account)[0]; g.Status != giving.Succeeded || g.At.Format(time.DateOnly) != today() {
 			t.Errorf("the gift is %s, of %s", g.Status, g.At)
 		}
 		p.sees(p.get(contact), "Total $333 1 gift")
@@ -245,7 +247,7 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 // A person is asked before a refund is recorded, and the same form refunds once.
 func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "50", "2026-01-31")
 		open := p.get(gift)
@@ -287,7 +289,7 @@ func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 // A mistaken refund is undone next to it, once, after a question; the list of payments and the histories tell of both.
 func TestARefundIsUndone(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "50", "2026-01-31")
 		for _, amount := range []string{"5", "20"} {
@@ -295,7 +297,7 @@ func TestARefundIsUndone(t *testing.T) {
 		}
 		open := p.get(gift)
 		p.sees(open, "Undo refund of -$5", "Undo refund of -$20", "Left $25")
-		if a := s.member(p.account, crm.Viewer).get(gift); strings.Contains(a.body, "Undo refund") {
+		if a := s.member(p.account, access.Viewer).get(gift); strings.Contains(a.body, "Undo refund") {
 			t.Error("a viewer can undo a refund")
 		}
 		asked := p.post(gift+"/refund/undo", "amount", "20", "seen", seen(open))
@@ -321,7 +323,7 @@ func TestARefundIsUndone(t *testing.T) {
 // A mistyped amount or method is corrected in the form of the gift, which counts once, and is told as one correction.
 func TestAMistypedGiftIsCorrected(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala)
@@ -340,7 +342,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 		p.sees(p.get(contact), "Total $500 1 gift", "corrected the amount of a gift from $50 to $500.")
 		p.sees(p.get(p.org("/gifts")), "1 gift: $500", "Cash $500 from")
 		p.sees(p.get(p.org("/campaigns/"+gala)), "$500")
-		if a = s.member(p.account, crm.Owner).get(p.org("/settings/history")); strings.Contains(a.words(), "ayout") || strings.Contains(a.words(), "onated") {
+		if a = s.member(p.account, access.Owner).get(p.org("/settings/history")); strings.Contains(a.words(), "ayout") || strings.Contains(a.words(), "onated") {
 			t.Errorf("the history of the organization tells what follows from the amount: %s", a.words())
 		}
 		p.sees(a, "Changed method from “check” to “cash”.", "Changed amount from “50” to “500”.")
@@ -364,7 +366,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 
 func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		if a := p.get(p.org("/gifts")); a.status != http.StatusOK {
 			t.Fatal(a.status)
 		}
@@ -421,7 +423,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 
 func TestAContactsGiftsHavePages(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")
 	for i := range 12 {
 		p.give(contact, fmt.Sprint(100+i), fmt.Sprintf("2025-%02d-01", i+1))
@@ -434,7 +436,7 @@ func TestAContactsGiftsHavePages(t *testing.T) {
 
 func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/plans")), "No plans yet")
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store/contacts"
 )
 
@@ -50,7 +51,7 @@ func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error
 	if view.Contacts, err = c.store.Counts(ctx, account); err != nil {
 		return view, err
 	}
-	campaigns, result, err := c.store.CampaignPage(ctx, account, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: homeCampaigns})
+	campaigns, result, err := c.store.CampaignPage(ctx, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: homeCampaigns})
 	if err != nil {
 		return view, err
 	}

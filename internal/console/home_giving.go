@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -57,7 +57,7 @@ func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, err
 		return nil, err
 	}
 	months := lastMonths(now, gifts.OverviewMonths)
-	view := &givingView{Year: crm.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
+	view := &givingView{Year: giving.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
 	view.OthersAt = giftsAddress(v, url.Values{"from": {months[0].Format(time.DateOnly)}})
 	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return monthAddress(v, month) })
 	top, err := c.store.TopCampaigns(ctx, v.account(), view.Year, homeTopCampaigns)
@@ -95,19 +95,19 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 
 // givingFigures are the numbers at the head of the page.
 func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
-	year := crm.Year(now)
+	year := giving.Year(now)
 	money := func(minor int64) string { return text.Money(minor, o.Currency) }
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
-	donors := func(year int64, kind crm.DonorKind) string {
-		return donorsAddress(v, crm.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
+	donors := func(year int64, kind giving.DonorKind) string {
+		return donorsAddress(v, giving.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
 	}
-	gifts := giftsAddress(v, with(giftsOfYear(year), "status", crm.CountedGifts))
+	gifts := giftsAddress(v, with(giftsOfYear(year), "status", giving.CountedGifts))
 	figures := []figure{
 		{
-			Label: "Raised this month", Value: money(o.Months[crm.Month(first)].Amount), Address: monthAddress(v, first),
-			Number: money(o.Months[crm.Month(before)].Amount), Linked: monthAddress(v, before), After: "in all of " + before.Format("January 2006"),
+			Label: "Raised this month", Value: money(o.Months[giving.Month(first)].Amount), Address: monthAddress(v, first),
+			Number: money(o.Months[giving.Month(before)].Amount), Linked: monthAddress(v, before), After: "in all of " + before.Format("January 2006"),
 		},
 		againstLastYear(v, o, now),
 		{
@@ -119,19 +119,19 @@ func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
 			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
 		},
 		{
-			Label: "New donors", Value: shownCount(o.Donors[crm.NewDonors]), Address: donors(year, crm.NewDonors),
-			Before: "of", Number: plural(o.Donors[crm.AllDonors], "donor"), Linked: donors(year, crm.AllDonors), After: "in " + thisYear,
+			Label: "New donors", Value: shownCount(o.Donors[giving.NewDonors]), Address: donors(year, giving.NewDonors),
+			Before: "of", Number: plural(o.Donors[giving.AllDonors], "donor"), Linked: donors(year, giving.AllDonors), After: "in " + thisYear,
 		},
 		{
-			Label: "Returning donors", Value: shownCount(o.Donors[crm.ReturningDonors]), Address: donors(year, crm.ReturningDonors),
+			Label: "Returning donors", Value: shownCount(o.Donors[giving.ReturningDonors]), Address: donors(year, giving.ReturningDonors),
 			After: "gave in " + lastYear + " and in " + thisYear,
 		},
 		{
-			Label: "Donor retention", Value: percentText(o.Donors[crm.ReturningDonors], o.LastYearDonors), Address: donors(year, crm.ReturningDonors),
-			Before: "of", Number: plural(o.LastYearDonors, "donor"), Linked: donors(year-1, crm.AllDonors), After: "of " + lastYear + " gave again",
+			Label: "Donor retention", Value: percentText(o.Donors[giving.ReturningDonors], o.LastYearDonors), Address: donors(year, giving.ReturningDonors),
+			Before: "of", Number: plural(o.LastYearDonors, "donor"), Linked: donors(year-1, giving.AllDonors), After: "of " + lastYear + " gave again",
 		},
 		{
-			Label: "Lapsed donors", Value: shownCount(o.LastYearDonors - o.Donors[crm.ReturningDonors]), Address: donors(year-1, crm.LapsedDonors),
+			Label: "Lapsed donors", Value: shownCount(o.LastYearDonors - o.Donors[giving.ReturningDonors]), Address: donors(year-1, giving.LapsedDonors),
 			After: "gave in " + lastYear + " and not yet in " + thisYear,
 		},
 	}
@@ -140,7 +140,7 @@ func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
 
 // againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
 func againstLastYear(v visit, o gifts.GivingOverview, now time.Time) figure {
-	year := crm.Year(now)
+	year := giving.Year(now)
 	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
 	f := figure{

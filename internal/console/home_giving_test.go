@@ -13,6 +13,9 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -33,9 +36,9 @@ func eachSiteAt(t *testing.T, now time.Time, test func(t *testing.T, s *site)) {
 }
 
 // donation records a gift.
-func (s *site) donation(account crm.Account, contact int64, format string, args ...any) crm.Gift {
+func (s *site) donation(account access.Account, contact int64, format string, args ...any) giving.Gift {
 	s.t.Helper()
-	in, faults, err := crm.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,`+format+`}`, append([]any{contact}, args...)...))
+	in, faults, err := giving.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,`+format+`}`, append([]any{contact}, args...)...))
 	if err == nil {
 		err = in.Validate(faults, true, "US", givingNow)
 	}
@@ -49,7 +52,7 @@ func (s *site) donation(account crm.Account, contact int64, format string, args 
 	return made.Gift
 }
 
-func (s *site) refund(account crm.Account, g crm.Gift, tenThousandths int64) crm.Gift {
+func (s *site) refund(account access.Account, g giving.Gift, tenThousandths int64) giving.Gift {
 	s.t.Helper()
 	made, err := s.store.RefundGift(s.t.Context(), account.Number, g.Code, &tenThousandths, "")
 	if err != nil {
@@ -59,7 +62,7 @@ func (s *site) refund(account crm.Account, g crm.Gift, tenThousandths int64) crm
 }
 
 // benefactors is an organization with gifts from three years.
-func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
+func (s *site) benefactors() (account access.Account, gifts []giving.Gift) {
 	account = s.organization("Ours")
 	random := rand.New(rand.NewPCG(5, 6))
 	gala, coats := s.campaign(account, `{"title": "Gala & Friends"}`), s.campaign(account, `{"title": "Coats"}`)
@@ -70,7 +73,7 @@ func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
 		if contacts = append(contacts, id); i%4 != 0 {
 			continue
 		}
-		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, id))
+		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, id))
 		if err == nil {
 			err = in.Validate(faults, true, "US", givingNow)
 		}
@@ -108,7 +111,7 @@ func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
 			body += `,"fee_covered":0.5`
 		}
 		g := s.donation(account, contact, "%s", body)
-		if i%9 == 0 && g.Status == crm.Succeeded {
+		if i%9 == 0 && g.Status == giving.Succeeded {
 			g = s.refund(account, g, 5000)
 		}
 		gifts = append(gifts, g)
@@ -117,7 +120,7 @@ func (s *site) benefactors() (account crm.Account, gifts []crm.Gift) {
 }
 
 // sum adds up the gifts that count in the account's currency and meet a condition.
-func sum(gifts []crm.Gift, is func(*crm.Gift) bool) (amount, n int64) {
+func sum(gifts []giving.Gift, is func(*giving.Gift) bool) (amount, n int64) {
 	for i := range gifts {
 		if g := &gifts[i]; g.Currency == "USD" && g.Net() > 0 && is(g) {
 			amount += g.Net()
@@ -128,10 +131,10 @@ func sum(gifts []crm.Gift, is func(*crm.Gift) bool) (amount, n int64) {
 }
 
 // givers are the contacts who gave in a year.
-func givers(gifts []crm.Gift, year int64) map[int64]bool {
+func givers(gifts []giving.Gift, year int64) map[int64]bool {
 	found := map[int64]bool{}
-	sum(gifts, func(g *crm.Gift) bool {
-		if crm.Year(g.At) == year {
+	sum(gifts, func(g *giving.Gift) bool {
+		if giving.Year(g.At) == year {
 			found[g.Contact] = true
 		}
 		return false
@@ -143,15 +146,15 @@ func TestEveryNumberOnHomeIsThatOfTheGifts(t *testing.T) { eachSiteAt(t, givingN
 
 func homeGiving(t *testing.T, s *site) {
 	account, gifts := s.benefactors()
-	in := func(period int64, of func(time.Time) int64) func(*crm.Gift) bool {
-		return func(g *crm.Gift) bool { return of(g.At) == period }
+	in := func(period int64, of func(time.Time) int64) func(*giving.Gift) bool {
+		return func(g *giving.Gift) bool { return of(g.At) == period }
 	}
 	usd := func(minor int64) string { return text.Money(minor, "USD") }
-	month, _ := sum(gifts, in(202611, crm.Month))
-	monthBefore, _ := sum(gifts, in(202511, crm.Month))
-	year, n := sum(gifts, in(2026, crm.Year))
-	toDate, _ := sum(gifts, func(g *crm.Gift) bool { return crm.Year(g.At) == 2025 && crm.Day(g.At) <= 20251116 })
-	recurring, _ := sum(gifts, func(g *crm.Gift) bool { return crm.Year(g.At) == 2026 && g.PlanCode != "" })
+	month, _ := sum(gifts, in(202611, giving.Month))
+	monthBefore, _ := sum(gifts, in(202511, giving.Month))
+	year, n := sum(gifts, in(2026, giving.Year))
+	toDate, _ := sum(gifts, func(g *giving.Gift) bool { return giving.Year(g.At) == 2025 && giving.Day(g.At) <= 20251116 })
+	recurring, _ := sum(gifts, func(g *giving.Gift) bool { return giving.Year(g.At) == 2026 && g.PlanCode != "" })
 	if month == 0 || monthBefore == 0 || recurring == 0 || toDate == 0 {
 		t.Fatal("these gifts prove nothing")
 	}
@@ -169,7 +172,7 @@ func homeGiving(t *testing.T, s *site) {
 	if year < toDate {
 		change = fmt.Sprintf("%d%% less than", int64(100*float64(toDate-year)/float64(toDate)+0.5))
 	}
-	p := s.member(account, crm.Viewer)
+	p := s.member(account, access.Viewer)
 	a := p.get(p.org(""))
 	p.wantStatus(a, http.StatusOK)
 	p.sees(a,
@@ -188,8 +191,8 @@ func homeGiving(t *testing.T, s *site) {
 	}
 	for i := range 12 {
 		at := time.Date(2025, time.December+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
-		this, _ := sum(gifts, in(crm.Month(at), crm.Month))
-		before, _ := sum(gifts, in(crm.Month(at)-100, crm.Month))
+		this, _ := sum(gifts, in(giving.Month(at), giving.Month))
+		before, _ := sum(gifts, in(giving.Month(at)-100, giving.Month))
 		name := at.Format("January 2006")
 		if i == 11 {
 			name += " so far"
@@ -200,7 +203,7 @@ func homeGiving(t *testing.T, s *site) {
 	wantLargest(p, a, gifts)
 	euros := int64(0)
 	for i := range gifts {
-		if g := &gifts[i]; g.Currency == "EUR" && crm.Month(g.At) >= 202412 {
+		if g := &gifts[i]; g.Currency == "EUR" && giving.Month(g.At) >= 202412 {
 			euros += g.Net()
 		}
 	}
@@ -216,11 +219,11 @@ func homeGiving(t *testing.T, s *site) {
 	}
 }
 
-func wantTopCampaigns(p *person, a answer, gifts []crm.Gift) {
+func wantTopCampaigns(p *person, a answer, gifts []giving.Gift) {
 	p.site.t.Helper()
 	titles := map[int64]string{}
 	for _, title := range []string{"Gala & Friends", "Coats"} {
-		campaigns, _, err := p.site.store.CampaignPage(p.site.t.Context(), p.account.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 9})
+		campaigns, _, err := p.site.store.CampaignPage(p.site.t.Context(), p.account.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 9})
 		if err != nil {
 			p.site.t.Fatal(err)
 		}
@@ -236,18 +239,18 @@ func wantTopCampaigns(p *person, a answer, gifts []crm.Gift) {
 	}
 	var all []top
 	for id, title := range titles {
-		amount, _ := sum(gifts, func(g *crm.Gift) bool { return g.Campaign == id && crm.Year(g.At) == 2026 })
+		amount, _ := sum(gifts, func(g *giving.Gift) bool { return g.Campaign == id && giving.Year(g.At) == 2026 })
 		all = append(all, top{title, amount})
 	}
 	slices.SortFunc(all, func(a, b top) int { return int(b.amount - a.amount) })
 	p.sees(a, fmt.Sprintf("Top campaigns of 2026 All campaigns %s %s %s %s", all[0].title, text.Money(all[0].amount, "USD"), all[1].title, text.Money(all[1].amount, "USD")))
 }
 
-func wantLargest(p *person, a answer, gifts []crm.Gift) {
+func wantLargest(p *person, a answer, gifts []giving.Gift) {
 	p.site.t.Helper()
 	var recent []int64
-	sum(gifts, func(g *crm.Gift) bool {
-		if crm.Month(g.At) >= 202609 {
+	sum(gifts, func(g *giving.Gift) bool {
+		if giving.Month(g.At) >= 202609 {
 			recent = append(recent, g.Net())
 		}
 		return false
@@ -295,7 +298,7 @@ func TestHomeWithoutGiftsSaysHowToBegin(t *testing.T) {
 	s := anySite(t)
 	ours := s.organization("Ours")
 	s.newcomer(ours, "Ada", "Berg")
-	for role, words := range map[crm.Role]string{crm.Editor: "Record your first gift", crm.Viewer: "No gifts yet."} {
+	for role, words := range map[access.Role]string{access.Editor: "Record your first gift", access.Viewer: "No gifts yet."} {
 		p := s.member(ours, role)
 		a := p.get(p.org(""))
 		p.sees(a, words)
@@ -310,7 +313,7 @@ func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		ours := s.organization("Ours")
 		s.donation(ours, s.newcomer(ours, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-11-15"`)
-		p := s.member(ours, crm.Editor)
+		p := s.member(ours, access.Editor)
 		p.sees(p.get(p.org("/statements")), "Giving statements 2026", "Ada Berg") // there are none from last year
 		p.sees(p.get(p.org("")), "Raised this year $25 $0 by Nov 16, 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
 			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 Nov 15, 2026")

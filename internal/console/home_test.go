@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
 // newcomer creates a contact with tags.
-func (s *site) newcomer(account crm.Account, first, last string, tags ...string) crm.Contact {
+func (s *site) newcomer(account access.Account, first, last string, tags ...string) crm.Contact {
 	s.t.Helper()
 	email := []crm.Email{{Value: strings.ToLower(first+"."+last) + "@example.org"}}
 	in := crm.ContactInput{FirstName: &first, LastName: &last, Emails: &email, Tags: &tags}
@@ -47,7 +48,7 @@ func homeAtAGlance(t *testing.T, s *site) {
 	s.newcomer(theirs, "Secret", "Stranger", "secret tag")
 	s.campaign(theirs, `{"title": "Secret Campaign"}`)
 
-	p := s.member(ours, crm.Viewer)
+	p := s.member(ours, access.Viewer)
 	a := p.get(p.org(""))
 	p.wantStatus(a, http.StatusOK)
 	p.sees(a, "Active contacts 9 1 archived", "New this month 10 0 last month", "Campaigns 2 Run by you", "10 in twelve months",
@@ -75,7 +76,7 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 		s.newcomer(ours, "Ada", fmt.Sprint("Number", i))
 	}
 	clock = time.Now()
-	p := s.member(ours, crm.Editor)
+	p := s.member(ours, access.Editor)
 	a := p.get(p.org(""))
 	p.sees(a, "4 in twelve months", "New this month 1 0 last month",
 		first(11).Format("January 2006")+" 1", first(10).Format("January 2006")+" 0", first(3).Format("January 2006")+" 2", "No tags yet")
@@ -87,10 +88,10 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 	s := anySite(t)
 	ours := s.organization("Ours")
-	for role, words := range map[crm.Role][2]string{
-		crm.Owner:  {"Add your first contact", "Create API key"},
-		crm.Editor: {"Create your first campaign", "Ask an owner for an API key."},
-		crm.Viewer: {"No data yet.", "Contacts and campaigns appear here when an editor or owner adds them."},
+	for role, words := range map[access.Role][2]string{
+		access.Owner:  {"Add your first contact", "Create API key"},
+		access.Editor: {"Create your first campaign", "Ask an owner for an API key."},
+		access.Viewer: {"No data yet.", "Contacts and campaigns appear here when an editor or owner adds them."},
 	} {
 		p := s.member(ours, role)
 		p.sees(p.get(p.org("")), words[0], words[1])
@@ -98,10 +99,10 @@ func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
 
 	// Each half is created before the other.
 	s.campaign(ours, `{"title": "Winter Coats"}`)
-	p := s.member(ours, crm.Editor)
+	p := s.member(ours, access.Editor)
 	p.sees(p.get(p.org("")), "Active contacts 0 None archived", "Winter Coats", "Add a contact")
 	other := s.organization("Other")
 	s.newcomer(other, "Ada", "Berg")
-	p = s.member(other, crm.Editor)
+	p = s.member(other, access.Editor)
 	p.sees(p.get(p.org("")), "Campaigns 0 None yet", "Create a campaign", "Ada Berg")
 }

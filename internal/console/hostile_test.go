@@ -11,25 +11,30 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/jobs"
 )
 
 // estate is an organization with one of everything that an address can refer to.
 type estate struct {
-	account, chapter                 crm.Account
+	account, chapter                 access.Account
 	owner                            *person
 	contact, archived, campaign, key int64
 	upload                           int64 // an import that waits for its columns to be mapped
 	job                              int64 // a change of many contacts
 	segment                          int64
-	field                            crm.CustomField
+	field                            custom.Field
 	invitation, gift, plan           string
 }
 
 func (s *site) estate(name string) estate {
 	s.t.Helper()
 	e := estate{account: s.organization(name)}
-	e.owner = s.member(e.account, crm.Owner)
+	e.owner = s.member(e.account, access.Owner)
 	ctx := s.t.Context()
 	must := func(err error) {
 		s.t.Helper()
@@ -38,37 +43,37 @@ func (s *site) estate(name string) estate {
 		}
 	}
 	contact := func(first string) int64 {
-		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}, Custom: []crm.CustomInput{crm.WrittenCustom(e.field.ID, name)}}
+		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}, Custom: []custom.Input{custom.Written(e.field.ID, name)}}
 		must(in.Validate(nil, true, "US", time.Now()))
 		d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Dedupe)
 		must(err)
 		return d.ID
 	}
-	e.field = s.field(e.owner, name+" field", crm.SelectField, name)
+	e.field = s.field(e.owner, name+" field", custom.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
 	bulk, err := s.store.BulkChange(ctx, e.account.Number, jobs.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
 	must(err)
 	e.job = bulk.Job
 	title := name + " appeal"
-	in := crm.CampaignInput{Title: &title}
+	in := campaign.Input{Title: &title}
 	must(in.Validate(nil, true))
 	campaign, err := s.store.CreateCampaign(ctx, e.account, in)
 	must(err)
 	e.campaign = campaign.ID
-	key, _, err := s.store.CreateKey(ctx, e.account.Number, crm.KeyInput{Name: name + " key", Permissions: crm.AllPermissions})
+	key, _, err := s.store.CreateKey(ctx, e.account.Number, access.KeyInput{Name: name + " key", Permissions: access.AllPermissions})
 	must(err)
 	e.key = key.ID
-	invitation, _, err := s.store.Invite(ctx, e.account, e.owner.user, crm.Viewer, "guest@example.org")
+	invitation, _, err := s.store.Invite(ctx, e.account, e.owner.user, access.Viewer, "guest@example.org")
 	must(err)
 	e.invitation = invitation.ID
 	amount, method, frequency, day := int64(500_000), "card", "monthly", "2026-01-31"
-	plan := crm.PlanInput{GiftInput: crm.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Amount: &amount, Method: &method}, Frequency: &frequency, StartAt: &day}
+	plan := giving.PlanInput{GiftInput: giving.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Amount: &amount, Method: &method}, Frequency: &frequency, StartAt: &day}
 	must(plan.Validate(nil, true, "US", time.Now()))
 	madePlan, err := s.store.CreatePlan(ctx, e.account.Number, plan)
 	must(err)
 	e.plan = madePlan.Code
-	gift := crm.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Plan: &e.plan, Amount: &amount, Method: &method, GivenAt: &day, Note: &name}
+	gift := giving.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Plan: &e.plan, Amount: &amount, Method: &method, GivenAt: &day, Note: &name}
 	must(gift.Validate(nil, true, "US", time.Now()))
 	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
 	must(err)
@@ -76,7 +81,7 @@ func (s *site) estate(name string) estate {
 	upload, err := s.store.UploadImport(ctx, e.account.Number, jobs.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
 	e.upload = upload.ID
-	segment, err := crm.NewSegment(name, "first_name=Active", "US")
+	segment, err := find.NewSegment(name, "first_name=Active", "US")
 	must(err)
 	segment, err = s.store.CreateSegment(ctx, e.account.Number, segment)
 	must(err)
@@ -100,9 +105,9 @@ func (s *site) state(e estate) string {
 	}
 	contacts, _, err := s.store.Contacts(ctx, e.account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 	add(string(contacts), err)
-	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil, nil)
+	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil, nil)
 	add(string(campaigns), err)
-	gifts, _, err := s.store.Gifts(ctx, e.account.Number, crm.OwnCampaigns, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
+	gifts, _, err := s.store.Gifts(ctx, e.account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 	add(string(gifts), err)
 	plans, _, err := s.store.PlanPage(ctx, e.account.Number, crm.PageRequest{Page: 1, PerPage: 100}, true)
 	add(plans, err)
@@ -219,7 +224,7 @@ func withoutNumbers(a answer) string {
 func TestRolesAreAskedByTheServer(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		e := s.estate("Harbor")
-		people := map[crm.Role]*person{crm.Viewer: s.member(e.account, crm.Viewer), crm.Editor: s.member(e.account, crm.Editor)}
+		people := map[access.Role]*person{access.Viewer: s.member(e.account, access.Viewer), access.Editor: s.member(e.account, access.Editor)}
 		before := s.state(e)
 		for _, route := range console.MemberRoutes() {
 			for role, p := range people {
@@ -242,7 +247,7 @@ func TestRolesAreAskedByTheServer(t *testing.T) {
 func TestAViewerRemovesNobodyElse(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
-	viewer := s.member(e.account, crm.Viewer)
+	viewer := s.member(e.account, access.Viewer)
 	a := viewer.post(viewer.org("/settings/people/" + strconv.FormatInt(e.owner.user.ID, 10) + "/remove"))
 	viewer.wantStatus(a, http.StatusForbidden)
 	if members, err := s.store.Members(t.Context(), e.account.Number); err != nil || len(members) != 2 {
@@ -345,8 +350,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
-	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
 		t.Fatal(err)
 	}
 	a := s.visitor().post("/console/signin", "email", "ANA@example.org ", "password", testPassword)
@@ -422,7 +427,7 @@ func (s *site) hostileEstate(text string) estate {
 	in := crm.ContactInput{
 		FirstName: &text, MiddleName: &text, LastName: &text, Company: &text, Title: &text, Note: &note,
 		Emails: &[]crm.Email{{Value: "a@example.org"}}, Tags: &[]string{text, text + "2"},
-		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}}, Custom: []crm.CustomInput{crm.WrittenCustom(e.field.ID, text)},
+		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}}, Custom: []custom.Input{custom.Written(e.field.ID, text)},
 	}
 	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
 		s.t.Fatal(err)
@@ -433,11 +438,11 @@ func (s *site) hostileEstate(text string) estate {
 	}
 	e.contact = d.ID
 	address := "https://example.org/?" + url.QueryEscape(text)
-	event := &crm.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text, Details: text,
-		Livestream: &crm.Livestream{URL: address, Type: text, Location: text, Platform: text}}
-	cover := &crm.Cover{URL: address}
+	event := &campaign.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text, Details: text,
+		Livestream: &campaign.Livestream{URL: address, Type: text, Location: text, Platform: text}}
+	cover := &campaign.Cover{URL: address}
 	title, subtitle, description := text, text, text
-	c := crm.CampaignInput{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover, Logo: &address}
+	c := campaign.Input{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover, Logo: &address}
 	if err := c.Validate(nil, true); err != nil {
 		s.t.Fatal(err)
 	}
@@ -456,8 +461,8 @@ func (s *site) hostileEstate(text string) estate {
 func TestGuessingIsThrottled(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
-	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
 		t.Fatal(err)
 	}
 	p := s.visitor()
@@ -481,8 +486,8 @@ func TestGuessingIsThrottled(t *testing.T) {
 func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
-	in := crm.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, crm.Owner, in); err != nil {
+	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
+	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
 		t.Fatal(err)
 	}
 	for next, want := range map[string]string{

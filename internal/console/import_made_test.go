@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 var viewLink = regexp.MustCompile(`href="([^"]*)">View new (?:contacts|gifts)<`)
@@ -31,7 +31,7 @@ func (p *person) imports(of, file string, meanwhile func()) answer {
 func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		s.works()
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
 		contacts := p.imports("contacts", file, func() {
 			p.post(p.org("/contacts"), "first_name", "Meanwhile", "last_name", "Stone")
@@ -74,7 +74,7 @@ func TestSlowUploadsKeepNoOneWaiting(t *testing.T) {
 		var feeds []*io.PipeWriter
 		for i := range slow {
 			account := s.organization(fmt.Sprintf("Slow %d", i))
-			p := s.member(account, crm.Editor)
+			p := s.member(account, access.Editor)
 			body, feed := io.Pipe()
 			feeds = append(feeds, feed)
 			go func() { answers <- p.uploads(p.org("/contacts/import"), "slow.csv", body) }()
@@ -87,7 +87,7 @@ func TestSlowUploadsKeepNoOneWaiting(t *testing.T) {
 				}
 			}
 		}
-		other := s.member(s.organization("Other"), crm.Editor)
+		other := s.member(s.organization("Other"), access.Editor)
 		if a := other.uploads(other.org("/contacts/import"), "x.csv", strings.NewReader(file)); a.status != http.StatusSeeOther || len(mapping(other.get(a.location()))) == 0 {
 			t.Errorf("while other files arrive, a file is answered with %d: %s", a.status, a.words())
 		}

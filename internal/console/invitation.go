@@ -3,25 +3,25 @@ package console
 import (
 	"net/http"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 )
 
 // invitationView is the page behind an invitation's link.
 type invitationView struct {
-	Invitation crm.Invitation
+	Invitation access.Invitation
 	Rights     string
 	Path       string
-	SignedIn   crm.User
+	SignedIn   access.User
 }
 
 const askAgain = "If you have already joined, sign in. Otherwise, ask the person who invited you for a new link."
 
 // rights says what a role may do.
-var rights = map[crm.Role]string{
-	crm.Owner:  "you can see and change everything, including people, keys and chapters.",
-	crm.Editor: "you can see everything and change contacts and campaigns.",
-	crm.Viewer: "you can see contacts, campaigns and chapters, but not change them.",
+var rights = map[access.Role]string{
+	access.Owner:  "you can see and change everything, including people, keys and chapters.",
+	access.Editor: "you can see everything and change contacts and campaigns.",
+	access.Viewer: "you can see contacts, campaigns and chapters, but not change them.",
 }
 
 func (c *Console) invitationPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -38,8 +38,8 @@ func (c *Console) invitationPage(w http.ResponseWriter, r *http.Request, v visit
 // join makes a new user of the person who holds the link.
 func (c *Console) join(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	in := readUser(f)
-	var user crm.User
-	var account crm.Account
+	var user access.User
+	var account access.Account
 	a := attempt{login: text.Login(in.Email), client: c.options.Proxies.Client(r)}
 	err := c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
 		user, account, err = c.store.JoinByInvitation(r.Context(), r.PathValue("token"), in)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -35,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone"}
 
 // jobKind is the kind of job that a change has begun.
-func jobKind(a *crm.Activity) jobs.JobKind {
+func jobKind(a *history.Activity) jobs.JobKind {
 	var begun struct{ Kind jobs.JobKind }
 	_ = json.Unmarshal([]byte(a.Data), &begun) // what cannot be read says less
 	return begun.Kind

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
@@ -14,7 +14,7 @@ import (
 // An undo that was stopped says so, and is continued on the page of the import or on its own.
 func TestAStoppedUndoIsContinued(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		rows, err := table.Open(strings.NewReader(file), int64(len(file)), "people.csv")
 		if err != nil {
 			t.Fatal(err)

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // keyRow is a key as the list shows it.
 type keyRow struct {
-	crm.Key
+	access.Key
 	State, Badge string
 	Active       bool
 	Everything   bool
@@ -21,8 +21,8 @@ type keyRow struct {
 // expiresSoon is how long before its end a key is worth a look.
 const expiresSoon = 14 * 24 * time.Hour
 
-func newKeyRow(k crm.Key, now time.Time) keyRow {
-	row := keyRow{Key: k, State: k.State(now), Active: k.Valid(now), Everything: k.Permissions == crm.AllPermissions}
+func newKeyRow(k access.Key, now time.Time) keyRow {
+	row := keyRow{Key: k, State: k.State(now), Active: k.Valid(now), Everything: k.Permissions == access.AllPermissions}
 	switch {
 	case row.Active && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiresSoon:
 		row.State, row.Badge = "expires soon", "warn"
@@ -41,15 +41,15 @@ func newKeyRow(k crm.Key, now time.Time) keyRow {
 
 // permissions are what a key may be made for, in words.
 var permissions = []struct {
-	Permission        crm.Permission
+	Permission        access.Permission
 	Name, Label, Hint string
 }{
-	{crm.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
-	{crm.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
-	{crm.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
-	{crm.CampaignsWrite, "campaigns:write", "Change campaigns", "Create, edit and close campaigns, and delete those without gifts."},
-	{crm.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
-	{crm.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
+	{access.ContactsRead, "contacts:read", "Read contacts", "List and view contacts."},
+	{access.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
+	{access.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
+	{access.CampaignsWrite, "campaigns:write", "Change campaigns", "Create, edit and close campaigns, and delete those without gifts."},
+	{access.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
+	{access.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
@@ -77,7 +77,7 @@ type keyFormView struct {
 	Expiries    []option
 }
 
-// expiries are how long a key may be good for; what each means to crm.ParseExpiry stands before the sign.
+// expiries are how long a key may be good for; what each means to access.ParseExpiry stands before the sign.
 var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=On a date you choose")
 
 func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -124,14 +124,14 @@ func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit, _ *fo
 }
 
 // readKey understands the form. No permission is none, and never all of them.
-func (c *Console) readKey(f *form) crm.KeyInput {
-	in := crm.KeyInput{Name: f.Value("name")}
-	_, err := crm.AccountName(in.Name) // all faults at once
+func (c *Console) readKey(f *form) access.KeyInput {
+	in := access.KeyInput{Name: f.Value("name")}
+	_, err := access.AccountName(in.Name) // all faults at once
 	_ = f.refuse(err)
 	names := f.Values("permission")
 	if len(names) == 0 {
 		f.fail("permission", "Choose at least one permission.")
-	} else if in.Permissions, err = crm.ParsePermissions(names); err != nil {
+	} else if in.Permissions, err = access.ParsePermissions(names); err != nil {
 		f.fail("permission", err.Error())
 	}
 	in.ExpiresAt = c.readExpiry(f)
@@ -154,7 +154,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 			return time.Time{}
 		}
 	}
-	at, err := crm.ParseExpiry(choice, c.now())
+	at, err := access.ParseExpiry(choice, c.now())
 	if err != nil {
 		f.fail(field, "The last day cannot be in the past.")
 	}
@@ -162,30 +162,30 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 }
 
 // curl is a call that works with the key.
-func (c *Console) curl(base, secret string, may crm.Permission) string {
+func (c *Console) curl(base, secret string, may access.Permission) string {
 	call := "curl " + c.options.Trust + "-H 'Authorization: Bearer " + secret + "' "
 	switch {
-	case may&crm.ContactsRead != 0:
+	case may&access.ContactsRead != 0:
 		return call + base + "/v1/contacts"
-	case may&crm.CampaignsRead != 0:
+	case may&access.CampaignsRead != 0:
 		return call + base + "/v1/campaigns"
-	case may&crm.TransactionsRead != 0:
+	case may&access.TransactionsRead != 0:
 		return call + base + "/v1/transactions"
 	}
 	path, body := "/v1/transactions", `{"amount":25,"method":"cash","transacted_at":"2026-01-31","first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"}`
 	switch {
-	case may&crm.ContactsWrite != 0:
+	case may&access.ContactsWrite != 0:
 		path, body = "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`
-	case may&crm.CampaignsWrite != 0:
+	case may&access.CampaignsWrite != 0:
 		path, body = "/v1/campaigns", `{"title":"Spring appeal","goal":25000,"status":"draft"}`
 	}
 	return call + `-H 'Content-Type: application/json' -d '` + body + `' ` + base + path
 }
 
 // keyOf is the key in the path, where it is one of the organization's.
-func (c *Console) keyOf(r *http.Request, v visit) (crm.Key, error) {
+func (c *Console) keyOf(r *http.Request, v visit) (access.Key, error) {
 	keys, err := c.store.Keys(r.Context(), v.account())
-	return pick(keys, err, func(k crm.Key) bool { return k.ID == v.id })
+	return pick(keys, err, func(k access.Key) bool { return k.ID == v.id })
 }
 
 func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {

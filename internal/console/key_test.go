@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 var shownSecret = regexp.MustCompile(`<code id="secret">(dbk_[0-9A-Za-z]+)</code>`)
@@ -26,7 +26,7 @@ func (p *person) makeKey(pairs ...string) string {
 
 func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.sees(p.get(p.org("/settings/keys")), "No API keys yet", "Create key")
 		form := p.get(p.org("/settings/keys/new"))
 		if strings.Count(form.body, " checked") != 6 {
@@ -39,7 +39,7 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 			t.Errorf("the secret may be kept by somebody: %q", made.header.Get("Cache-Control"))
 		}
 		who, err := s.store.Authenticate(t.Context(), secret)
-		if err != nil || who.Account != p.account.Number || who.Permissions != crm.ContactsRead|crm.CampaignsRead {
+		if err != nil || who.Account != p.account.Number || who.Permissions != access.ContactsRead|access.CampaignsRead {
 			t.Errorf("%+v, %v", who, err)
 		}
 		keys, err := s.store.Keys(t.Context(), p.account.Number)
@@ -56,7 +56,7 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 
 func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	for permission, call := range map[string]string{
 		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
 		"campaigns:write":   `"title":"Spring appeal"`,
@@ -69,7 +69,7 @@ func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 
 func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	for _, test := range []struct {
 		form []string
 		says []string
@@ -96,7 +96,7 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 
 func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "Old", "permission", "contacts:read", "expires", "30d")
 		secret := p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
 		who, err := s.store.Authenticate(t.Context(), secret)
@@ -124,8 +124,8 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 
 func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
-	in := crm.KeyInput{Name: "Short", Permissions: crm.AllPermissions, ExpiresAt: time.Now().Add(5 * 24 * time.Hour)}
+	p := s.member(s.organization("Harbor"), access.Owner)
+	in := access.KeyInput{Name: "Short", Permissions: access.AllPermissions, ExpiresAt: time.Now().Add(5 * 24 * time.Hour)}
 	if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, in); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 // address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
 		sent := p.post(p.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "never")
 		p.wantStatus(sent, http.StatusSeeOther)
@@ -159,8 +159,8 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 		if keys, err := s.store.Keys(t.Context(), p.account.Number); err != nil || len(keys) != 2 {
 			t.Errorf("%v: %d keys", err, len(keys))
 		}
-		s.member(p.account, crm.Editor).wantStatus(s.member(p.account, crm.Editor).get(sent.location()), http.StatusForbidden)
-		stranger := s.member(s.organization("Elsewhere"), crm.Owner)
+		s.member(p.account, access.Editor).wantStatus(s.member(p.account, access.Editor).get(sent.location()), http.StatusForbidden)
+		stranger := s.member(s.organization("Elsewhere"), access.Owner)
 		stranger.wantStatus(stranger.get(stranger.org("/settings/keys/"+strconv.FormatInt(who.Key, 10))), http.StatusNotFound)
 	})
 }

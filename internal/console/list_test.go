@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // wantShown fails if a page shows anything but these elements of a list of n, named "Name 001" and so on.
@@ -34,9 +34,9 @@ func numbers(from, to int) (all []int) {
 // No matter how many keys there were, a page shows some of them, active ones first.
 func TestTheListOfKeysIsPaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	for i := range 60 {
-		key, _, err := s.store.CreateKey(t.Context(), p.account.Number, crm.KeyInput{Name: fmt.Sprintf("Name %03d", 59-i), Permissions: crm.ContactsRead})
+		key, _, err := s.store.CreateKey(t.Context(), p.account.Number, access.KeyInput{Name: fmt.Sprintf("Name %03d", 59-i), Permissions: access.ContactsRead})
 		if err == nil && i < 40 {
 			err = s.store.RevokeKey(t.Context(), key.ID)
 		}
@@ -52,21 +52,21 @@ func TestTheListOfKeysIsPaged(t *testing.T) {
 	p.wantShown(p.get(p.org("/settings/keys?page=2")), 60, numbers(25, 50)...)
 	p.wantShown(p.get(p.org("/settings/keys?page=3")), 60, numbers(50, 60)...)
 	p.wantShown(p.get(p.org("/settings/keys?page=9")), 60, numbers(50, 60)...)
-	for range crm.KeyLimit.Max - 20 {
-		if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, crm.KeyInput{Name: "More", Permissions: crm.ContactsRead}); err != nil {
+	for range access.KeyLimit.Max - 20 {
+		if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, access.KeyInput{Name: "More", Permissions: access.ContactsRead}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	full := p.post(p.org("/settings/keys"), "name", "One more", "permission", "contacts:read", "expires", "never")
 	p.wantStatus(full, http.StatusUnprocessableEntity)
-	p.sees(full, crm.KeyLimit.Reached)
+	p.sees(full, access.KeyLimit.Reached)
 }
 
 func TestTheListsOfPeopleArePaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	for i := range 30 {
-		_, _, err := s.store.Invite(t.Context(), p.account, p.user, crm.Viewer, fmt.Sprintf("guest%02d@example.org", i))
+		_, _, err := s.store.Invite(t.Context(), p.account, p.user, access.Viewer, fmt.Sprintf("guest%02d@example.org", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,22 +88,22 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 	if a := p.post(p.org("/settings/people/invitations/") + action); a.location() != p.org("/settings/people?invited=2") {
 		t.Errorf("%q leads to %q (%d)", action, a.location(), a.status)
 	}
-	for range crm.InvitationLimit.Max - 29 {
-		if _, _, err := s.store.Invite(t.Context(), p.account, p.user, crm.Viewer, ""); err != nil {
+	for range access.InvitationLimit.Max - 29 {
+		if _, _, err := s.store.Invite(t.Context(), p.account, p.user, access.Viewer, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	full := p.post(p.org("/settings/people/invite"), "role", "viewer")
 	p.wantStatus(full, http.StatusUnprocessableEntity)
-	p.sees(full, crm.InvitationLimit.Reached)
+	p.sees(full, access.InvitationLimit.Reached)
 }
 
 // A page of the tree shows its chapters with those above them, so that each one is in its place. The menu offers some of the
 // organizations, and the profile page all of them.
 func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
-	above, last := p.account, crm.Account{}
+	p := s.member(s.organization("Harbor"), access.Owner)
+	above, last := p.account, access.Account{}
 	for i := range 60 {
 		switch i {
 		case 21:

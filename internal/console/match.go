@@ -28,7 +28,7 @@ type matchView struct {
 	Action        string
 	Emails        []string // that both have
 	Phones        []string
-	Changes       []crm.Change // what adding to the contact would change
+	Changes       []doc.Change // what adding to the contact would change
 	Refused       string       // why it cannot be added
 	Again         bool         // the answer was about something else
 }

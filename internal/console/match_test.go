@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func reachable(email, phone string) func(*crm.ContactInput) {
@@ -22,7 +23,7 @@ func (p *person) answerQuestion(path string, question answer, decision string) a
 
 func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 		form := []string{"first_name", "Ana", "last_name", "Diaz", "emails.0.value", "Marta@example.org", "emails.0.type", "work", "emails.1.value", "ana@example.org",
 			"phones.0.value", "+1 (212) 555 0100", "tags.0", "vip, board", "note", "One\nTwo <&> \"three\""}
@@ -63,7 +64,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 
 func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Amelia", "Okafor", reachable("amelia@example.org", "212-555-0100"))
 		form := []string{"first_name", "Amelia", "last_name", "Okafor-Reyes", "emails.0.value", "AMELIA@example.org", "emails.1.value", "reyes@example.org", "tags.0", "vip"}
 		a := p.post(p.org("/contacts"), form...)
@@ -90,7 +91,7 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 
 func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	tags := []string{}
 	for i := range 500 {
 		tags = append(tags, strings.Repeat("x", i/26+1)+string(rune('a'+i%26)))
@@ -105,7 +106,7 @@ func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 
 func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 		path := s.contact(p, "Ana", "Diaz", reachable("ana@example.org", "212-555-0199"))
 		typed := func(form answer) []string {

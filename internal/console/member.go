@@ -3,20 +3,20 @@ package console
 import (
 	"net/http"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // peopleView is the members of the organization and its open invitations.
 type peopleView struct {
 	Form        *form // of an invitation
 	Problem     *form // with what was refused about a member
-	Members     rows[crm.Member]
-	Invitations rows[crm.Invitation]
+	Members     rows[access.Member]
+	Invitations rows[access.Invitation]
 	Roles       []option
 	Owners      int
 	Back        string // the page numbers, for forms that lead back here
 	Link        string // of an invitation that was just made, this once
-	Invited     crm.Invitation
+	Invited     access.Invitation
 	Shown       bool // the link was shown before
 }
 
@@ -44,7 +44,7 @@ func (c *Console) invitedPage(w http.ResponseWriter, r *http.Request, v visit, f
 // showPeople fills in what the page shows besides what the request was about.
 func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, f *form, view peopleView) error {
 	view.Form, view.Problem = f.ifSentTo("/invite"), newForm()
-	view.Form.setUnsent("role", crm.Editor.String())
+	view.Form.setUnsent("role", access.Editor.String())
 	if !f.sentTo("/invite") { // it was about a member, who has no field on the page
 		for _, fault := range f.Faults {
 			view.Problem.fail("", labeled(fault))
@@ -57,13 +57,13 @@ func (c *Console) showPeople(w http.ResponseWriter, r *http.Request, v visit, f 
 		return err
 	}
 	for _, m := range members {
-		if m.Role == crm.Owner {
+		if m.Role == access.Owner {
 			view.Owners++
 		}
 	}
 	view.Members = paged(members, r, path, pageParameter)
 	view.Members.Pager.Label = "Pages of members"
-	if v.membership.Role >= crm.Owner {
+	if v.membership.Role >= access.Owner {
 		invitations, err := c.store.Invitations(r.Context(), v.account())
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func toPeople(w http.ResponseWriter, r *http.Request, v visit, said string) erro
 
 // invite makes a link, which the next page shows once.
 func (c *Console) invite(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	role, err := crm.ParseRole(f.Value("role"))
+	role, err := access.ParseRole(f.Value("role"))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err != nil {
 		return err
 	}
-	role, err := crm.ParseRole(f.Value("role"))
+	role, err := access.ParseRole(f.Value("role"))
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (c *Console) setRole(w http.ResponseWriter, r *http.Request, v visit, f *fo
 // removeMember lets owners remove any member, and every member leave.
 func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
 	self := v.id == v.session.User.ID
-	if !self && v.membership.Role < crm.Owner {
-		return forbidden(v.membership, crm.Owner)
+	if !self && v.membership.Role < access.Owner {
+		return forbidden(v.membership, access.Owner)
 	}
 	member, err := c.memberOf(r, v)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Console) removeMember(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // memberOf is the member in the path.
-func (c *Console) memberOf(r *http.Request, v visit) (crm.Member, error) {
+func (c *Console) memberOf(r *http.Request, v visit) (access.Member, error) {
 	members, err := c.store.Members(r.Context(), v.account())
-	return pick(members, err, func(m crm.Member) bool { return m.User.ID == v.id })
+	return pick(members, err, func(m access.Member) bool { return m.User.ID == v.id })
 }

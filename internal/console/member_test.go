@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 var shownLink = regexp.MustCompile(`<code id="link">https://[^/]+(/console/invite/[\w-]+)</code>`)
@@ -16,7 +16,7 @@ func (p *person) about(other *person, what string) string {
 	return p.org("/settings/people/" + strconv.FormatInt(other.user.ID, 10) + "/" + what)
 }
 
-func (p *person) role() crm.Role {
+func (p *person) role() access.Role {
 	p.site.t.Helper()
 	m, _ := p.site.store.Membership(p.site.t.Context(), p.user.ID, p.account.ID)
 	return m.Role
@@ -24,7 +24,7 @@ func (p *person) role() crm.Role {
 
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
 		made := p.get(sent.location())
@@ -55,10 +55,10 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 
 func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organization("Harbor"), crm.Owner)
-		bo := s.member(ana.account, crm.Viewer)
+		ana := s.member(s.organization("Harbor"), access.Owner)
+		bo := s.member(ana.account, access.Viewer)
 		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+"’s role is now editor")
-		if bo.role() != crm.Editor {
+		if bo.role() != access.Editor {
 			t.Errorf("the role is %s", bo.role())
 		}
 		wrong := ana.post(ana.about(bo, "role"), "role", "boss")
@@ -76,22 +76,22 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 
 func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
-	s.member(ana.account, crm.Editor)
+	ana := s.member(s.organization("Harbor"), access.Owner)
+	s.member(ana.account, access.Editor)
 	ana.sees(ana.get(ana.org("/settings/people")), "Only owner")
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
 		ana.wantStatus(a, http.StatusUnprocessableEntity)
 		ana.sees(a, "An organization needs at least one owner. Make someone else an owner first.")
 	}
-	if ana.role() != crm.Owner {
+	if ana.role() != access.Owner {
 		t.Errorf("the role is %s", ana.role())
 	}
 }
 
 func TestAnybodyMayLeave(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
-	bo := s.member(ana.account, crm.Viewer)
+	ana := s.member(s.organization("Harbor"), access.Owner)
+	bo := s.member(ana.account, access.Viewer)
 	page := bo.get(bo.org("/settings/people"))
 	bo.sees(page, ana.user.Name, "Leave")
 	for _, control := range []string{"/role", "/invite", "Remove"} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // What a page leaves for the next one travels in a cookie for a minute: a page that was reloaded does not repeat it, it is in no
@@ -50,7 +50,7 @@ func takeSecret(w http.ResponseWriter, r *http.Request) string {
 type notice struct {
 	Text    string       `json:"t"`
 	Warning string       `json:"w,omitempty"` // what was not done as it was meant
-	Changes []crm.Change `json:"c,omitempty"`
+	Changes []doc.Change `json:"c,omitempty"`
 	Undo    string       `json:"u,omitempty"` // address of a form that takes it back
 	View    string       `json:"v,omitempty"` // address of a page to look at
 	Link    string       `json:"l,omitempty"` // what the link to it says; "View page" where it is empty

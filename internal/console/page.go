@@ -15,7 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
@@ -32,11 +33,11 @@ type page struct {
 	Data    any    // the page's own
 
 	// What render fills in.
-	User          crm.User
-	Account       crm.Account
-	Role          crm.Role
+	User          access.User
+	Account       access.Account
+	Role          access.Role
 	Timezone      string // of the organization; "" is UTC
-	Organizations []crm.Membership
+	Organizations []access.Membership
 	Notice        *notice
 	RequestID     string
 }
@@ -67,13 +68,13 @@ func (p page) in(t time.Time) time.Time {
 }
 
 // Switcher are the organizations that the menu offers. All of them are on the profile page.
-func (p page) Switcher() []crm.Membership {
+func (p page) Switcher() []access.Membership {
 	return p.Organizations[:min(len(p.Organizations), rowsPerPage)]
 }
 
 // MayEdit and MayManage say which controls to show. The server asks again when they are used.
-func (p page) MayEdit() bool   { return p.Role >= crm.Editor }
-func (p page) MayManage() bool { return p.Role >= crm.Owner }
+func (p page) MayEdit() bool   { return p.Role >= access.Editor }
+func (p page) MayManage() bool { return p.Role >= access.Owner }
 
 // pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
 type pages map[string]func() (*template.Template, error)
@@ -187,7 +188,7 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
-	"roles":     func() []crm.Role { return crm.Roles },
+	"roles":     func() []access.Role { return access.Roles },
 }
 
 // newMap hands several values to a template: {{template "x" (map "Key" value "Other" value)}}.
@@ -245,7 +246,7 @@ func shownMoment(t time.Time) string {
 
 // shownWhen is a time that someone has told, of which only the day may be known.
 func shownWhen(t time.Time, zone *time.Location) string {
-	if t.IsZero() || crm.IsDay(t) {
+	if t.IsZero() || giving.IsDay(t) {
 		return shownDay(t)
 	}
 	return shownMoment(t.In(zone))

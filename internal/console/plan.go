@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
@@ -34,16 +35,16 @@ type planRow struct {
 }
 
 // planName is a plan as people call it: $50 monthly.
-func planName(p crm.Plan) string {
+func planName(p giving.Plan) string {
 	return text.Money(p.Amount, p.Currency) + " " + strings.ToLower(spoken(p.Frequency))
 }
 
 func planPath(code string) string { return "/plans/" + code }
 
-var planColors = map[crm.PlanStatus]string{crm.ActivePlan: "good", crm.PastDue: "bad"}
+var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.PastDue: "bad"}
 
 // planRows are the rows of some plans, with the titles of their campaigns.
-func (c *Console) planRows(r *http.Request, v visit, plans []crm.Plan) (rows []planRow, err error) {
+func (c *Console) planRows(r *http.Request, v visit, plans []giving.Plan) (rows []planRow, err error) {
 	var ids []int64
 	for _, p := range plans {
 		if p.Campaign != 0 && !slices.Contains(ids, p.Campaign) {
@@ -60,7 +61,7 @@ func (c *Console) planRows(r *http.Request, v visit, plans []crm.Plan) (rows []p
 		if p.Overdue(c.today(v)) {
 			row.Overdue = howLong(p.NextBill, text.WallClock(c.now(), v.zone()))
 		}
-		if p.Status != crm.Ended {
+		if p.Status != giving.Ended {
 			row.Record = v.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
 		}
 		rows = append(rows, row)
@@ -117,12 +118,12 @@ func (c *Console) plansPage(w http.ResponseWriter, r *http.Request, v visit, _ *
 // planView is the page of one plan.
 type planView struct {
 	planRow
-	Plan  *crm.Plan
+	Plan  *giving.Plan
 	Gifts []giftRow
 	All   string // the list of all its gifts
 }
 
-func (c *Console) planOf(r *http.Request, v visit) (crm.Plan, error) {
+func (c *Console) planOf(r *http.Request, v visit) (giving.Plan, error) {
 	return c.store.Plan(r.Context(), v.account(), r.PathValue("plan"))
 }
 
@@ -131,11 +132,11 @@ func (c *Console) planPage(w http.ResponseWriter, r *http.Request, v visit, _ *f
 	if err != nil {
 		return err
 	}
-	rows, err := c.planRows(r, v, []crm.Plan{plan})
+	rows, err := c.planRows(r, v, []giving.Plan{plan})
 	if err != nil {
 		return err
 	}
-	gifts, err := c.store.LatestGifts(r.Context(), v.account(), crm.GiftFilter{Plan: plan.Code}, planGifts)
+	gifts, err := c.store.LatestGifts(r.Context(), v.account(), giving.GiftFilter{Plan: plan.Code}, planGifts)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ type planFormView struct {
 }
 
 func (c *Console) planForm(w http.ResponseWriter, r *http.Request, v visit, f *form, view planFormView) (err error) {
-	view.Form, view.Frequencies, view.Methods = f, spokenOptions(crm.Frequencies...), spokenOptions(crm.Methods...)
+	view.Form, view.Frequencies, view.Methods = f, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
 	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (c *Console) newPlanPage(w http.ResponseWriter, r *http.Request, v visit, f
 }
 
 // planInput reads the form of a plan. A field that the form does not have is not sent.
-func planInput(f *form, currency string) (in crm.PlanInput, faults *doc.Invalid) {
+func planInput(f *form, currency string) (in giving.PlanInput, faults *doc.Invalid) {
 	in.GiftInput, faults = giftInput(f, currency)
 	for name, to := range map[string]**string{"frequency": &in.Frequency, "start_at": &in.StartAt, "next_bill_date": &in.NextBill} {
 		if f.sends(name) {
@@ -263,11 +264,11 @@ func (c *Console) savePlan(w http.ResponseWriter, r *http.Request, v visit, f *f
 }
 
 func (c *Console) pausePlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.setPlanStatus(w, r, v, crm.Paused, "paused", "/resume")
+	return c.setPlanStatus(w, r, v, giving.Paused, "paused", "/resume")
 }
 
 func (c *Console) resumePlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.setPlanStatus(w, r, v, crm.ActivePlan, "resumed", "")
+	return c.setPlanStatus(w, r, v, giving.ActivePlan, "resumed", "")
 }
 
 // endPlan ends a plan. Who takes that back has the next due day again.
@@ -276,13 +277,13 @@ func (c *Console) endPlan(w http.ResponseWriter, r *http.Request, v visit, _ *fo
 	if err != nil {
 		return err
 	}
-	return c.setPlanStatus(w, r, v, crm.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
+	return c.setPlanStatus(w, r, v, giving.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
 }
 
 // setPlanStatus changes the state of a plan; undo is the end of the address that takes it back, "" for none.
-func (c *Console) setPlanStatus(w http.ResponseWriter, r *http.Request, v visit, status crm.PlanStatus, became, undo string) error {
+func (c *Console) setPlanStatus(w http.ResponseWriter, r *http.Request, v visit, status giving.PlanStatus, became, undo string) error {
 	text := string(status)
-	in := crm.PlanInput{GiftInput: crm.GiftInput{Status: &text}}
+	in := giving.PlanInput{GiftInput: giving.GiftInput{Status: &text}}
 	if next := r.URL.Query().Get("next"); next != "" {
 		in.NextBill = &next
 	}

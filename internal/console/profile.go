@@ -4,20 +4,20 @@ import (
 	"net/http"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 )
 
 // profileView is what users decide about themselves.
 type profileView struct {
 	Name, Password *form
-	Organizations  rows[crm.Membership]
+	Organizations  rows[access.Membership]
 	Sessions       []sessionRow
 }
 
 // sessionRow is a browser that the user is signed in with.
 type sessionRow struct {
-	crm.Session
+	access.Session
 	Browser string
 	Current bool
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // again is the same person with another browser.
@@ -23,7 +23,7 @@ func (p *person) isIn() bool { return p.get("/console/profile").status == http.S
 
 func TestSomebodyIsRenamed(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	p.sees(p.follow("/console/profile/name", "name", " Zoë "), "Your name is now Zoë.")
 	wrong := p.post("/console/profile/name", "name", " ")
 	p.wantStatus(wrong, http.StatusUnprocessableEntity)
@@ -33,7 +33,7 @@ func TestSomebodyIsRenamed(t *testing.T) {
 
 func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Viewer)
+		p := s.member(s.organization("Harbor"), access.Viewer)
 		other := p.again(testPassword)
 		wrong := p.post("/console/profile/password", "current_password", "not this one", "password", "short")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
@@ -55,7 +55,7 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 // A browser that was left open must not help anyone guess the password.
 func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	for range 10 {
 		p.wantStatus(p.post("/console/profile/password", "current_password", "guess", "password", "another password"), http.StatusUnprocessableEntity)
 	}
@@ -64,9 +64,9 @@ func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
 
 func TestSessionsAreListedAndEnded(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Viewer)
+		p := s.member(s.organization("Harbor"), access.Viewer)
 		second, third := p.again(testPassword), p.again(testPassword)
-		stranger := s.member(p.account, crm.Viewer)
+		stranger := s.member(p.account, access.Viewer)
 		sessions, err := s.store.Sessions(t.Context(), p.user.ID)
 		if err != nil || len(sessions) != 3 {
 			t.Fatalf("%v: %d sessions", err, len(sessions))
@@ -110,7 +110,7 @@ func cookieOf(t *testing.T, p *person) string {
 
 func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":           "Edge on Windows",
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                   "Safari on Mac",
@@ -121,7 +121,7 @@ func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 		"Something else": "Something else",
 		"":               "Unknown browser",
 	} {
-		if _, err := s.store.StartSession(t.Context(), p.user.ID, crm.Device{Agent: agent}); err != nil {
+		if _, err := s.store.StartSession(t.Context(), p.user.ID, access.Device{Agent: agent}); err != nil {
 			t.Fatal(err)
 		}
 		p.sees(p.get("/console/profile"), want)

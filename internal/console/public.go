@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/web"
 )
 
@@ -34,9 +35,9 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		if status, _ := web.StatusOf(err); status != http.StatusNotFound || !possible {
 			return err
 		}
-		campaign, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
-		if failed == nil && campaign.Status == crm.Draft {
-			failed = c.checkMember(r, campaign.AccountID)
+		shown, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
+		if failed == nil && shown.Status == campaign.Draft {
+			failed = c.checkMember(r, shown.AccountID)
 		}
 		if errors.Is(failed, crm.ErrNotFound) {
 			return err
@@ -45,10 +46,10 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		switch {
 		case failed != nil:
 			return failed
-		case campaign.Slug != slug:
-			return moved(w, r, campaign)
+		case shown.Slug != slug:
+			return moved(w, r, shown)
 		}
-		return c.publicPage(w, r, campaign, owner)
+		return c.publicPage(w, r, shown, owner)
 	}
 }
 
@@ -65,7 +66,7 @@ func (c *Console) checkMember(r *http.Request, account string) error {
 }
 
 // moved leads from an address that a campaign had to the one that it has.
-func moved(w http.ResponseWriter, r *http.Request, campaign crm.Campaign) error {
+func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) error {
 	share(w.Header(), campaign)
 	to := "/" + campaign.Slug
 	if r.URL.RawQuery != "" {
@@ -77,8 +78,8 @@ func moved(w http.ResponseWriter, r *http.Request, campaign crm.Campaign) error 
 
 // share lets browsers and proxies keep an answer for a while, unless it is for colleagues only. A copy must not tell how many requests
 // another client has left.
-func share(h http.Header, campaign crm.Campaign) {
-	if campaign.Status != crm.Draft {
+func share(h http.Header, c campaign.Campaign) {
+	if c.Status != campaign.Draft {
 		h.Set("Cache-Control", "public, max-age=60")
 	}
 	h.Del("X-RateLimit-Limit")
@@ -107,11 +108,11 @@ func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err er
 // publicSlug is the slug in an address that may be a campaign's.
 func publicSlug(r *http.Request) (slug string, possible bool) {
 	slug, found := strings.CutPrefix(r.URL.Path, "/")
-	return slug, found && (r.Method == http.MethodGet || r.Method == http.MethodHead) && crm.IsSlug(slug)
+	return slug, found && (r.Method == http.MethodGet || r.Method == http.MethodHead) && campaign.IsSlug(slug)
 }
 
-func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, campaign crm.Campaign, owner string) error {
-	account, err := c.store.Account(r.Context(), campaign.AccountID)
+func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campaign.Campaign, owner string) error {
+	account, err := c.store.Account(r.Context(), shown.AccountID)
 	if err != nil {
 		return err
 	}
@@ -120,13 +121,13 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, campaign cr
 		return err
 	}
 	guard(w.Header())
-	share(w.Header(), campaign)
-	campaign = campaign.Public()
-	view := publicView{shownCampaign: newShownCampaign(campaign, c.now()), Owner: owner, Summary: summary(campaign)}
-	if campaign.Status == crm.Published {
-		view.Donate = campaign.PaymentLink
+	share(w.Header(), shown)
+	shown = shown.Public()
+	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Summary: summary(shown)}
+	if shown.Status == campaign.Published {
+		view.Donate = shown.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: campaign.Title, Data: view, Timezone: zone.String()})
+	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: zone.String()})
 }
 
 const summaryLength = 200
@@ -134,7 +135,7 @@ const summaryLength = 200
 var anyTag = regexp.MustCompile(`<[^>]*>`)
 
 // summary is one line about a campaign: its subtitle, or how its description begins.
-func summary(c crm.Campaign) string {
+func summary(c campaign.Campaign) string {
 	if c.Subtitle != "" {
 		return c.Subtitle
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -22,7 +22,7 @@ const galaRow = `{"title":"Winter Gala","subtitle":"An evening for the harbor","
 
 func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organization("Harbor Light"), crm.Owner)
+		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		s.campaign(owner.account, galaRow)
 		stranger := s.visitor()
 		a := stranger.get("/winter-gala")
@@ -148,7 +148,7 @@ const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/
 // A person who mistypes an address gets an explanation and a link; a program gets neither.
 func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor Light"), crm.Owner)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	stranger := s.visitor()
 	page := stranger.do("GET", "/nothing", nil, http.Header{"Accept": {browserAccepts}})
 	for _, request := range []struct {
@@ -257,7 +257,7 @@ func fallback(t *testing.T, s *book.Book, log *bytes.Buffer, next web.HandlerFun
 // Browsers end lines with a carriage return as well.
 func TestPlainTextOfTheFormBecomesParagraphs(t *testing.T) {
 	s := anySite(t)
-	editor := s.member(s.organization("Harbor Light"), crm.Editor)
+	editor := s.member(s.organization("Harbor Light"), access.Editor)
 	page := editor.follow(editor.org("/campaigns"), "title", "Gala", "type", "collect", "currency", "USD",
 		"description", "Line one\r\n\r\nLine two\r\nwith <3", "event.details", "Come\r\n \r\nearly")
 	for _, a := range []answer{page, s.visitor().get("/gala")} {

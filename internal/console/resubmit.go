@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/web"
 )
 
@@ -66,7 +66,7 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 }
 
 // resubmit answers the sign-in form with the page of the form that it kept. The form of someone else is dropped.
-func (c *Console) resubmit(w http.ResponseWriter, r *http.Request, f *form, user crm.User, token string) error {
+func (c *Console) resubmit(w http.ResponseWriter, r *http.Request, f *form, user access.User, token string) error {
 	if f.Value(resubmitBy) != strconv.FormatInt(user.ID, 10) {
 		return redirect(w, r, root, notice{Text: "You are signed in. Someone else had typed the form that was kept here, so it was dropped."})
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // pretender has the cookie of a browser that was signed in, or never was.
@@ -26,7 +26,7 @@ func (s *site) pretender() *person {
 // that they may have, the user is asked to try again, and a sign-in without a large form still works.
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 // A note and a gift that were typed when the session ended are saved once the person has signed in again, even where they signed out in another window.
 func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.newcomer(p.account, "Amelia", "Okafor")
 		path := p.org("/contacts/" + strconv.FormatInt(contact.ID, 10))
 		p.wantStatus(p.post("/console/signout"), http.StatusSeeOther)
@@ -206,7 +206,7 @@ func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
-	ana, bo := s.member(account, crm.Editor), s.member(account, crm.Editor)
+	ana, bo := s.member(account, access.Editor), s.member(account, access.Editor)
 	if err := s.store.EndSessions(t.Context(), ana.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 // Suggestions for a field do not take the page away on which a person types.
 func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 // What is not kept is said, with what to do, and signing in leads to the page of the form.
 func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 )
 
 // segmentLink is a segment in the menu of the list and on its own page.
@@ -61,7 +61,7 @@ func (c *Console) segmentsPage(w http.ResponseWriter, r *http.Request, v visit, 
 
 // createSegment saves the filter of a list. Where it is refused, the list is shown again.
 func (c *Console) createSegment(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	made, err := crm.NewSegment(f.Value("name"), f.values.Get("query"), c.options.Region)
+	made, err := find.NewSegment(f.Value("name"), f.values.Get("query"), c.options.Region)
 	if err == nil {
 		made, err = c.store.CreateSegment(r.Context(), v.account(), made)
 	}
@@ -78,7 +78,7 @@ func (c *Console) refusedSegment(w http.ResponseWriter, r *http.Request, v visit
 }
 
 func (c *Console) renameSegment(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	name, err := crm.SegmentName(f.Value("name"))
+	name, err := find.SegmentName(f.Value("name"))
 	if err == nil {
 		err = c.store.RenameSegment(r.Context(), v.account(), v.id, name)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 )
 
@@ -24,10 +25,10 @@ const (
 	deviceTime    = 400 * 24 * time.Hour // browsers keep no cookie longer
 )
 
-func (c *Console) sessionOf(r *http.Request) (crm.Session, error) {
+func (c *Console) sessionOf(r *http.Request) (access.Session, error) {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil {
-		return crm.Session{}, crm.ErrUnauthenticated
+		return access.Session{}, crm.ErrUnauthenticated
 	}
 	return c.store.Session(r.Context(), cookie.Value)
 }
@@ -42,9 +43,9 @@ func setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
 func dropCookie(w http.ResponseWriter, name string) { setCookie(w, name, "", -time.Second) }
 
 // device says where a request comes from, as far as a person recognizes it.
-func (c *Console) device(r *http.Request) crm.Device {
+func (c *Console) device(r *http.Request) access.Device {
 	agent := strings.ToValidUTF8(r.UserAgent(), "")
-	return crm.Device{Address: c.options.Proxies.Client(r).String(), Agent: agent[:min(len(agent), 255)]}
+	return access.Device{Address: c.options.Proxies.Client(r).String(), Agent: agent[:min(len(agent), 255)]}
 }
 
 // begin signs a user in with this browser. A session that it had before ends.
@@ -155,10 +156,10 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *for
 }
 
 // checkPassword starts a session for a user who knows the password and is not throttled.
-func (c *Console) checkPassword(r *http.Request, email, password string) (token string, user crm.User, err error) {
+func (c *Console) checkPassword(r *http.Request, email, password string) (token string, user access.User, err error) {
 	a := attempt{login: text.Login(email), client: c.options.Proxies.Client(r)}
 	if a.browser, err = c.knownBrowser(r, email); err != nil {
-		return "", crm.User{}, err
+		return "", access.User{}, err
 	}
 	err = c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
 		token, user, err = c.store.SignIn(r.Context(), email, password, c.device(r))

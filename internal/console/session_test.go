@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
@@ -65,7 +65,7 @@ func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 
 func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 	s := anySite(t)
-	owner := s.member(s.organization("Harbor"), crm.Owner)
+	owner := s.member(s.organization("Harbor"), access.Owner)
 	p := s.visitor()
 	asked := p.get(owner.org("/contacts?scope=archived"))
 	page := p.get(asked.location())
@@ -85,7 +85,7 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 // A form that is sent after the session has ended is not lost: the user signs in again, and the form is there with what was typed.
 func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestASignInPageCarriesNoPassword(t *testing.T) {
 	if strings.Contains(a.body, testPassword) || strings.Contains(a.body, "the new password") {
 		t.Error("the page holds a password")
 	}
-	owner := s.member(s.organization("Harbor"), crm.Owner)
+	owner := s.member(s.organization("Harbor"), access.Owner)
 	a = p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "again", "https://evil.example/", "again.x", "1")
 	if strings.Contains(a.body, "evil") {
 		t.Errorf("%d: %s", a.status, a.body)
@@ -126,7 +126,7 @@ var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"
 
 func TestSigningOutEndsTheSession(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		thief := s.visitor()
 		thief.client.Jar.SetCookies(mustURL(t, s.http.URL), p.client.Jar.Cookies(mustURL(t, s.http.URL)))
 		thief.wantStatus(thief.get("/console/profile"), http.StatusOK)
@@ -140,7 +140,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 // Signing in again with the same browser leaves no old session behind.
 func TestANewSessionReplacesTheOldOne(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	p.wantStatus(p.post("/console/signin", "email", p.user.Email, "password", testPassword), http.StatusSeeOther)
 	sessions, err := s.store.Sessions(t.Context(), p.user.ID)
 	if err != nil || len(sessions) != 1 {
@@ -150,8 +150,8 @@ func TestANewSessionReplacesTheOldOne(t *testing.T) {
 
 func TestAnInvitationMakesAColleague(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organization("Harbor"), crm.Owner)
-		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, crm.Editor, "bo@example.org")
+		owner := s.member(s.organization("Harbor"), access.Owner)
+		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, access.Editor, "bo@example.org")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,8 +174,8 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 
 func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
 	s := anySite(t)
-	ana, bo := s.member(s.organization("Harbor"), crm.Owner), s.member(s.organization("Lakeside"), crm.Viewer)
-	_, token, err := s.store.Invite(t.Context(), ana.account, ana.user, crm.Viewer, "")
+	ana, bo := s.member(s.organization("Harbor"), access.Owner), s.member(s.organization("Lakeside"), access.Viewer)
+	_, token, err := s.store.Invite(t.Context(), ana.account, ana.user, access.Viewer, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +191,11 @@ func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
 func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 	s := anySite(t)
 	first, second := s.organization("A first"), s.organization("B second")
-	p := s.member(first, crm.Owner)
-	if _, err := s.store.AddMember(t.Context(), second, crm.Viewer, p.user.Email); err != nil {
+	p := s.member(first, access.Owner)
+	if _, err := s.store.AddMember(t.Context(), second, access.Viewer, p.user.Email); err != nil {
 		t.Fatal(err)
 	}
-	for _, account := range []crm.Account{second, first, second} {
+	for _, account := range []access.Account{second, first, second} {
 		p.wantStatus(p.get("/console/o/"+account.ID+"/contacts"), http.StatusOK)
 		if a := p.get("/console"); a.location() != "/console/o/"+account.ID {
 			t.Errorf("it leads to %q", a.location())
@@ -205,7 +205,7 @@ func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 
 func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	if err := s.store.RemoveMember(t.Context(), p.account.Number, p.user.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 )
 
@@ -22,7 +23,7 @@ type settingsView struct {
 	Zone        *form // the time zone
 	Zones       []string
 	ZoneMoving  bool // gifts are about to get the days of a new time zone
-	Settings    crm.AccountSettings
+	Settings    access.AccountSettings
 }
 
 func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
@@ -50,7 +51,7 @@ func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, 
 		return err
 	}
 	view.Members = len(members)
-	if v.membership.Role >= crm.Owner {
+	if v.membership.Role >= access.Owner {
 		if err := c.countForOwners(r, v, &view); err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v v
 func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	address, taxID := f.Value("address"), f.Value("tax_id")
 	noReturn := f.Value("no_return") == "yes"
-	in := crm.AccountSettingsInput{Address: &address, TaxID: &taxID, NoReturn: &noReturn}
+	in := access.AccountSettingsInput{Address: &address, TaxID: &taxID, NoReturn: &noReturn}
 	if f.values.Has("currency") {
 		currency := f.Value("currency")
 		in.Currency = &currency
@@ -111,7 +112,7 @@ func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v v
 // saveTimezone sets the time zone. Gifts whose time is known get the days of the new one in the background.
 func (c *Console) saveTimezone(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	zone := f.Value("timezone")
-	if err := c.store.SetAccountSettings(r.Context(), v.account(), crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+	if err := c.store.SetAccountSettings(r.Context(), v.account(), access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		return err
 	}
 	return redirect(w, r, v.path("/settings#timezone"), notice{Text: "The time zone is now " + zone + "."})
@@ -120,7 +121,7 @@ func (c *Console) saveTimezone(w http.ResponseWriter, r *http.Request, v visit, 
 // saveHistorySettings sets for how many days changes are kept.
 func (c *Console) saveHistorySettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	days := f.Value("history_days")
-	if err := c.store.SetAccountSettings(r.Context(), v.account(), crm.AccountSettingsInput{HistoryDays: &days}); err != nil {
+	if err := c.store.SetAccountSettings(r.Context(), v.account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
 		return err
 	}
 	said := "The history is kept for good."

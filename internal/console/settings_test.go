@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func TestSettingsLeadOn(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
 		p.post(p.org("/settings/people/invite"), "role", "viewer")
-		s.member(p.account, crm.Viewer)
+		s.member(p.account, access.Viewer)
 		page := p.get(p.org("/settings"))
 		p.sees(page, "Integrations", "API keys 1 active", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
 		for _, address := range []string{p.org("/settings/keys"), p.org("/settings/people"), "/docs", "/console/profile"} {
@@ -26,7 +26,7 @@ func TestSettingsLeadOn(t *testing.T) {
 
 func TestAnOrganizationIsRenamed(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Owner)
+	p := s.member(s.organization("Harbor"), access.Owner)
 	p.sees(p.follow(p.org("/settings/name"), "name", " Harbor Light "), "The name is now Harbor Light.")
 	wrong := p.post(p.org("/settings/name"), "name", "")
 	p.wantStatus(wrong, http.StatusUnprocessableEntity)
@@ -38,7 +38,7 @@ func TestAnOrganizationIsRenamed(t *testing.T) {
 
 func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Viewer)
+	p := s.member(s.organization("Harbor"), access.Viewer)
 	page := p.get(p.org("/settings"))
 	p.sees(page, "Only owners can create and revoke keys.", "Your role Viewer")
 	if strings.Contains(page.body, "/settings/name") || strings.Contains(page.body, "/settings/keys") {
@@ -48,10 +48,10 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 
 func TestOwnersSetWhatStatementsShow(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.org("/settings/giving")
 		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "The giving settings were saved.", "1 Quay 4000 Porto")
-		want := crm.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
+		want := access.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
 		wrong := p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "Currency must be a three-letter code, such as USD or EUR.", "Postal address must not have more than 8 lines.")
@@ -78,7 +78,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 		want.Address = ""
 		p.wantSettings(want)
 
-		viewer := s.member(p.account, crm.Viewer)
+		viewer := s.member(p.account, access.Viewer)
 		page = viewer.get(viewer.org("/settings"))
 		viewer.sees(page, "Currency EUR", "Postal address Not set", "Tax ID PT 123")
 		if strings.Contains(page.body, "/settings/giving") {
@@ -87,7 +87,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 	})
 }
 
-func (p *person) wantSettings(want crm.AccountSettings) {
+func (p *person) wantSettings(want access.AccountSettings) {
 	p.site.t.Helper()
 	if got, err := p.site.store.AccountSettings(p.site.t.Context(), p.account.Number); err != nil || got != want {
 		p.site.t.Errorf("%v: %+v, want %+v", err, got, want)

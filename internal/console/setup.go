@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/web"
 )
 
@@ -33,7 +34,7 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *
 }
 
 func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	in := crm.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account"), Timezone: f.Value("timezone")}
+	in := access.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account"), Timezone: f.Value("timezone")}
 	if in.Account == newAccount {
 		in.Account = ""
 	}
@@ -53,12 +54,12 @@ func usedLink(err error, advice string) error {
 }
 
 // readUser takes the password out of the form: no page shows it again.
-func readUser(f *form) crm.UserInput {
-	return crm.UserInput{Name: f.Value("name"), Email: f.Value("email"), Password: f.secret("password")}
+func readUser(f *form) access.UserInput {
+	return access.UserInput{Name: f.Value("name"), Email: f.Value("email"), Password: f.secret("password")}
 }
 
 // welcome signs a new user in.
-func (c *Console) welcome(w http.ResponseWriter, r *http.Request, v visit, user crm.User, account crm.Account) error {
+func (c *Console) welcome(w http.ResponseWriter, r *http.Request, v visit, user access.User, account access.Account) error {
 	token, err := c.store.StartSession(r.Context(), user.ID, c.device(r))
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // signIn tries a password with this browser.
@@ -22,7 +22,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 	account := s.organization("Harbor")
 	var people []*person
 	for range 30 {
-		people = append(people, s.member(account, crm.Viewer))
+		people = append(people, s.member(account, access.Viewer))
 	}
 	var group sync.WaitGroup
 	for n := range 120 {
@@ -42,7 +42,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 // A correct password is not a guess, no matter how often it is typed.
 func TestSigningInOftenIsNotThrottled(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), access.Owner)
 	for range 12 {
 		ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 	}
@@ -51,7 +51,7 @@ func TestSigningInOftenIsNotThrottled(t *testing.T) {
 // A stranger's guesses do not lock out a user who has signed in from this browser before, until the password changes.
 func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organization("Harbor"), crm.Owner)
+		ana := s.member(s.organization("Harbor"), access.Owner)
 		known, other := s.visitor(), s.visitor()
 		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 		known.wantStatus(known.post("/console/signout"), http.StatusSeeOther)
@@ -82,7 +82,7 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 // The browser in which a password was changed stays known.
 func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), access.Owner)
 	ana.wantStatus(ana.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusSeeOther)
 	stranger := s.visitor()
 	for range 11 {
@@ -94,7 +94,7 @@ func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
 // A known browser cannot guess without limit either.
 func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), access.Owner)
 	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
 	for n := range 10 {
 		ana.wantStatus(ana.signIn(ana.user.Email, fmt.Sprint("wrong password ", n)), http.StatusUnprocessableEntity)
@@ -104,7 +104,7 @@ func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
 
 func TestTheDeviceCookieIsGuarded(t *testing.T) {
 	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), crm.Owner)
+	ana := s.member(s.organization("Harbor"), access.Owner)
 	a := ana.signIn(ana.user.Email, testPassword)
 	for _, line := range a.header.Values("Set-Cookie") {
 		cookie, err := http.ParseSetCookie(line)

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"donorbook/internal/console"
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -121,7 +121,7 @@ func (l testLog) Write(line []byte) (int, error) {
 }
 
 // organization makes an account.
-func (s *site) organization(name string) crm.Account {
+func (s *site) organization(name string) access.Account {
 	s.t.Helper()
 	account, err := s.store.CreateAccount(s.t.Context(), name, "")
 	if err != nil {
@@ -134,21 +134,21 @@ func (s *site) organization(name string) crm.Account {
 const testPassword = "correct horse battery"
 
 // member creates a user with a role in an account, and signs them in.
-func (s *site) member(account crm.Account, role crm.Role) *person {
+func (s *site) member(account access.Account, role access.Role) *person {
 	s.t.Helper()
 	users, err := s.store.Users(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	email := fmt.Sprintf("person%d@example.org", len(users)+1)
-	in := crm.UserInput{Name: fmt.Sprintf("Person %d", len(users)+1), Email: email, Password: testPassword}
+	in := access.UserInput{Name: fmt.Sprintf("Person %d", len(users)+1), Email: email, Password: testPassword}
 	user, err := s.store.CreateUser(s.t.Context(), account, role, in)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	p := s.visitor()
 	p.user, p.account = user, account
-	token, err := s.store.StartSession(s.t.Context(), user.ID, crm.Device{}) // checking a password takes time
+	token, err := s.store.StartSession(s.t.Context(), user.ID, access.Device{}) // checking a password takes time
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -162,8 +162,8 @@ func (s *site) member(account crm.Account, role crm.Role) *person {
 // itself.
 type person struct {
 	site    *site
-	user    crm.User
-	account crm.Account
+	user    access.User
+	account access.Account
 	client  *http.Client
 }
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // pending is a form that was only partly sent.
@@ -52,15 +52,15 @@ func (q *pending) finish(t *testing.T) int {
 func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor")
-		s.member(account, crm.Owner)
-		p := s.member(account, crm.Owner)
+		s.member(account, access.Owner)
+		p := s.member(account, access.Owner)
 		me := strconv.FormatInt(p.user.ID, 10)
 		forms := map[string]*pending{
 			"a role":        p.begin(p.org("/settings/people/"+me+"/role"), "role=owner"),
 			"an invitation": p.begin(p.org("/settings/people/invite"), "role=owner&email="),
 			"a key":         p.begin(p.org("/settings/keys"), "name=k&permission=contacts:read&expires=never"),
 		}
-		if err := s.store.SetRole(t.Context(), account.Number, p.user.ID, crm.Viewer); err != nil {
+		if err := s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer); err != nil {
 			t.Fatal(err)
 		}
 		for what, form := range forms {
@@ -69,7 +69,7 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 			}
 		}
 		m, err := s.store.Membership(t.Context(), p.user.ID, account.ID)
-		if err != nil || m.Role != crm.Viewer {
+		if err != nil || m.Role != access.Viewer {
 			t.Errorf("the role is %s, %v", m.Role, err)
 		}
 		late := p.begin("/console/profile/name", "name=Somebody")

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
@@ -18,8 +20,8 @@ type statementsView struct {
 	Form       *form // the year
 	Action     string
 	Year       int64
-	Kind       crm.DonorKind
-	Settings   crm.AccountSettings
+	Kind       giving.DonorKind
+	Settings   access.AccountSettings
 	Contact    *contactRow // whose statement it is; nil for a list
 	Found      string      // whose statements they are
 	Erased     int         // people on this page who have none
@@ -86,7 +88,7 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 		return err
 	}
 	if len(f.Faults) == 0 {
-		filter := crm.DonorFilter{Year: view.Year, Kind: view.Kind}
+		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
 		page, err := c.store.Statements(r.Context(), v.account(), filter, donorPlace(r.URL.Query()), view.add)
 		if err != nil {
 			return err
@@ -97,7 +99,7 @@ func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit
 }
 
 // tell says whose statements a page has, and where the others are.
-func (view *statementsView) tell(v visit, filter crm.DonorFilter, page gifts.StatementPage) {
+func (view *statementsView) tell(v visit, filter giving.DonorFilter, page gifts.StatementPage) {
 	view.Erased = page.Erased
 	switch {
 	case page.Total > 0:
@@ -158,7 +160,7 @@ func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftR
 
 // add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
 // giver's account.
-func (s *statement) add(view *statementsView, g *crm.Gift) error {
+func (s *statement) add(view *statementsView, g *giving.Gift) error {
 	campaign, err := view.campaign(g.Campaign)
 	if err != nil {
 		return err

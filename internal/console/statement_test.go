@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
@@ -15,7 +17,7 @@ func (s *site) generous() (p *person, contact int64) {
 	account := s.organization("Harbor <Light>")
 	address, id := "1 Quay\nBoston, MA 02110", "04-1234567"
 	yes := true
-	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, crm.AccountSettingsInput{Address: &address, TaxID: &id, NoReturn: &yes}); err != nil {
+	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Address: &address, TaxID: &id, NoReturn: &yes}); err != nil {
 		s.t.Fatal(err)
 	}
 	first, last := "Amelia", "Okafor"
@@ -27,7 +29,7 @@ func (s *site) generous() (p *person, contact int64) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.member(account, crm.Viewer), made.ID
+	return s.member(account, access.Viewer), made.ID
 }
 
 func TestAStatementListsWhatWasPaid(t *testing.T) {
@@ -73,11 +75,11 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		account, gifts := s.benefactors()
-		p := s.member(account, crm.Viewer)
+		p := s.member(account, access.Viewer)
 		a := p.get(p.org("/statements?year=2026"))
 		want := map[int64]map[string]int64{}
 		for i := range gifts {
-			if g := &gifts[i]; g.Net() > 0 && crm.Year(g.At) == 2026 {
+			if g := &gifts[i]; g.Net() > 0 && giving.Year(g.At) == 2026 {
 				if want[g.Contact] == nil {
 					want[g.Contact] = map[string]int64{}
 				}
@@ -173,7 +175,7 @@ func TestAStatementPromisesNothingUntrue(t *testing.T) {
 		other := s.newcomer(p.account, "Nora", "New").ID
 		s.donation(p.account, other, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		no := false
-		if err := s.store.SetAccountSettings(t.Context(), p.account.Number, crm.AccountSettingsInput{NoReturn: &no}); err != nil {
+		if err := s.store.SetAccountSettings(t.Context(), p.account.Number, access.AccountSettingsInput{NoReturn: &no}); err != nil {
 			t.Fatal(err)
 		}
 		if page = p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", other)); says() {

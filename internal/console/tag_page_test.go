@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/tags")), "No tags yet")
 		s.contact(p, "Ana", "A", tagged("a/b, c", "vip"))
 		s.contact(p, "Bo", "B", tagged("vip"))
@@ -62,7 +62,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 
 func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Editor)
+		p := s.member(s.organization("Harbor"), access.Editor)
 		s.contact(p, "Ana", "A", tagged("Donor"))
 		s.contact(p, "Bo", "B", tagged("Donor", "résumé"))
 		s.contact(p, "Cy", "C", tagged("donor", "x"))
@@ -82,7 +82,7 @@ func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 		p.sees(p.undo(merged), "Possible duplicates")
 		s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "donor x", "D": "DONOR Donor", "E": "resume"})
 		p.wantStatus(p.post(p.org("/tags/merge"), "tag", "donor", "into", ""), http.StatusUnprocessableEntity)
-		viewer := s.member(p.account, crm.Viewer)
+		viewer := s.member(p.account, access.Viewer)
 		if page := viewer.get(viewer.org("/tags")); strings.Contains(page.words(), "Possible duplicates") || strings.Contains(page.words(), "Rename") {
 			t.Error("a viewer is offered what is not allowed")
 		}
@@ -92,7 +92,7 @@ func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 // A tag of many contacts is changed in the background, and the list says so.
 func TestATagOfManyContactsIsChangedInTheBackground(t *testing.T) {
 	s := anySite(t)
-	p := s.member(s.organization("Harbor"), crm.Editor)
+	p := s.member(s.organization("Harbor"), access.Editor)
 	for i := range 501 {
 		s.contact(p, "Number", fmt.Sprint(i), tagged("old", fmt.Sprintf("t%03d", i%60)))
 	}

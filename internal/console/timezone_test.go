@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 )
 
 // clockIn makes an organization whose clock is in a zone.
-func (s *site) clockIn(zone string, role crm.Role) *person {
+func (s *site) clockIn(zone string, role access.Role) *person {
 	s.t.Helper()
 	account := s.organization("Harbor")
-	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		s.t.Fatal(err)
 	}
 	return s.member(account, role)
@@ -24,7 +25,7 @@ func (s *site) clockIn(zone string, role crm.Role) *person {
 func TestTodayIsTheOrganizations(t *testing.T) {
 	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
 	eachSiteAt(t, now, func(t *testing.T, s *site) {
-		p := s.clockIn("America/New_York", crm.Editor)
+		p := s.clockIn("America/New_York", access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		a := p.get(contact)
 		if !strings.Contains(a.body, `name="transacted_at" type="date" value="2026-11-16"`) {
@@ -54,10 +55,10 @@ func TestTodayIsTheOrganizations(t *testing.T) {
 func TestTheYearIsTheOrganizations(t *testing.T) {
 	now := time.Date(2027, time.January, 1, 4, 37, 0, 0, time.UTC)
 	eachSiteAt(t, now, func(t *testing.T, s *site) {
-		p := s.clockIn("America/New_York", crm.Editor)
+		p := s.clockIn("America/New_York", access.Editor)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
-			in, faults, err := crm.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at))
+			in, faults, err := giving.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at))
 			if err == nil {
 				err = in.Validate(faults, true, "US", now)
 			}
@@ -83,7 +84,7 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 func TestTodayInSydneyIsAccepted(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 22, 0, 0, 0, time.UTC)
 	eachSiteAt(t, now, func(t *testing.T, s *site) {
-		p := s.clockIn("Australia/Sydney", crm.Editor)
+		p := s.clockIn("Australia/Sydney", access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		p.sees(p.get(p.give(contact, "5", "2026-11-17")), "Nov 17, 2026")
 		wrong := p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-18", "method", "cash")
@@ -95,7 +96,7 @@ func TestTodayInSydneyIsAccepted(t *testing.T) {
 // An owner changes the zone. Gifts that have a time move to their day in it, and the page says so.
 func TestOwnersSetTheTimeZone(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), crm.Owner)
+		p := s.member(s.organization("Harbor"), access.Owner)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
 		wrong := p.post(p.org("/settings/timezone"), "timezone", "Mars/Olympus")
@@ -113,7 +114,7 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 		if settings, err := s.store.AccountSettings(t.Context(), chapter.Number); err != nil || settings.Timezone != "America/New_York" {
 			t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
 		}
-		editor := s.member(p.account, crm.Editor)
+		editor := s.member(p.account, access.Editor)
 		editor.wantStatus(editor.post(p.org("/settings/timezone"), "timezone", "UTC"), http.StatusForbidden)
 	})
 }
@@ -144,7 +145,7 @@ func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
 // An event without a zone is in that of the organization, on every page and in the form.
 func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
 	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
-		p := s.clockIn("America/New_York", crm.Editor)
+		p := s.clockIn("America/New_York", access.Editor)
 		from := s.campaign(p.account, `{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
 		for _, page := range []string{p.campaignAddress(from), "/" + from.Slug} {
 			p.sees(p.get(page), "Apr 24, 2027, 6:00 PM EDT", "Apr 24, 2027, 11:59 PM EDT")

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/doc"
 )
 
 func TestChangesSayWhatAMergeDid(t *testing.T) {
@@ -19,19 +21,19 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Change{
-		{"Middle name", "", "N"},
-		{"Last name", "Okafor", "Okafor-Reyes"},
-		{"Date of birth", "Jan 2, 1980", "Jan 3, 1980"},
-		{"Title", "", "Dr"},
-		{"Twitter", "", "https://t.example"},
-		{"LinkedIn", "", "https://l.example"},
-		{"Facebook", "", "https://f.example"},
-		{"Email added", "", "new@x.org (work)"},
-		{"Phone added", "", "212-555-0100"},
-		{"Note", "", "Met in Rome."},
-		{"Address added", "", "1 Main St, Rome, ITA"},
-		{"Tag added", "", "b"},
+	want := []doc.Change{
+		{Field: "Middle name", Before: "", After: "N"},
+		{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"},
+		{Field: "Date of birth", Before: "Jan 2, 1980", After: "Jan 3, 1980"},
+		{Field: "Title", Before: "", After: "Dr"},
+		{Field: "Twitter", Before: "", After: "https://t.example"},
+		{Field: "LinkedIn", Before: "", After: "https://l.example"},
+		{Field: "Facebook", Before: "", After: "https://f.example"},
+		{Field: "Email added", Before: "", After: "new@x.org (work)"},
+		{Field: "Phone added", Before: "", After: "212-555-0100"},
+		{Field: "Note", Before: "", After: "Met in Rome."},
+		{Field: "Address added", Before: "", After: "1 Main St, Rome, ITA"},
+		{Field: "Tag added", Before: "", After: "b"},
 	}
 	if diff := cmp.Diff(want, Changes(before, after)); diff != "" {
 		t.Error(diff)
@@ -45,14 +47,14 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Change{
-		{"Date of birth", "Jan 2, 1980", ""},
-		{"Company", "Acme", ""},
-		{"Email removed", "a@x.org (work)", ""},
-		{"Email added", "", "a@x.org (personal)"},
-		{"Phone removed", "212-555-0100", ""},
-		{"Address removed", "Rome", ""},
-		{"Tag removed", "a", ""},
+	want := []doc.Change{
+		{Field: "Date of birth", Before: "Jan 2, 1980", After: ""},
+		{Field: "Company", Before: "Acme", After: ""},
+		{Field: "Email removed", Before: "a@x.org (work)", After: ""},
+		{Field: "Email added", Before: "", After: "a@x.org (personal)"},
+		{Field: "Phone removed", Before: "212-555-0100", After: ""},
+		{Field: "Address removed", Before: "Rome", After: ""},
+		{Field: "Tag removed", Before: "a", After: ""},
 	}
 	if diff := cmp.Diff(want, Changes(before, after)); diff != "" {
 		t.Error(diff)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -28,8 +30,8 @@ type Contact struct {
 	Addresses  []Address
 	Stats      Stats
 	Tags       []string
-	Custom     []CustomValue // in the order of the fields' ids
-	ArchivedAt time.Time     // zero while the contact is active
+	Custom     []custom.Value // in the order of the fields' ids
+	ArchivedAt time.Time      // zero while the contact is active
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	ErasedAt   time.Time // zero unless the person was removed for good (contact_erase.go)
@@ -60,18 +62,18 @@ type ContactInput struct {
 	Addresses                            *[]Address
 	Tags                                 *[]string
 	Note                                 *string
-	Custom                               []CustomInput // what was said about custom fields
-	Fields                               *CustomFields // that Custom is checked by
-	ForceCreate                          string        // what a body says about de-duplication, for ParseForceCreate
-	Seen                                 string        // the version of what the change is about; "" for whatever is there
-	SeenMatch                            string        // the snapshot of another contact with this email or phone that a person has decided about
+	Custom                               []custom.Input // what was said about custom fields
+	Fields                               *custom.Fields // that Custom is checked by
+	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
+	Seen                                 string         // the version of what the change is about; "" for whatever is there
+	SeenMatch                            string         // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
 	emailKeys []string // in step with Emails
 	phoneKeys []string // in step with Phones
 	region    string   // of phone numbers without +
-	custom    []customChange
+	custom    []custom.Change
 
 	// SentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
 	// key that stands for its first element: the others stay.
@@ -81,7 +83,7 @@ type ContactInput struct {
 // What a contact may hold.
 const (
 	maxTag    = 64
-	maxNote   = 10_000
+	MaxNote   = 10_000
 	maxEmails = 100 // and as many phones and addresses
 	maxTags   = 500
 
@@ -95,8 +97,8 @@ const (
 	documentFrame = 1024 // what it takes beside its fields
 )
 
-// contactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
-var contactTable = doc.Table[*Contact, *ContactInput]{
+// ContactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
+var ContactTable = doc.Table[*Contact, *ContactInput]{
 	doc.Sent("first_name", "First name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
 	doc.Sent("middle_name", "Middle name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
 	doc.Sent("last_name", "Last name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
@@ -110,21 +112,21 @@ var contactTable = doc.Table[*Contact, *ContactInput]{
 	phonesField(),
 	doc.Derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
 	doc.Derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
-	doc.Sent("note", "Note", doc.String(maxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
+	doc.Sent("note", "Note", doc.String(MaxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
 	addressesField(),
 	doc.Derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
 	doc.KeptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
 	tagsField(),
 	customFieldsField(),
-	doc.Kept[*Contact, *ContactInput]("archived_at", contactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
-	doc.Kept[*Contact, *ContactInput]("created_at", contactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
-	doc.Kept[*Contact, *ContactInput]("updated_at", contactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
+	doc.Kept[*Contact, *ContactInput]("archived_at", ContactTime, func(c *Contact) *time.Time { return &c.ArchivedAt }),
+	doc.Kept[*Contact, *ContactInput]("created_at", ContactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
+	doc.Kept[*Contact, *ContactInput]("updated_at", ContactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
 }
 
 var (
-	contactFields = append(contactTable.Names(), aliasKeys...)
+	contactFields = append(ContactTable.Names(), aliasKeys...)
 
-	contactTime = doc.Moment(text.ParseContactTime, text.AppendContactTime)
+	ContactTime = doc.Moment(text.ParseContactTime, text.AppendContactTime)
 	microTime   = doc.Moment(text.ParseMicroTime, text.AppendMicroTime)
 
 	statsTable = doc.Table[*Stats, *Stats]{
@@ -188,7 +190,7 @@ func AppendContact(dst []byte, id int64, body []byte) []byte {
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
 func (c *Contact) AppendBody(dst []byte) []byte {
-	return append(c.appendErased(contactTable.Append(dst, c)), '}')
+	return append(c.appendErased(ContactTable.Append(dst, c)), '}')
 }
 
 // ParseContact reads a stored body back.
@@ -196,9 +198,9 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	c := Contact{ID: id, MatchKeys: matchKeys}
 	err := doc.ReadStored(body, func(r *doc.Reader, key string) {
 		if key == erasedKey {
-			c.ErasedAt = contactTime.Read(r)
+			c.ErasedAt = ContactTime.Read(r)
 		} else {
-			contactTable.Load(r, key, &c)
+			ContactTable.Load(r, key, &c)
 		}
 	})
 	if err != nil {
@@ -217,7 +219,7 @@ func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error
 		case key == "force_create":
 			in.ForceCreate = r.Literal()
 		case !short.read(r, key):
-			contactTable.Read(r, key, &in)
+			ContactTable.Read(r, key, &in)
 		}
 	})
 	if err := r.End(); r.Err != nil {
@@ -230,13 +232,13 @@ func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error
 
 // ReadContactForm takes a whole form but for its tags. What is empty was cleared.
 func ReadContactForm(form doc.Form) (in ContactInput) {
-	contactTable.Take(form, doc.Place{}, &in)
+	ContactTable.Take(form, doc.Place{}, &in)
 	return in
 }
 
 // FillContactForm puts a contact into its form.
 func FillContactForm(c *Contact, set func(name, value string)) {
-	contactTable.Fill(c, doc.Place{}, set)
+	ContactTable.Fill(c, doc.Place{}, set)
 }
 
 // Validate checks everything about the input that does not depend on the stored contact, and works out the normal
@@ -245,7 +247,7 @@ func (in *ContactInput) Validate(faults *doc.Invalid, isNew bool, region string,
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
 	in.region = region
-	contactTable.Check(c, doc.Place{}, in)
+	ContactTable.Check(c, doc.Place{}, in)
 	err := in.asSent(c.Err())
 	doc.SortFaults(&c.Invalid, contactFields)
 	return err
@@ -255,7 +257,7 @@ func (in *ContactInput) Validate(faults *doc.Invalid, isNew bool, region string,
 func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
-	contactTable.Merge(c, &in, now)
+	ContactTable.Merge(c, &in, now)
 	return *c, in.asSent(in.checkChanged(c, &blank))
 }
 
@@ -265,7 +267,7 @@ var blank Contact
 // Merge adds a valid input to the contact that it matches: texts that were sent overwrite, new emails, phones,
 // addresses and tags are appended, nothing is dropped. Merging twice is merging once.
 func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
-	return c.revise(in, now, contactTable.Merge)
+	return c.revise(in, now, ContactTable.Merge)
 }
 
 // Patch changes what was sent: texts are set or cleared, lists replaced whole. A key that stands for the first element of a list
@@ -274,7 +276,7 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
 	}
-	return c.revise(in, now, contactTable.Patch)
+	return c.revise(in, now, ContactTable.Patch)
 }
 
 // Archive and Restore move the contact between its two states.
@@ -308,7 +310,7 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 
 // checkChanged refuses what only the contact shows to be wrong.
 func (in *ContactInput) checkChanged(c, old *Contact) error {
-	if err := in.checkOptions(old); err != nil {
+	if err := custom.CheckListed(in.custom, old.Custom); err != nil {
 		return err
 	}
 	return c.checkRoom(old)
@@ -317,8 +319,8 @@ func (in *ContactInput) checkChanged(c, old *Contact) error {
 // checkRoom refuses a contact that holds too much.
 func (c *Contact) checkRoom(old *Contact) error {
 	var v doc.Invalid
-	for i := range contactTable {
-		if f := &contactTable[i]; f.Limit > 0 && f.Count(c) > f.Limit {
+	for i := range ContactTable {
+		if f := &ContactTable[i]; f.Limit > 0 && f.Count(c) > f.Limit {
 			v.Add(f.Name, doc.Full, f.Limit, f.Name)
 		}
 	}
@@ -332,7 +334,7 @@ func (c *Contact) checkRoom(old *Contact) error {
 }
 
 func (c *Contact) sameAs(old *Contact) bool {
-	return c.ID == old.ID && contactTable.Same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
+	return c.ID == old.ID && ContactTable.Same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
 }
 
 // sizeBound is a size that the document does not exceed. It is quickly worked out, and tells of most contacts that they are
@@ -340,7 +342,7 @@ func (c *Contact) sameAs(old *Contact) bool {
 func (c *Contact) sizeBound() int {
 	const escaped = 6                              // bytes that one byte becomes at most
 	const repeated = 8 * utf8.UTFMax * doc.MaxText // the first email, phone and address stand in the document twice
-	return escaped * (documentFrame + repeated + contactTable.Size(c))
+	return escaped * (documentFrame + repeated + ContactTable.Size(c))
 }
 
 // outgrown names the field by which a contact has become too large: the one that has grown the most. It is "" where the
@@ -353,8 +355,8 @@ func (c *Contact) outgrown(old *Contact) (field string) {
 		return ""
 	}
 	most := 0
-	for i := range contactTable {
-		f := &contactTable[i]
+	for i := range ContactTable {
+		f := &ContactTable[i]
 		if f.Size == nil {
 			continue
 		}
@@ -365,54 +367,66 @@ func (c *Contact) outgrown(old *Contact) (field string) {
 	return field
 }
 
-// Change is one thing that is different after a contact was changed, in words for people.
-type Change struct {
-	Field  string // as a person calls it, such as "Last name" or "Email added"
-	Before string // "" where there was nothing
-	After  string // "" where nothing is left
-}
-
-// Changes lists what differs between two states of a contact. What differs in custom fields, CustomFields.Changes tells.
-func Changes(before, after Contact) (changes []Change) {
-	for i := range contactTable {
-		f := &contactTable[i]
+// Changes lists what differs between two states of a contact. What differs in custom fields, custom.Fields.Changes tells.
+func Changes(before, after Contact) (changes []doc.Change) {
+	for i := range ContactTable {
+		f := &ContactTable[i]
 		switch {
 		case f.Same == nil || f.Same(&before, &after) || f.Label == "" || f.Differ != nil:
 		case f.Words == nil:
-			changes = append(changes, Change{f.Label, f.Text(&before), f.Text(&after)})
+			changes = append(changes, doc.Change{Field: f.Label, Before: f.Text(&before), After: f.Text(&after)})
 		default:
 			was, is := f.Words(&before), f.Words(&after)
-			for _, text := range without(was, is) {
-				changes = append(changes, Change{Field: f.Label + " removed", Before: text})
+			for _, text := range text.Without(was, is) {
+				changes = append(changes, doc.Change{Field: f.Label + " removed", Before: text})
 			}
-			for _, text := range without(is, was) {
-				changes = append(changes, Change{Field: f.Label + " added", After: text})
+			for _, text := range text.Without(is, was) {
+				changes = append(changes, doc.Change{Field: f.Label + " added", After: text})
 			}
 		}
 	}
 	return changes
 }
 
-// without are the texts that the others lack.
-func without(texts, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(texts), text.SetOf(others).Contains)
-}
-
 // ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
 // there may be.
 func ContactList(name string) (label string, parts []string, limit int) {
-	f := contactTable.Find(name)
+	f := ContactTable.Find(name)
 	return f.Label, f.Parts, f.Limit
 }
 
-// Label is what people call a field of an input by its path; ok is false where no table has it.
-func Label(path string) (label string, ok bool) {
-	for _, labelIn := range []func(string) (string, bool){contactTable.Label, campaignTable.Label, giftTable.Label, planTable.Label} {
-		label, known := labelIn(path)
-		if label != "" {
-			return label, true
+// Version names the state that a contact is in. A client that changes it may say which state it saw. A time
+// would not do, because two changes in one second have the same.
+func (c *Contact) Version() string {
+	seen := *c
+	seen.Stats = Stats{} // a gift that arrives meanwhile is no change of what a person edits
+	return doc.VersionOf(seen.AppendBody(nil))
+}
+
+// Snapshot names the contact together with its state: twins may be in the same one.
+func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" + c.Version() }
+
+// Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
+func (c *Contact) Differences(after *Contact) doc.Differences {
+	return doc.Compare(ContactTable, c, after)
+}
+
+// ContactTexts are the text fields of a contact, in the order of the wire. Columns of files come from here.
+var ContactTexts = ContactTable.Texts()
+
+// TakeBack is the contact as it was before a change. What was changed since stays as it is: left names these fields. Numbers of phones are
+// understood as in a region, like those of a change.
+func (c Contact) TakeBack(d doc.Differences, region string, now time.Time) (before Contact, left []string, err error) {
+	before, err = c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
+		for i := range d {
+			name, _, _ := strings.Cut(d[i].Field, ".")
+			if f := ContactTable.Find(name); f != nil && !f.TakeBack(c, &d[i], region) {
+				left = append(left, d[i].Field)
+			}
 		}
-		ok = ok || known
+	})
+	if err == nil && before.sameAs(&c) {
+		err = doc.NewInvalid("", doc.NothingToUndo)
 	}
-	return "", ok
+	return before, left, err
 }

@@ -24,7 +24,7 @@ type sentText struct {
 }
 
 // aliasKeys are the keys of this kind that are no fields of a contact.
-var aliasKeys = append([]string{"email", "phone"}, addressTable.Names()...)
+var aliasKeys = append([]string{"email", "phone"}, AddressTable.Names()...)
 
 // read takes the value of one key. It reports whether the key is one of these.
 func (s *shorthand) read(r *doc.Reader, key string) bool {
@@ -34,7 +34,7 @@ func (s *shorthand) read(r *doc.Reader, key string) bool {
 	case "primary_phone", "phone":
 		s.phones = append(s.phones, readSentText(r, key, r.Text))
 	default:
-		part := addressTable.Find(key)
+		part := AddressTable.Find(key)
 		if part == nil {
 			return false
 		}
@@ -138,8 +138,8 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 	if len(list) > 0 {
 		first = list[0]
 	}
-	for i := range addressTable {
-		if part := &addressTable[i]; in.SentAs[doc.ElementOf("addresses", 0).Field(part.Name)] != "" {
+	for i := range AddressTable {
+		if part := &AddressTable[i]; in.SentAs[doc.ElementOf("addresses", 0).Field(part.Name)] != "" {
 			part.Patch(&first, &sent, now)
 		}
 	}
@@ -151,7 +151,7 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 	default:
 		first = first.keep(list[0], now)
 	}
-	if addressTable.Size(&first) == 0 {
+	if AddressTable.Size(&first) == 0 {
 		return list[1:]
 	}
 	normal := first.normal()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestOneEmailOnePhoneAndFlatAddressPartsAreLists(t *testing.T) {
@@ -56,7 +58,7 @@ func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 			street, city = c.Addresses[0].Line1, c.Addresses[0].City
 		}
 		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
-		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_1":%s,"city":%s}`, key, quoted(email), key, quoted(phone), quoted(street), quoted(city)), false)
+		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_1":%s,"city":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone), crmtest.Quoted(street), crmtest.Quoted(city)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,8 +74,8 @@ func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
 		before := bodyOf(c)
-		email, phone := rapid.SampledFrom(someEmails).Draw(t, "email"), rapid.SampledFrom(somePhones).Draw(t, "phone")
-		in, err := read(`{"email":`+quoted(email)+`,"primary_phone":`+quoted(phone)+`}`, false)
+		email, phone := rapid.SampledFrom(crmtest.Emails).Draw(t, "email"), rapid.SampledFrom(crmtest.Phones).Draw(t, "phone")
+		in, err := read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,7 @@ func TestFlatPartsChangeTheFirstAddress(t *testing.T) {
 }
 
 func TestFaultsNameTheKeyThatWasSent(t *testing.T) {
-	for body, want := range map[string][]said{
+	for body, want := range map[string][]crmtest.Said{
 		`{"email":"x"}`:                                 {{"email", "The email field must be a valid email address."}},
 		`{"primary_email":7}`:                           {{"primary_email", "The primary_email field must be a string."}},
 		`{"phone":"\u0000"}`:                            {{"phone", "The phone field must not contain NUL characters."}},
@@ -160,7 +162,7 @@ func TestFaultsNameTheKeyThatWasSent(t *testing.T) {
 		`{"addresses":7,"city":7}`:                      {{"addresses", "The addresses field must be an array."}},
 	} {
 		_, err := read(body, false)
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", body, diff)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
@@ -50,15 +52,15 @@ func TestABulkActionThatMakesNoSenseIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		kind BulkKind
 		tags []string
-		want said
+		want crmtest.Said
 	}{
-		{BulkTag, nil, said{"tags", "The tags field must have at least one tag name."}},
-		{BulkUntag, []string{"a", strings.Repeat("x", 65)}, said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
-		{"drop", nil, said{"action", "The action field must be one of tag, untag, archive, restore."}},
-		{BulkRename, []string{"a"}, said{"action", "The action field must be one of tag, untag, archive, restore."}},
+		{BulkTag, nil, crmtest.Said{"tags", "The tags field must have at least one tag name."}},
+		{BulkUntag, []string{"a", strings.Repeat("x", 65)}, crmtest.Said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
+		{"drop", nil, crmtest.Said{"action", "The action field must be one of tag, untag, archive, restore."}},
+		{BulkRename, []string{"a"}, crmtest.Said{"action", "The action field must be one of tag, untag, archive, restore."}},
 	} {
 		_, err := NewBulkAction(test.kind, test.tags)
-		if faults := faultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
+		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
 			t.Errorf("%s %q: %v", test.kind, test.tags, faults)
 		}
 	}

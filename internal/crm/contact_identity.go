@@ -26,14 +26,14 @@ const maxIdentity = 200
 
 // Identity is what a contact is known by.
 func (c *Contact) Identity() Identity {
-	i := Identity{Contact: c.ID, Phones: c.phoneDigits()}
+	i := Identity{Contact: c.ID, Phones: c.PhoneDigits()}
 	i.add(&i.First, c.FirstName)
 	i.add(&i.Last, c.LastName)
 	for _, e := range c.Emails {
 		i.add(&i.Emails, text.FoldCase(e.Value))
 	}
 	for _, key := range c.MatchKeys {
-		if email, ok := strings.CutPrefix(key, emailPrefix); ok {
+		if email, ok := strings.CutPrefix(key, EmailPrefix); ok {
 			i.add(&i.Emails, email)
 		}
 	}
@@ -60,7 +60,7 @@ func (i *Identity) Learn(change doc.Differences) {
 			}
 		case "phones":
 			for _, phone := range d.Out {
-				if digits := digitsOf(valueIn(phone)); len(digits) >= minNamingPhone {
+				if digits := text.Digits(valueIn(phone)); len(digits) >= minNamingPhone {
 					i.add(&i.Phones, digits)
 				}
 			}
@@ -105,7 +105,7 @@ func (i *Identity) reaches(value string) bool {
 			}
 		}
 	}
-	digits := strings.TrimLeft(digitsOf(value), "0")
+	digits := strings.TrimLeft(text.Digits(value), "0")
 	return len(digits) >= minNamingPhone && slices.ContainsFunc(i.Phones, func(phone string) bool {
 		return strings.HasSuffix(phone, digits) || len(phone) >= minNamingPhone && strings.HasSuffix(digits, phone)
 	})

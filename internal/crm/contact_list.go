@@ -63,14 +63,14 @@ func appendPrimary(dst []byte, list []Typed) []byte {
 }
 
 func emailsField() doc.Field[*Contact, *ContactInput] {
-	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: emailPrefix,
+	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: EmailPrefix,
 		normal: func(value, _ string) (string, bool) { return text.NormalEmail(value) },
 		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.EmailForm) }},
 		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
 }
 
 func phonesField() doc.Field[*Contact, *ContactInput] {
-	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: phonePrefix, normal: text.NormalPhone,
+	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: PhonePrefix, normal: text.NormalPhone,
 		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.PhoneForm, c.Region) }},
 		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
 }
@@ -194,8 +194,8 @@ type Address struct {
 	CreatedAt, UpdatedAt                        time.Time
 }
 
-// addressTable are the parts that a client may send.
-var addressTable = doc.Table[*Address, *Address]{
+// AddressTable are the parts that a client may send.
+var AddressTable = doc.Table[*Address, *Address]{
 	doc.Part("address_1", "street", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line1 }),
 	doc.Part("address_2", "line 2", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line2 }),
 	doc.Part("city", "city", doc.String(doc.MaxText), func(a *Address) *string { return &a.City }),
@@ -205,7 +205,7 @@ var addressTable = doc.Table[*Address, *Address]{
 }
 
 func addressesField() doc.Field[*Contact, *ContactInput] {
-	of := doc.Objects(addressTable, 256, (*Address).inWords)
+	of := doc.Objects(AddressTable, 256, (*Address).inWords)
 	of.Append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
 	of.Key = func(a *Address, _ string) string { return a.normal() }
 	of.Load = func(r *doc.Reader, a *Address) {
@@ -216,7 +216,7 @@ func addressesField() doc.Field[*Contact, *ContactInput] {
 			case "updated_at":
 				a.UpdatedAt = microTime.Read(r)
 			default:
-				addressTable.Load(r, key, a)
+				AddressTable.Load(r, key, a)
 			}
 		})
 	}
@@ -270,8 +270,8 @@ func checkAddresses(c *doc.Checker, sent []Address) []Address {
 			break
 		}
 		a := &sent[i]
-		addressTable.Check(c, doc.ElementOf("addresses", i), a)
-		if addressTable.Size(a) > 0 && seen.Add(a.normal()) {
+		AddressTable.Check(c, doc.ElementOf("addresses", i), a)
+		if AddressTable.Size(a) > 0 && seen.Add(a.normal()) {
 			kept = append(kept, *a)
 		}
 	}
@@ -280,7 +280,7 @@ func checkAddresses(c *doc.Checker, sent []Address) []Address {
 }
 
 func (a *Address) append(dst []byte, primary bool) []byte {
-	dst = addressTable.AppendObject(dst, a)
+	dst = AddressTable.AppendObject(dst, a)
 	dst = append(dst[:len(dst)-1], `,"type":"home","is_primary":`...)
 	if primary {
 		dst = append(dst, '1')
@@ -328,8 +328,8 @@ func addressPlaces(list []Address) map[string]int {
 
 func (a *Address) inWords() string {
 	var texts []string
-	for i := range addressTable {
-		if text := addressTable[i].Text(a); text != "" {
+	for i := range AddressTable {
+		if text := AddressTable[i].Text(a); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -353,9 +353,9 @@ func (a *Address) Lines() (lines []string) {
 
 // normal is the form that addresses are compared by: all parts without regard to case and spaces.
 func (a *Address) normal() string {
-	key := make([]byte, 0, len(addressTable)+addressTable.Size(a))
-	for i := range addressTable {
-		for _, r := range addressTable[i].Text(a) {
+	key := make([]byte, 0, len(AddressTable)+AddressTable.Size(a))
+	for i := range AddressTable {
+		for _, r := range AddressTable[i].Text(a) {
 			if !unicode.IsSpace(r) {
 				key = utf8.AppendRune(key, caseless(r))
 			}
@@ -378,4 +378,27 @@ func caseless(r rune) rune {
 		first = min(first, other)
 	}
 	return first
+}
+
+// AddressTexts are the text fields of an address, in the order of the wire.
+var AddressTexts = AddressTable.Texts()
+
+// Detail is a way to reach a contact.
+type Detail string
+
+// The details that a contact can be asked to have, or to lack.
+const (
+	EmailDetail Detail = "email"
+	PhoneDetail Detail = "phone"
+)
+
+// Details are all of them.
+var Details = []Detail{EmailDetail, PhoneDetail}
+
+// HasDetail tells whether a contact can be reached in a way.
+func (c *Contact) HasDetail(d Detail) bool {
+	if d == PhoneDetail {
+		return len(c.Phones) > 0
+	}
+	return len(c.Emails) > 0
 }

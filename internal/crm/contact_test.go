@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -181,11 +182,11 @@ func FuzzDecodeContact(f *testing.F) {
 		}
 		if err := in.Validate(faults, true, "US", noon); err != nil {
 			seen := map[string]bool{}
-			for _, fault := range faultsOf(t, err) {
-				if seen[fault.Field] || !strings.HasPrefix(fault.Message, "The "+fault.Field+" field ") {
+			for _, fault := range crmtest.FaultsOf(t, err) {
+				if seen[fault.Field()] || !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") {
 					t.Fatalf("%q: a second fault of a place, or no sentence about it: %v", body, err)
 				}
-				seen[fault.Field] = true
+				seen[fault.Field()] = true
 			}
 			return
 		}

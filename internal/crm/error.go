@@ -1,6 +1,6 @@
-// Package crm holds the rules of Donorbook: what a contact, a tag, a campaign, an account and a key are,
-// what input is accepted, when two people are the same and how they merge. It is pure: no SQL, no HTTP,
-// no clock, no logging. Whoever needs the time passes it in.
+// Package crm holds the rules about contacts: what a contact and a tag are, what input is accepted, when two people are the same and how they merge; and what all
+// nouns share: errors, pages and retry keys. The packages below it have the other nouns. All of them are pure: no SQL, no HTTP, no clock, no logging. Callers pass
+// the time in.
 package crm
 
 import "errors"

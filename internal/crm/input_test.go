@@ -9,8 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
+
+var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // read decodes and validates a body, as every caller does.
 func read(body string, isNew bool) (ContactInput, error) {
@@ -39,29 +42,6 @@ func made(t testing.TB, body string) Contact {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// said is an error as programs see it.
-type said struct{ Field, Message string }
-
-func saidOf(faults []doc.Fault) (all []said) {
-	for _, fault := range faults {
-		all = append(all, said{fault.Field, fault.String()})
-	}
-	return all
-}
-
-// faultsOf are the faults in an error, nil if there is no error.
-func faultsOf(t testing.TB, err error) []said {
-	t.Helper()
-	var v *doc.Invalid
-	if err != nil && !errors.As(err, &v) {
-		t.Fatalf("got the error %v, want faults", err)
-	}
-	if v == nil {
-		return nil
-	}
-	return saidOf(v.Faults)
 }
 
 // sameContact compares contacts as people do: an empty list equals no list, and a time is the same in any zone.
@@ -129,20 +109,20 @@ func TestARequestSetsTheNote(t *testing.T) {
 	}
 	for _, sent := range []string{`7`, `{"a":[1]}`, `["x"]`, `false`} {
 		_, err := read(`{"note":`+sent+`}`, false)
-		if diff := cmp.Diff([]said{{"note", "The note field must be a string."}}, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{"note", "The note field must be a string."}}, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", sent, diff)
 		}
 	}
 }
 
 func TestANoteHasAtMost10000Characters(t *testing.T) {
-	for length, want := range map[int][]said{
+	for length, want := range map[int][]crmtest.Said{
 		10_000: nil,
 		10_001: {{"note", "The note field must not be longer than 10000 characters."}},
 	} {
 		note := strings.Repeat("é", length)
 		in := ContactInput{Note: &note}
-		if diff := cmp.Diff(want, faultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
 			t.Errorf("%d characters:\n%s", length, diff)
 		}
 	}
@@ -153,7 +133,7 @@ func TestTextComesBackAsItWasSent(t *testing.T) {
 		"Łucja", "名前", "مريم", "a\u0301", "\u00e1", "👩‍👩‍👧", "a\u00a0b", "a  b", `quote " and \ backslash`, "</script>&amp;", "line\nfeed\ttab",
 		"a\u2028b", "\ufeffbom", "\ufffd", "\u200b", "\x7f", "\x01", "null", "ﬁ", "İ",
 	} {
-		c := made(t, `{"first_name":`+quoted(text)+`,"tags":[`+quoted(text)+`]}`)
+		c := made(t, `{"first_name":`+crmtest.Quoted(text)+`,"tags":[`+crmtest.Quoted(text)+`]}`)
 		if c.FirstName != text || c.Tags[0] != text {
 			t.Errorf("sent %q, kept %q and the tag %q", text, c.FirstName, c.Tags[0])
 		}
@@ -277,33 +257,5 @@ func TestEscapedTextIsWhatItStandsFor(t *testing.T) {
 	in := valid(t, `{"first\u005fname":"A\u006ena \"\\\" \ud83d\ude00","last_name":"B","emails":[{"v\u0061lue":"a\u0040example.org"}]}`)
 	if *in.FirstName != `Anna "\" 😀` || *in.LastName != "B" || (*in.Emails)[0].Value != "a@example.org" {
 		t.Errorf("got %q %q %v", *in.FirstName, *in.LastName, *in.Emails)
-	}
-}
-
-// All clients' bodies are read at the same time, before they are queued for writing: the garbage that they leave costs CPU time
-// for every request.
-func TestReadingABodyLeavesLittleBehind(t *testing.T) {
-	body := []byte(`{"first_name":"Ada","middle_name":"A.","last_name":"King","dob":"12/10/1915","company":"Analytical Engines","title":"Dr",
-		"linkedin_url":"https://linkedin.com/in/ada","emails":[{"type":"personal","value":"ada@example.org"},{"type":"work","value":"ada@work.example"}],
-		"phones":[{"type":"cell","value":"(212) 555-0100"}],"tags":["vip","board","gala"],
-		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"}]}`)
-	document := make([]byte, 0, 4096)
-	got := testing.AllocsPerRun(1000, func() {
-		in, faults, err := DecodeContact(body)
-		if err == nil {
-			err = in.Validate(faults, true, "US", noon)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := NewContact(in, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.AppendBody(document)
-		c.SearchWords()
-	})
-	if !raceDetector && got > 82 {
-		t.Errorf("%v allocations to make a contact of a body, want at most 82", got)
 	}
 }

@@ -65,13 +65,13 @@ func ParseForceCreate(v *doc.Invalid, query, body string) CreateMode {
 
 // The kinds of match keys.
 const (
-	emailPrefix = "e:"
-	phonePrefix = "p:"
+	EmailPrefix = "e:"
+	PhonePrefix = "p:"
 )
 
 // MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
 func (in *ContactInput) MatchKeys() []string {
-	return withoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
+	return WithoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
 }
 
 // AddedKeys are the match keys that the contact does not have yet.
@@ -83,7 +83,7 @@ func (in *ContactInput) AddedKeys(c Contact) []string {
 func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 	shared := func(keys []string, list *[]Typed) (values []string) {
 		for i, key := range keys {
-			if containsSorted(c.MatchKeys, key) {
+			if ContainsSorted(c.MatchKeys, key) {
 				values = append(values, (*list)[i].Value)
 			}
 		}
@@ -94,7 +94,7 @@ func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 
 // SplitMatchKeys tells the keys of emails from those of phones.
 func SplitMatchKeys(keys []string) (emails, phones []string) {
-	at := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, phonePrefix) })
+	at := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, PhonePrefix) })
 	if at < 0 {
 		at = len(keys)
 	}
@@ -114,7 +114,7 @@ func (in *ContactInput) Closer(a, b Contact) bool {
 }
 
 func (in *ContactInput) sharesEmail(c Contact) bool {
-	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return containsSorted(c.MatchKeys, key) })
+	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
 }
 
 // SameName compares first and last name without regard to case and marks.
@@ -123,7 +123,8 @@ func (in *ContactInput) SameName(c Contact) bool {
 		text.Fold(*in.FirstName) == text.Fold(c.FirstName) && text.Fold(*in.LastName) == text.Fold(c.LastName)
 }
 
-func containsSorted(keys []string, key string) bool {
+// ContainsSorted tells whether a key is one of sorted keys.
+func ContainsSorted(keys []string, key string) bool {
 	_, found := slices.BinarySearch(keys, key)
 	return found
 }
@@ -140,16 +141,17 @@ func (c *Contact) addMatchKey(key string) bool {
 // replaceMatchKeys replaces the keys of one kind.
 func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
 	kept := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return strings.HasPrefix(key, prefix) })
-	c.MatchKeys = append(kept, withoutEmpty(keys)...)
+	c.MatchKeys = append(kept, WithoutEmpty(keys)...)
 	slices.Sort(c.MatchKeys)
 }
 
-// withoutEmpty leaves out the keys of values that tell no two people apart.
-func withoutEmpty(keys []string) []string {
+// WithoutEmpty leaves out the keys of values that tell no two people apart.
+func WithoutEmpty(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
 }
 
-func sortedKeys(keys []string) []string {
+// SortedKeys sorts keys and leaves out those that occur again.
+func SortedKeys(keys []string) []string {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
@@ -162,7 +164,7 @@ func KeyChange(from, to *Contact) (gone, added []string) {
 // lacking are the keys that the others, which are sorted, do not have.
 func lacking(keys, others []string) (missing []string) {
 	for _, key := range keys {
-		if !containsSorted(others, key) {
+		if !ContainsSorted(others, key) {
 			missing = append(missing, key)
 		}
 	}
@@ -178,9 +180,9 @@ func (c Contact) WithEmailKeys() Contact {
 		if !ok { // it was accepted by other rules
 			return c
 		}
-		keys = append(keys, emailPrefix+key)
+		keys = append(keys, EmailPrefix+key)
 	}
-	c.replaceMatchKeys(emailPrefix, keys)
+	c.replaceMatchKeys(EmailPrefix, keys)
 	c.MatchKeys = slices.Compact(c.MatchKeys)
 	return c
 }
@@ -189,8 +191,37 @@ func (c Contact) WithEmailKeys() Contact {
 func MatchKey(value, region string) (key string, ok bool) {
 	if strings.Contains(value, "@") {
 		key, ok = text.NormalEmail(value)
-		return emailPrefix + key, ok
+		return EmailPrefix + key, ok
 	}
 	key, ok = text.NormalPhone(value, region)
-	return phonePrefix + key, ok && key != ""
+	return PhonePrefix + key, ok && key != ""
+}
+
+// PhoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
+// people apart.
+func (c *Contact) PhoneDigits() (numbers []string) {
+	for _, key := range c.MatchKeys {
+		if number, ok := strings.CutPrefix(key, PhonePrefix); ok {
+			numbers = append(numbers, text.Digits(number))
+		}
+	}
+	if len(numbers) < len(c.Phones) {
+		for _, p := range c.Phones {
+			numbers = append(numbers, text.Digits(p.Value))
+		}
+	}
+	return slices.DeleteFunc(numbers, func(number string) bool { return len(number) < MinPhonePart })
+}
+
+// MinPhonePart is how many digits of a phone number a search takes.
+const MinPhonePart = 4
+
+// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
+// renames anyone.
+func (in ContactInput) FillsOnly(c *Contact) ContactInput {
+	in.FirstName, in.LastName = nil, nil
+	if c.Company != "" {
+		in.Company = nil
+	}
+	return in
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -175,5 +176,24 @@ func TestWhatIsSharedIsSaidAsItWasTyped(t *testing.T) {
 	}
 	if added := in.AddedKeys(c); !slices.Equal(added, []string{"e:new@x.org", "p:+12125550199"}) {
 		t.Errorf("added are %q", added)
+	}
+}
+
+func TestNumbersWithoutAnAreaCodeAreKeptAndMatchNobody(t *testing.T) {
+	in := valid(t, `{"first_name":"A","last_name":"B","phones":[{"value":"555-0123"},{"value":"555-0123"},{"value":"(312) 555-0123"}]}`)
+	if got, want := in.MatchKeys(), []string{"p:+13125550123"}; !slices.Equal(got, want) {
+		t.Errorf("match keys %q, want %q", got, want)
+	}
+	c, err := NewContact(in, time.Now())
+	if err != nil || len(c.Phones) != 2 || !slices.Equal(c.MatchKeys, in.MatchKeys()) {
+		t.Fatalf("%+v %v", c, err)
+	}
+	again, err := c.Merge(in, time.Now())
+	if err != nil || len(again.Phones) != 2 {
+		t.Errorf("merged twice: %+v %v", again.Phones, err)
+	}
+	patched, err := c.Patch(valid(t, `{"phones":[{"value":"555-0123"}]}`), time.Now())
+	if err != nil || len(patched.Phones) != 1 || len(patched.MatchKeys) != 0 {
+		t.Errorf("patched: %+v %v", patched, err)
 	}
 }

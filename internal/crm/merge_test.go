@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
 )
 
@@ -170,9 +171,9 @@ func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
 		if again, err := full.Merge(valid(t, one), hourLater); err != nil || bodyOf(again) != bodyOf(full) {
 			t.Errorf("%s: one that is there already is refused: %v", list.field, err)
 		}
-		want := []said{{list.field, fmt.Sprintf("The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)}}
+		want := []crmtest.Said{{list.field, fmt.Sprintf("The %s field is refused: the contact would have more than %d %s.", list.field, list.max, list.field)}}
 		_, err = c.Merge(valid(t, two), hourLater)
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -241,9 +242,6 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 		}
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was patched has changed in place")
-		}
-		if diff := cmp.Diff(fresh.SearchWords(), patched.SearchWords()); diff != "" {
-			t.Fatalf("the same contact has other keys when it was something else before:\n%s", diff)
 		}
 		fresh.ID, fresh.Note, fresh.Stats, fresh.ArchivedAt, fresh.CreatedAt, fresh.UpdatedAt = c.ID, c.Note, c.Stats, c.ArchivedAt, c.CreatedAt, patched.UpdatedAt
 		for i := range fresh.Addresses {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
 
@@ -37,14 +38,14 @@ func TestParsePage(t *testing.T) {
 		if len(value) > 15 && value[0] == '9' {
 			want = "The page field must be an integer from 1 to 9007199254740991."
 		}
-		if diff := cmp.Diff([]said{{"page", want}}, saidOf(v.Faults)); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{"page", want}}, crmtest.SaidOf(v.Faults)); diff != "" {
 			t.Errorf("page=%q:\n%s", value, diff)
 		}
 	}
 	for _, value := range append(bad, "101", "1000") {
 		v := &doc.Invalid{}
 		ParsePage(nil, &value, v)
-		if diff := cmp.Diff([]said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, saidOf(v.Faults)); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, crmtest.SaidOf(v.Faults)); diff != "" {
 			t.Errorf("per_page=%q:\n%s", value, diff)
 		}
 	}
@@ -149,7 +150,7 @@ func TestParseContactScope(t *testing.T) {
 	}
 	for _, value := range []string{"Active", "null", "deleted", "active,archived", " "} {
 		_, err := ParseContactScope(value)
-		if diff := cmp.Diff([]said{{"scope", "The scope field must be one of active, archived, all."}}, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{"scope", "The scope field must be one of active, archived, all."}}, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%q:\n%s", value, diff)
 		}
 	}

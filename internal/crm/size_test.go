@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
 
@@ -17,8 +18,8 @@ func wideAddresses(n int) string {
 	return listed(n, `{"address_1":"%d`+strings.Repeat("a", 240)+`","address_2":"`+strings.Repeat("b", 250)+`","city":"`+strings.Repeat("c", 250)+`","zipcode":"`+strings.Repeat("é", 250)+`"}`)
 }
 
-func tooLarge(field string) []said {
-	return []said{{field, "The " + field + " field is refused: the contact would be larger than 128 KiB."}}
+func tooLarge(field string) []crmtest.Said {
+	return []crmtest.Said{{field, "The " + field + " field is refused: the contact would be larger than 128 KiB."}}
 }
 
 func TestAContactIsAtMost128KiB(t *testing.T) {
@@ -37,7 +38,7 @@ func TestAContactIsAtMost128KiB(t *testing.T) {
 			t.Errorf("%.60s: %v, %d bytes", test.body, err, len(bodyOf(c)))
 		}
 		if test.field != "" {
-			if diff := cmp.Diff(tooLarge(test.field), faultsOf(t, err)); diff != "" {
+			if diff := cmp.Diff(tooLarge(test.field), crmtest.FaultsOf(t, err)); diff != "" {
 				t.Errorf("%.60s: %s", test.body, diff)
 			}
 		}
@@ -58,7 +59,7 @@ func TestAChangeIsRefusedWhereTheContactWouldBeTooLarge(t *testing.T) {
 		"sync":  func() (Contact, error) { return c.SyncTags(tags, hourLater) },
 	} {
 		_, err := change()
-		if diff := cmp.Diff(tooLarge("tags"), faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(tooLarge("tags"), crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}

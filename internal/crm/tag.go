@@ -17,7 +17,7 @@ func DecodeTags(body []byte) ([]string, error) {
 	var in ContactInput
 	r.Document(func(key string) {
 		if key == "tags" {
-			contactTable.Read(r, key, &in)
+			ContactTable.Read(r, key, &in)
 		} else {
 			r.Skip()
 		}
@@ -119,7 +119,7 @@ func tagsField() doc.Field[*Contact, *ContactInput] {
 }
 
 // FoldTag is a tag's name as it is searched for by its beginning.
-func FoldTag(name string) string { return cut(text.Fold(name), maxTagFold) }
+func FoldTag(name string) string { return text.Cut(text.Fold(name), maxTagFold) }
 
 // TagCase is a tag's name without regard to letter case. Tags for which it is the same were hardly meant to be two.
 func TagCase(name string) string { return text.FoldCase(name) }
@@ -129,7 +129,7 @@ const maxTagFold = 200
 
 // TagRange is the range of folded names that begin with what was typed; where nothing was typed it begins with "".
 func TagRange(prefix string) KeyRange {
-	from := FoldTag(searchable(prefix))
+	from := FoldTag(Searchable(prefix))
 	return KeyRange{from, from + lastTag}
 }
 
@@ -173,3 +173,15 @@ func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
 	kept := slices.DeleteFunc(slices.Clone(c.Tags), text.SetOf(tags).Contains)
 	return c.SyncTags(kept, now)
 }
+
+// Searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
+func Searchable(value string) string {
+	value = strings.ReplaceAll(strings.ToValidUTF8(value, ""), "\x00", "")
+	return strings.TrimSpace(text.Cut(strings.TrimSpace(value), utf8.UTFMax*doc.MaxText))
+}
+
+// KeyRange is a stretch of index keys, both ends included.
+type KeyRange struct{ From, To string }
+
+// Has tells whether a key lies in the range.
+func (r KeyRange) Has(key string) bool { return r.From <= key && key <= r.To }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestDecodeTags(t *testing.T) {
@@ -33,26 +35,26 @@ func TestDecodeTags(t *testing.T) {
 }
 
 func TestDecodeTagsRefuses(t *testing.T) {
-	none := said{"tags", "The tags field must be an array with at least one tag name."}
+	none := crmtest.Said{"tags", "The tags field must be an array with at least one tag name."}
 	for _, test := range []struct {
 		body string
-		want []said
+		want []crmtest.Said
 	}{
-		{`{"tags":[]}`, []said{none}},
-		{`{"tags":null}`, []said{none}},
-		{`{}`, []said{none}},
-		{`{"Tags":["a"]}`, []said{none}},
-		{`{"tags":"a"}`, []said{{"tags", "The tags field must be an array."}}},
-		{`{"tags":[3,"","a\u0000"]}`, []said{
+		{`{"tags":[]}`, []crmtest.Said{none}},
+		{`{"tags":null}`, []crmtest.Said{none}},
+		{`{}`, []crmtest.Said{none}},
+		{`{"Tags":["a"]}`, []crmtest.Said{none}},
+		{`{"tags":"a"}`, []crmtest.Said{{"tags", "The tags field must be an array."}}},
+		{`{"tags":[3,"","a\u0000"]}`, []crmtest.Said{
 			{"tags.0", "The tags.0 field must be a string."},
 			{"tags.1", "The tags.1 field must not be empty."},
 			{"tags.2", "The tags.2 field must not contain NUL characters."}}},
-		{`{"tags":["",3]}`, []said{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
-		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []said{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
-		{`{"tags":` + listed(501, `"t%d"`) + `}`, []said{{"tags", "The tags field must not have more than 500 elements."}}},
+		{`{"tags":["",3]}`, []crmtest.Said{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
+		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []crmtest.Said{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
+		{`{"tags":` + listed(501, `"t%d"`) + `}`, []crmtest.Said{{"tags", "The tags field must not have more than 500 elements."}}},
 	} {
 		got, err := DecodeTags([]byte(test.body))
-		if diff := cmp.Diff(test.want, faultsOf(t, err)); diff != "" || got != nil {
+		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" || got != nil {
 			t.Errorf("%.60s: %v\n%s", test.body, got, diff)
 		}
 	}
@@ -98,8 +100,8 @@ func TestAContactHasAtMost500Tags(t *testing.T) {
 		t.Errorf("%d tags: %v", len(full.Tags), err)
 	}
 	_, err = full.AddTags([]string{"y"}, noon)
-	want := []said{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
-	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+	want := []crmtest.Said{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
 	if less, err := full.RemoveTags([]string{"t0"}, noon); err != nil || len(less.Tags) != 499 {
@@ -147,16 +149,25 @@ func TestTagsThatWereTypedAreCheckedLikeThoseThatWereSent(t *testing.T) {
 		t.Errorf("%v: %q", err, names)
 	}
 	for _, test := range []struct {
-		names []string
-		want  said
+		Strings []string
+		want    crmtest.Said
 	}{
-		{nil, said{"tags", "The tags field must have at least one tag name."}},
-		{[]string{""}, said{"tags.0", "The tags.0 field must not be empty."}},
-		{[]string{"a", strings.Repeat("é", 65)}, said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
+		{nil, crmtest.Said{"tags", "The tags field must have at least one tag name."}},
+		{[]string{""}, crmtest.Said{"tags.0", "The tags.0 field must not be empty."}},
+		{[]string{"a", strings.Repeat("é", 65)}, crmtest.Said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
 	} {
-		_, err := CheckTags(test.names)
-		if faults := faultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
-			t.Errorf("%q: %v", test.names, faults)
+		_, err := CheckTags(test.Strings)
+		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
+			t.Errorf("%q: %v", test.Strings, faults)
 		}
+	}
+}
+
+func TestFoldTagForgetsCaseAndMarksAndIsBounded(t *testing.T) {
+	if FoldTag("Große Spénder") != "grosse spender" || len(FoldTag(strings.Repeat("\ufdfa", 64))) > 200 {
+		t.Errorf("%q, %d bytes", FoldTag("Große Spénder"), len(FoldTag(strings.Repeat("\ufdfa", 64))))
+	}
+	if r := TagRange(" GROSSE sp"); !r.Has(FoldTag("Große Spénder")) || r.Has("grosse s") {
+		t.Errorf("%q", r)
 	}
 }

@@ -1,24 +1,15 @@
 package crm
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
-
-// quoted is a text as a JSON string.
-func quoted(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
 
 // listed is a JSON list of n elements made by a format with one %d.
 func listed(n int, format string) string {
@@ -56,8 +47,8 @@ func TestEveryTextMustBeAString(t *testing.T) {
 	for _, place := range textPlaces {
 		for _, value := range []string{`7`, `0.5`, `1e400`, `true`, `false`, `{}`, `[]`, `["x"]`, `{"value":"x"}`} {
 			_, err := read(fmt.Sprintf(place.body, value), false)
-			want := []said{{place.path, "The " + place.path + " field must be a string."}}
-			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			want := []crmtest.Said{{place.path, "The " + place.path + " field must be a string."}}
+			if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 				t.Errorf("%s:\n%s", fmt.Sprintf(place.body, value), diff)
 			}
 		}
@@ -68,8 +59,8 @@ func TestNoTextHoldsNUL(t *testing.T) {
 	for _, place := range textPlaces {
 		for _, value := range []string{`"a\u0000b"`, `"\u0000"`, `" a\u0000 "`} {
 			_, err := read(fmt.Sprintf(place.body, value), false)
-			faults := faultsOf(t, err)
-			want := said{place.path, "The " + place.path + " field must not contain NUL characters."}
+			faults := crmtest.FaultsOf(t, err)
+			want := crmtest.Said{place.path, "The " + place.path + " field must not contain NUL characters."}
 			if len(faults) == 0 || faults[0] != want {
 				t.Errorf("%s: got %v, want %v", fmt.Sprintf(place.body, value), faults, want)
 			}
@@ -87,8 +78,8 @@ func TestNoTextIsInvalidUTF8(t *testing.T) {
 		Addresses: &[]Address{{Line1: bad, Line2: bad, City: bad, State: bad, Zipcode: bad, Country: bad}},
 	}
 	refused := map[string]bool{}
-	for _, fault := range faultsOf(t, in.Validate(nil, true, "US", noon)) {
-		refused[fault.Field] = true
+	for _, fault := range crmtest.FaultsOf(t, in.Validate(nil, true, "US", noon)) {
+		refused[fault.Field()] = true
 	}
 	for _, field := range append(textFields, "emails.0.value", "emails.1.type", "phones.0.value", "tags.0", "addresses.0.address_1",
 		"addresses.0.address_2", "addresses.0.city", "addresses.0.state", "addresses.0.zipcode", "addresses.0.country") {
@@ -116,10 +107,10 @@ func TestTextsHaveALimitInCharacters(t *testing.T) {
 	for _, l := range limits {
 		for _, letter := range []string{"x", "é", "語", "😀"} {
 			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
-			valid(t, fmt.Sprintf(l.body, quoted("  "+text+"  "))) // trimmed characters do not count
-			_, err := read(fmt.Sprintf(l.body, quoted(text+letter)), false)
-			want := []said{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
-			if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+			valid(t, fmt.Sprintf(l.body, crmtest.Quoted("  "+text+"  "))) // trimmed characters do not count
+			_, err := read(fmt.Sprintf(l.body, crmtest.Quoted(text+letter)), false)
+			want := []crmtest.Said{{l.path, fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max)}}
+			if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 				t.Errorf("%s with %q:\n%s", l.path, letter, diff)
 			}
 		}
@@ -134,8 +125,8 @@ func TestEmailsHaveALimitOf255Characters(t *testing.T) {
 	}
 	valid(t, `{"emails":[{"value":"`+address+`"}]}`)
 	_, err := read(`{"emails":[{"value":"`+address+`h"}]}`, false)
-	want := []said{{"emails.0.value", "The emails.0.value field must not be longer than 255 characters."}}
-	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+	want := []crmtest.Said{{"emails.0.value", "The emails.0.value field must not be longer than 255 characters."}}
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -152,9 +143,9 @@ func TestListsHaveALimit(t *testing.T) {
 	} {
 		valid(t, `{"`+list.field+`":`+listed(list.max, list.element)+`}`)
 		body := `{"` + list.field + `":` + listed(list.max+1, list.element) + `}`
-		want := []said{{list.field, fmt.Sprintf("The %s field must not have more than %d elements.", list.field, list.max)}}
+		want := []crmtest.Said{{list.field, fmt.Sprintf("The %s field must not have more than %d elements.", list.field, list.max)}}
 		_, err := read(body, false)
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", list.field, diff)
 		}
 	}
@@ -175,13 +166,13 @@ func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 		tags = append(tags, fmt.Sprint(i))
 	}
 	in := ContactInput{Emails: &emails, Phones: &phones, Addresses: &addresses, Tags: &tags}
-	want := []said{
+	want := []crmtest.Said{
 		{"emails", "The emails field must not have more than 100 elements."},
 		{"phones", "The phones field must not have more than 100 elements."},
 		{"addresses", "The addresses field must not have more than 100 elements."},
 		{"tags", "The tags field must not have more than 500 elements."},
 	}
-	if diff := cmp.Diff(want, faultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -241,28 +232,28 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"tags":["a","a"," "]}`, "tags.2", "The tags.2 field must not be empty."},
 	} {
 		_, err := read(test.body, false)
-		if diff := cmp.Diff([]said{{test.field, test.message}}, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{test.field, test.message}}, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", test.body, diff)
 		}
 	}
 }
 
 func TestCreateNeedsBothNames(t *testing.T) {
-	first := said{"first_name", "The first_name field is required."}
-	last := said{"last_name", "The last_name field is required."}
+	first := crmtest.Said{"first_name", "The first_name field is required."}
+	last := crmtest.Said{"last_name", "The last_name field is required."}
 	for _, test := range []struct {
 		body string
-		want []said
+		want []crmtest.Said
 	}{
-		{`{}`, []said{first, last}},
-		{`{"first_name":null,"last_name":""}`, []said{first, last}},
-		{`{"first_name":"A"}`, []said{last}},
-		{`{"first_name":" ","last_name":"B"}`, []said{first}},
-		{`{"first_name":7,"last_name":"B"}`, []said{{"first_name", "The first_name field must be a string."}}},
+		{`{}`, []crmtest.Said{first, last}},
+		{`{"first_name":null,"last_name":""}`, []crmtest.Said{first, last}},
+		{`{"first_name":"A"}`, []crmtest.Said{last}},
+		{`{"first_name":" ","last_name":"B"}`, []crmtest.Said{first}},
+		{`{"first_name":7,"last_name":"B"}`, []crmtest.Said{{"first_name", "The first_name field must be a string."}}},
 		{`{"first_name":"A","last_name":"B"}`, nil},
 	} {
 		_, err := read(test.body, true)
-		if diff := cmp.Diff(test.want, faultsOf(t, err)); diff != "" {
+		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s:\n%s", test.body, diff)
 		}
 	}
@@ -273,10 +264,10 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 		"emails":[{"value":"x","type":"x"},{"value":4},"x"],"facebook_url":"x","linkedin_url":1,"twitter_url":"x","title":[],
 		"company":"a\u0000","dob":"x","middle_name":{},"first_name":1}`, true)
 	var got []string
-	for _, fault := range faultsOf(t, err) {
-		got = append(got, fault.Field)
-		if !strings.HasPrefix(fault.Message, "The "+fault.Field+" field ") || !strings.HasSuffix(fault.Message, ".") {
-			t.Errorf("%q is not a sentence that names %s", fault.Message, fault.Field)
+	for _, fault := range crmtest.FaultsOf(t, err) {
+		got = append(got, fault.Field())
+		if !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") || !strings.HasSuffix(fault.Message(), ".") {
+			t.Errorf("%q is not a sentence that names %s", fault.Message(), fault.Field())
 		}
 	}
 	want := []string{
@@ -322,7 +313,7 @@ func TestParseForceCreate(t *testing.T) {
 	} {
 		var v doc.Invalid
 		ParseForceCreate(&v, sent[0], sent[1])
-		if diff := cmp.Diff([]said{{"force_create", want}}, faultsOf(t, v.Err())); diff != "" {
+		if diff := cmp.Diff([]crmtest.Said{{"force_create", want}}, crmtest.FaultsOf(t, v.Err())); diff != "" {
 			t.Errorf("%q:\n%s", sent, diff)
 		}
 	}
@@ -346,8 +337,8 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	}
 	for field, element := range map[string]string{"emails": `{"value":"a@x.org"}`, "phones": `{"value":"312-555-0123"}`, "addresses": `{"city":"Rome"}`} {
 		_, err := read(`{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, false)
-		want := []said{{field, "The " + field + " field must not have more than 1000 elements."}}
-		if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
+		want := []crmtest.Said{{field, "The " + field + " field must not have more than 1000 elements."}}
+		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%s: %s", field, diff)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
@@ -89,7 +91,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	ready(t, s, true) // this store never left the new primary
 	primary.Kill()
 	ready(t, misled, true)
-	if _, err := misled.Contact(t.Context(), l.account, crm.MakeID(l.account, 1), nil); err != nil {
+	if _, err := misled.Contact(t.Context(), l.account, doc.MakeID(l.account, 1), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,7 +124,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	primary, standby, url := pair(t)
 	s := openHasty(t, url)
 	account, another := newAccount(t, s).Number, newAccount(t, s).Number
-	key, _, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	key, _, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
 	if err != nil {
 		t.Fatal(err)
 	}

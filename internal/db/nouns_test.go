@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -88,7 +89,7 @@ func checkIntegrity(t testing.TB, s *book.Book) {
 
 type person = rig.Person
 
-func newAccount(t testing.TB, s *book.Book) crm.Account {
+func newAccount(t testing.TB, s *book.Book) access.Account {
 	t.Helper()
 	return rig.NewAccount(t, s)
 }

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
@@ -43,7 +45,7 @@ type load struct {
 func startLoad(t *testing.T, s *book.Book) *load {
 	t.Helper()
 	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
-	_, secret, err := s.CreateKey(t.Context(), l.account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	_, secret, err := s.CreateKey(t.Context(), l.account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func (l *load) list(ctx context.Context) error {
 
 func (l *load) authenticate(ctx context.Context) error {
 	who, err := l.s.Authenticate(ctx, l.secret)
-	if err == nil && (who.Account != l.account || who.Permissions != crm.ContactsRead) {
+	if err == nil && (who.Account != l.account || who.Permissions != access.ContactsRead) {
 		l.t.Errorf("the key is of %+v", who)
 	}
 	return err
@@ -285,7 +287,7 @@ func wantQuickRefusal(t *testing.T, s *book.Book, account int64) {
 	start := time.Now()
 	atOnce(1000, func(i int) {
 		if i%2 == 0 {
-			_, err := s.Contact(t.Context(), account, crm.MakeID(account, 1), nil)
+			_, err := s.Contact(t.Context(), account, doc.MakeID(account, 1), nil)
 			wantError(t, "a read", err, crm.ErrUnavailable)
 			return
 		}

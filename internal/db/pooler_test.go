@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/store"
@@ -67,7 +69,7 @@ func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	}
 	archive(t, s, account, ids[0])
 	restore(t, s, account, ids[0])
-	key, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+	key, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,13 +405,13 @@ func TestACampaignLocksAccountsInAscendingOrder(t *testing.T) {
 		}
 	}
 	title, benefits, none := "Gala", []string{beneficiary.ID}, []string{}
-	var made crm.Campaign
+	var made campaign.Campaign
 	change(func() (err error) {
-		made, err = s.CreateCampaign(ctx, owner, crm.CampaignInput{Title: &title, Beneficiaries: &benefits})
+		made, err = s.CreateCampaign(ctx, owner, campaign.Input{Title: &title, Beneficiaries: &benefits})
 		return err
 	})
 	change(func() error {
-		_, err := s.UpdateCampaign(ctx, owner, made.ID, crm.CampaignInput{Beneficiaries: &none})
+		_, err := s.UpdateCampaign(ctx, owner, made.ID, campaign.Input{Beneficiaries: &none})
 		return err
 	})
 	if got, err := s.Campaign(ctx, owner.Number, made.ID); err != nil || len(got.Beneficiaries) != 0 {

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -167,7 +170,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	s := open(t, store.Options{Database: through + "&pooler=transaction"}) // so that nothing is prepared, and each text is sent every time
 	account := newAccount(t, s).Number
-	_, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "K", Permissions: crm.AllPermissions})
+	_, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.AllPermissions})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +184,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := "Gala"
-	campaign, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+	campaign, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	const ana = `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"phones":[{"value":"(212) 555-0100"}],"tags":["gala","vip"]}`
 	search := func(text string) error {
-		f := crm.ContactFilter{Search: crm.ParseSearch(text, "US")}
+		f := find.Filter{Search: find.ParseSearch(text, "US")}
 		_, _, err := s.MatchingContacts(ctx, account, crm.Active, f, crm.PageRequest{Page: 1, PerPage: 20})
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -106,14 +107,14 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 			return err
 		}
 	}
-	last := crm.MakeID(account, 1+4*(1+50)) // before those with tags
+	last := doc.MakeID(account, 1+4*(1+50)) // before those with tags
 	archives := func(int) func() error {
 		last++
 		id := last
 		return func() error { return s.ArchiveContact(t.Context(), account, id) }
 	}
 	moves := func(i int) func() error {
-		id := crm.MakeID(account, 2+int64(i)%20)
+		id := doc.MakeID(account, 2+int64(i)%20)
 		in := input(t, fmt.Sprintf(`{"addresses":[{"city":"City %d","zipcode":"%05d"}]}`, i, 1000*i))
 		return func() error {
 			_, err := s.UpdateContact(t.Context(), account, id, in)

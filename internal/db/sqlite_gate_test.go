@@ -14,6 +14,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store/book"
 )
 
@@ -154,7 +156,7 @@ func TestStatementsOfARequest(t *testing.T) {
 			t.Errorf("%s ran %d statements, want %d: look at what the request asks one by one; if it must, change this gate", what, got, want)
 		}
 	}
-	id := crm.MakeID(account, 7)
+	id := doc.MakeID(account, 7)
 	check("a GET", 1, func() { get(t, s, account, id) })
 	for _, page := range []int64{1, 2, 3} {
 		check(fmt.Sprintf("page %d", page), 1, func() { list(t, s, account, crm.Active, page, 20) })
@@ -274,7 +276,7 @@ func TestAFilteredPageReadsAsManyRowsAsItHas(t *testing.T) {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"tags":["vip"]}`, i, i))
 		}
 		read := countRows(s)
-		rows := func(f crm.ContactFilter, page, want int64) (n int64) {
+		rows := func(f find.Filter, page, want int64) (n int64) {
 			t.Helper()
 			before := read.Load()
 			_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, f, crm.PageRequest{Page: page, PerPage: 20}, nil, nil)
@@ -283,7 +285,7 @@ func TestAFilteredPageReadsAsManyRowsAsItHas(t *testing.T) {
 			}
 			return read.Load() - before
 		}
-		tagged := crm.ContactFilter{Tags: []string{"vip"}}
+		tagged := find.Filter{Tags: []string{"vip"}}
 		rows(tagged, 1, 20) // reads the set
 		for _, page := range []int64{1, 2, 3} {
 			if n := rows(tagged, page, 20); n != 21 {
@@ -291,7 +293,7 @@ func TestAFilteredPageReadsAsManyRowsAsItHas(t *testing.T) {
 			}
 		}
 		for _, i := range []int{0, 59} {
-			if n := rows(crm.ContactFilter{Email: fmt.Sprintf("e:n%d@x.org", i)}, 1, 1); n != 3 { // the account's, the key's and the contact's
+			if n := rows(find.Filter{Email: fmt.Sprintf("e:n%d@x.org", i)}, 1, 1); n != 3 { // the account's, the key's and the contact's
 				t.Errorf("an email read %d rows, want 3: look at contact_filter.go", n)
 			}
 		}

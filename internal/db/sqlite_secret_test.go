@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
@@ -18,7 +18,7 @@ func TestTheSecretIsNowhereInTheFiles(t *testing.T) {
 	account := newAccount(t, s).Number
 	var secrets []string
 	for range 3 {
-		key, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "Findable name", Permissions: crm.AllPermissions})
+		key, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "Findable name", Permissions: access.AllPermissions})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestTheSecretIsNowhereInTheFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			noted = !slices.ContainsFunc(keys, func(k crm.Key) bool { return k.LastUsedAt.IsZero() })
+			noted = !slices.ContainsFunc(keys, func(k access.Key) bool { return k.LastUsedAt.IsZero() })
 		}
 		if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 )
 
@@ -15,21 +16,21 @@ func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	account := newAccount(t, s).Number
-	parts := []func(*crm.GiftFilter){
-		func(f *crm.GiftFilter) { f.Contact = 1 },
-		func(f *crm.GiftFilter) { f.Campaign = 1 },
-		func(f *crm.GiftFilter) { f.Recurring = true },
-		func(f *crm.GiftFilter) { f.Status = crm.GiftStatuses[0] },
-		func(f *crm.GiftFilter) { f.Method = crm.Methods[0] },
-		func(f *crm.GiftFilter) { f.ExternalID = "x" },
-		func(f *crm.GiftFilter) { f.From = time.Unix(1, 0) },
-		func(f *crm.GiftFilter) { f.To = time.Unix(2, 0) },
-		func(f *crm.GiftFilter) { f.Currency = "USD" },
-		func(f *crm.GiftFilter) { f.Min = 1 },
-		func(f *crm.GiftFilter) { f.Max = 2 },
+	parts := []func(*giving.GiftFilter){
+		func(f *giving.GiftFilter) { f.Contact = 1 },
+		func(f *giving.GiftFilter) { f.Campaign = 1 },
+		func(f *giving.GiftFilter) { f.Recurring = true },
+		func(f *giving.GiftFilter) { f.Status = giving.GiftStatuses[0] },
+		func(f *giving.GiftFilter) { f.Method = giving.Methods[0] },
+		func(f *giving.GiftFilter) { f.ExternalID = "x" },
+		func(f *giving.GiftFilter) { f.From = time.Unix(1, 0) },
+		func(f *giving.GiftFilter) { f.To = time.Unix(2, 0) },
+		func(f *giving.GiftFilter) { f.Currency = "USD" },
+		func(f *giving.GiftFilter) { f.Min = 1 },
+		func(f *giving.GiftFilter) { f.Max = 2 },
 	}
 	for n := range 1 << len(parts) {
-		var filter crm.GiftFilter
+		var filter giving.GiftFilter
 		for i, part := range parts {
 			if n&(1<<i) != 0 {
 				part(&filter)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -83,7 +84,7 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 
 	// A few archived contacts that are far apart cost as much as adjacent ones.
 	for seq := int64(1); seq <= contacts; seq += 250 {
-		archive(t, s, account, crm.MakeID(account, seq))
+		archive(t, s, account, doc.MakeID(account, seq))
 	}
 	active := page(crm.Active, 1, 20, contacts-40, 20)
 	same("the active ones at the end", page(crm.Active, 498, 20, contacts-40, 20), active)
@@ -94,12 +95,12 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 	}
 
 	// After a change, a list reads the account's row and the three blocks of the archive, not the whole list.
-	archive(t, s, account, crm.MakeID(account, 2))
+	archive(t, s, account, doc.MakeID(account, 2))
 	after := measured(func() { list(t, s, account, crm.Active, 250, 20) })
 	if after.rows != 24 || after.Steps > active.Steps+100 {
 		t.Errorf("after one change: %+v", after)
 	}
-	one := measured(func() { get(t, s, account, crm.MakeID(account, 9_999)) })
+	one := measured(func() { get(t, s, account, doc.MakeID(account, 9_999)) })
 	if one.rows != 1 || one.Scans != 0 || one.Steps > 50 {
 		t.Errorf("one contact: %+v", one)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 )
 
 // Input is a valid input from a JSON body, all of whose fields a contact has: a misspelled one would test nothing.
@@ -108,7 +110,7 @@ func IDs(t testing.TB, documents string) (ids []int64) {
 
 // Store is what a test does with contacts; D is what a store answers to a change.
 type Store[D any] interface {
-	CreateAccount(ctx context.Context, name, parent string) (crm.Account, error)
+	CreateAccount(ctx context.Context, name, parent string) (access.Account, error)
 	CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (D, error)
 	Contact(ctx context.Context, account, id int64, dst []byte) ([]byte, error)
 	ArchiveContact(ctx context.Context, account, id int64) error
@@ -116,7 +118,7 @@ type Store[D any] interface {
 }
 
 // NewAccount makes an account.
-func NewAccount[D any](t testing.TB, s Store[D]) crm.Account {
+func NewAccount[D any](t testing.TB, s Store[D]) access.Account {
 	t.Helper()
 	a, err := s.CreateAccount(t.Context(), "Test", "")
 	if err != nil {
@@ -172,7 +174,7 @@ func WantLists(t testing.TB, list func(scope crm.ContactScope) (ids []int64, tot
 		ids, total := list(scope)
 		var got []int64
 		for _, id := range ids {
-			got = append(got, crm.IDSeq(id))
+			got = append(got, doc.IDSeq(id))
 		}
 		if !slices.Equal(got, want) || total != int64(len(want)) {
 			t.Errorf("%s: got %v, %d in all, want %v", scope, got, total, want)

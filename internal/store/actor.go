@@ -5,20 +5,21 @@ import (
 	"fmt"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 )
 
 // actor is the user who makes a change, and the role that it needs at that moment.
 type actor struct {
 	user, account int64
-	role          crm.Role
+	role          access.Role
 }
 
 type actorKey struct{}
 
 // Acting is a context in which every change needs a user to have a role in an account while it is made. A check before that
 // shows only what was allowed then; the role may have been taken away since.
-func Acting(ctx context.Context, user, account int64, role crm.Role) context.Context {
+func Acting(ctx context.Context, user, account int64, role access.Role) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor{user, account, role})
 }
 
@@ -41,8 +42,8 @@ func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
 }
 
 // Role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.
-func (t *Tx) Role(account, user int64) (role crm.Role, err error) {
-	_, err = t.Lock(func(r db.Row) { role = crm.Role(r.Int(2)) }, MemberTable, account, user)
+func (t *Tx) Role(account, user int64) (role access.Role, err error) {
+	_, err = t.Lock(func(r db.Row) { role = access.Role(r.Int(2)) }, MemberTable, account, user)
 	return role, err
 }
 

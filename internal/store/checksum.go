@@ -1,7 +1,7 @@
 package store
 
 import (
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -25,7 +25,7 @@ func Intact(table *db.Table, id int64, body []byte, sum int64) error {
 	case table == CampaignTable: // its id may be of no account
 		return &Damaged{Table: table.Name, ID: id}
 	}
-	return &Damaged{Table: table.Name, ID: id, Account: crm.IDAccount(id)}
+	return &Damaged{Table: table.Name, ID: id, Account: doc.IDAccount(id)}
 }
 
 // ContactBody is the document of a contact in a column of a row.

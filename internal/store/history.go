@@ -6,17 +6,17 @@ import (
 	"encoding/binary"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 )
 
 // The history of an account is one record of every change, numbered from 1 without a gap and written in the transaction of the change
-// (crm/history.go). A document knows its last change, and an index finds all changes of a document.
+// (crm/history/history.go). A document knows its last change, and an index finds all changes of a document.
 
 // author is who makes a change, by which way and when.
 type author struct {
 	Who     string
-	Channel crm.Channel
+	Channel history.Channel
 	Job     int64
 	At      int64
 
@@ -26,7 +26,7 @@ type author struct {
 type byKey struct{}
 
 // By is a context in which changes are made by someone, as the history names them.
-func By(ctx context.Context, channel crm.Channel, who string) context.Context {
+func By(ctx context.Context, channel history.Channel, who string) context.Context {
 	return context.WithValue(ctx, byKey{}, author{Who: who, Channel: channel})
 }
 
@@ -45,10 +45,10 @@ func InJob(ctx context.Context, job int64) context.Context {
 
 // ByOneself is a context in which a person who has not signed in yet makes a change, unless another one does.
 func ByOneself(ctx context.Context, email string) context.Context {
-	if a := authorOf(ctx); a.Channel != crm.OtherChannel {
+	if a := authorOf(ctx); a.Channel != history.OtherChannel {
 		return ctx
 	}
-	return By(ctx, crm.ConsoleChannel, email)
+	return By(ctx, history.ConsoleChannel, email)
 }
 
 // authored says who makes the change that a function is.
@@ -62,7 +62,7 @@ func authored(ctx context.Context, now time.Time, fn func(*Tx) error) func(*Tx) 
 }
 
 // Record notes a change of a document and numbers it.
-func (t *Tx) Record(a *Account, noun crm.Noun, id int64, kind crm.ChangeKind, data string) (revision int64) {
+func (t *Tx) Record(a *Account, noun history.Noun, id int64, kind history.Kind, data string) (revision int64) {
 	a.Touch(t)
 	a.Revision++
 	t.Insert(ChangeTable, a.Account, a.Revision, int64(noun), int64(kind), id, t.Author.Undoes, t.Author.Job, t.Author.At, int64(t.Author.Channel), t.Author.Who, data)
@@ -70,7 +70,7 @@ func (t *Tx) Record(a *Account, noun crm.Noun, id int64, kind crm.ChangeKind, da
 }
 
 // Change is one row of the record.
-type Change = crm.Activity
+type Change = history.Activity
 
 const (
 	ChangeColumns = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
@@ -93,8 +93,8 @@ const MadeByImport = `SELECT id FROM change WHERE account_id = $1 AND noun = %d 
 	AND revision >= (SELECT first FROM job WHERE account_id = $1 AND id = $%[3]s) AND revision <= (SELECT last FROM job WHERE account_id = $1 AND id = $%[3]s)`
 
 func ScanChange(r db.Row) Change {
-	return Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), Kind: crm.ChangeKind(r.Int(2)), ID: r.Int(3), Undoes: r.Int(4), Job: r.Int(5),
-		At: Moment(r.Int(6)), Channel: crm.Channel(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
+	return Change{Revision: r.Int(0), Noun: history.Noun(r.Int(1)), Kind: history.Kind(r.Int(2)), ID: r.Int(3), Undoes: r.Int(4), Job: r.Int(5),
+		At: Moment(r.Int(6)), Channel: history.Channel(r.Int(7)), Who: r.Text(8), Data: r.Text(9)}
 }
 
 // ChangeValues are the columns of a row of the record.
@@ -103,13 +103,13 @@ func ChangeValues(c *Change, account int64) []any {
 }
 
 // DocumentChanges are the changes of a document that are kept, the newest first, at most so many.
-func DocumentChanges(c db.Conn, account int64, noun crm.Noun, id, limit int64) ([]Change, error) {
+func DocumentChanges(c db.Conn, account int64, noun history.Noun, id, limit int64) ([]Change, error) {
 	return db.List(c, ScanChange, sqlChangesOf, account, int64(noun), id, limit)
 }
 
 // UndoneSince tells which changes of a document were taken back, among those from one of them on. A change that takes another one back comes after it, and
 // may be taken back itself.
-func UndoneSince(c db.Conn, account int64, noun crm.Noun, id, first int64) (undone map[int64]bool, err error) {
+func UndoneSince(c db.Conn, account int64, noun history.Noun, id, first int64) (undone map[int64]bool, err error) {
 	undone = make(map[int64]bool)
 	return undone, c.Each(func(r db.Row) error {
 		if revision, undoes := r.Int(0), r.Int(1); !undone[revision] {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store/steps"
 )
@@ -54,7 +55,7 @@ var Schema = db.Schema{
 		ReferenceTable, GivingTable, ChangeTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
 		MemberTable, SettingTable, TallyTable, AccountTable,
 	},
-	Derived: db.Derived{Name: "contacts", Version: crm.WordsVersion}, // the work of it is done in check/derive.go's
+	Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // the work of it is that of check/derive.go
 }
 
 func init() {
@@ -67,7 +68,7 @@ func init() {
 func wordsOfRow(row []any) (string, error) {
 	account, id := row[0].(int64), row[1].(int64)
 	contact, err := crm.ParseContact(id, row[ContactTable.At("body")].([]byte), SplitKeys(row[ContactTable.At("match_keys")].(string)))
-	return contact.SearchDocument(account), err
+	return find.SearchDocument(&contact, account), err
 }
 
 // Match keys hold no line feed: neither an email nor a phone number can.

@@ -196,7 +196,7 @@ func Moment(seconds int64) time.Time {
 }
 
 // Foreign tells whether an id cannot be one of the account's. The caller learns nothing more about such an id.
-func Foreign(account, id int64) bool { return crm.IDAccount(id) != account || crm.IDSeq(id) <= 0 }
+func Foreign(account, id int64) bool { return doc.IDAccount(id) != account || doc.IDSeq(id) <= 0 }
 
 var ErrNoMoreIDs = errors.New("the account has given out all its ids")
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 )
@@ -58,9 +60,9 @@ type Needs struct {
 
 	Campaigns  []int64
 	Gifts      []int64
-	Plan       int64          // 0 is none
-	References []string       // external ones
-	Gift       *crm.GiftInput // whose sums are needed
+	Plan       int64             // 0 is none
+	References []string          // external ones
+	Gift       *giving.GiftInput // whose sums are needed
 	retry      retryNeeds
 
 	More []Needs // of a change that records several gifts
@@ -201,7 +203,7 @@ func (t *Tx) Run(sql string, args ...any) error {
 }
 
 // CheckLimit refuses to add more to what a statement counts.
-func (t *Tx) CheckLimit(limit crm.Limit, more int64, sql string, args ...any) error {
+func (t *Tx) CheckLimit(limit doc.Limit, more int64, sql string, args ...any) error {
 	n, err := t.Int(sql, args...)
 	if err != nil {
 		return err

@@ -203,3 +203,10 @@ func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E
 	}
 	return slices.Insert(kept, min(d.At, len(kept)), back...), left
 }
+
+// Change is one thing that is different after a document was changed, in words for people.
+type Change struct {
+	Field  string // as a person calls it, such as "Last name" or "Email added"
+	Before string // "" where there was nothing
+	After  string // "" where nothing is left
+}

@@ -1,5 +1,5 @@
 // Package doc is how documents are described: tables of fields, from which reading, checking, writing, merging, comparing and forms come; the faults
-// that input may have; the JSON that is read; and what a change did to a document. It knows no noun: which fields a contact has stands in crm.
+// that input may have; the JSON that is read; ids and versions; and what a change did to a document. It knows no noun: which fields a contact has stands in crm.
 package doc
 
 import (

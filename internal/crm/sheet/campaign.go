@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/text"
 )
 
 // campaignColumns is the row of a campaign with its headings. Files of campaigns are written and not read.
-func campaignColumns(c *crm.Campaign, baseURL string) []headedCell {
+func campaignColumns(c *campaign.Campaign, baseURL string) []headedCell {
 	cents := func(n int64) Decimal { return Decimal(text.MoneyInput(n, text.DefaultCurrency)) }
-	cover, event := cmp.Or(c.Cover, new(crm.Cover)), cmp.Or(c.Event, new(crm.Event))
+	cover, event := cmp.Or(c.Cover, new(campaign.Cover)), cmp.Or(c.Event, new(campaign.Event))
 	return []headedCell{
 		{"id", c.ID}, {"title", c.Title}, {"subtitle", c.Subtitle}, {"slug", c.Slug}, {"url", strings.TrimSuffix(baseURL, "/") + "/" + c.Slug},
 		{"type", c.Type}, {"status", c.Status}, {"goal", cents(c.Goal)}, {"raised", cents(c.Raised())}, {"donors", c.Donors()}, {"currency", c.Currency},
@@ -30,14 +30,14 @@ type headedCell struct {
 
 // CampaignHeader is the columns of a file of campaigns.
 func CampaignHeader() (names []string) {
-	for _, c := range campaignColumns(new(crm.Campaign), "") {
+	for _, c := range campaignColumns(new(campaign.Campaign), "") {
 		names = append(names, c.heading)
 	}
 	return names
 }
 
 // CampaignCells is the row of a campaign, whose page is below baseURL.
-func CampaignCells(c *crm.Campaign, baseURL string) (cells []any) {
+func CampaignCells(c *campaign.Campaign, baseURL string) (cells []any) {
 	for _, c := range campaignColumns(c, baseURL) {
 		cells = append(cells, c.cell)
 	}

@@ -1,6 +1,10 @@
 package sheet
 
-import "donorbook/internal/crm"
+import (
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
+)
 
 // Targets of contacts that recognition and reading name.
 const (
@@ -74,7 +78,7 @@ func contactColumns() []column {
 		{target: houseNumber, label: "Address %d house number", read: func(r *row, c *cell, text string) { r.place(c).house = text }},
 
 		{target: customTarget, read: func(r *row, c *cell, text string) {
-			r.contact.Custom = append(r.contact.Custom, crm.WrittenCustom(c.n, text))
+			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text))
 		},
 			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},
 		{heading: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},
@@ -82,7 +86,7 @@ func contactColumns() []column {
 		{heading: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},
 		{heading: "updated_at", write: func(of *record, _ int) any { return moment(of.contact.UpdatedAt) }},
 		{heading: "archived_at", write: func(of *record, _ int) any { return moment(of.contact.ArchivedAt) }},
-		{heading: "reason"}, {heading: crm.RejectedKey}, // of files of rejected rows
+		{heading: "reason"}, {heading: giving.RejectedKey}, // of files of rejected rows
 	}, contactFields()), addressFields())
 }
 

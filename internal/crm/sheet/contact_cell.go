@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // googleSeparator stands between several values in a cell of an address book of Google.
@@ -151,16 +151,16 @@ func withoutHousehold(c *cell, company string) string {
 }
 
 // birthDay is a day of birth as a form has it. What is no day stays as it is. A day without a year, which some systems keep, is no date of birth.
-func birthDay(c *cell, text string) string {
-	if strings.Trim(text, "0-/.:TZ ") == "" || yearless.MatchString(text) {
+func birthDay(c *cell, value string) string {
+	if strings.Trim(value, "0-/.:TZ ") == "" || yearless.MatchString(value) {
 		return ""
 	}
 	for _, dayFirst := range []bool{c.dayFirst, !c.dayFirst} {
-		if m, ok := crm.ReadMoment(text, dayFirst); ok && strings.Contains(text, strconv.Itoa(m.At.Year())) { // 1/31/50 may be of two centuries
+		if m, ok := text.ReadMoment(value, dayFirst); ok && strings.Contains(value, strconv.Itoa(m.At.Year())) { // 1/31/50 may be of two centuries
 			return m.At.Format(time.DateOnly)
 		}
 	}
-	return text
+	return value
 }
 
 // yearless is a birthday such as 01/31, 31.01. and --01-31.

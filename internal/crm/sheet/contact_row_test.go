@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 )
 
 // TestEveryFieldHasAColumnOfItsOwn: a column that becomes a field fills that one and no other, and is written as it was read.
@@ -29,7 +30,7 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
 			}
 		}
-		out := ContactTable(crm.NewCustomFields(0, nil))
+		out := ContactTable(custom.NewFields(0, nil))
 		row, err := out.Contact(&c)
 		if at := slices.Index(out.Header(), f.Name); err != nil || at < 0 || row[at] != want {
 			t.Errorf("%s is written as %v, %v", f.Name, row, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/table"
 )
@@ -98,10 +99,10 @@ func importFile(t *testing.T, name, region string) []byte {
 	}
 }
 
-func customFields() *crm.CustomFields {
-	return crm.NewCustomFields(1, []crm.CustomField{
-		{ID: 3, Title: "Shirt size", Type: crm.NumberField}, {ID: 4, Title: "position", Type: crm.TextField}, {ID: 5, Title: "Company", Type: crm.TextField},
-		{ID: 6, Title: "Shoe size", Type: crm.TextField, EndedAt: today},
+func customFields() *custom.Fields {
+	return custom.NewFields(1, []custom.Field{
+		{ID: 3, Title: "Shirt size", Type: custom.NumberField}, {ID: 4, Title: "position", Type: custom.TextField}, {ID: 5, Title: "Company", Type: custom.TextField},
+		{ID: 6, Title: "Shoe size", Type: custom.TextField, EndedAt: today},
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
 )
 
 // Decimal is a cell with a number that has decimals, such as 12.50.
@@ -18,20 +20,20 @@ type Date time.Time
 // column by its name.
 type Table struct {
 	sheet   *Sheet
-	custom  []*crm.CustomField // those in use have a column each
-	lengths map[string]int     // of the longest lists
+	custom  []*custom.Field // those in use have a column each
+	lengths map[string]int  // of the longest lists
 }
 
 // record is a document that is written, with what stands beside it.
 type record struct {
 	contact *crm.Contact
-	custom  []*crm.CustomField
-	gift    *crm.Gift
+	custom  []*custom.Field
+	gift    *giving.Gift
 	slug    string // of the campaign of a gift
 }
 
 // ContactTable begins a file of contacts with these custom fields.
-func ContactTable(fields *crm.CustomFields) *Table {
+func ContactTable(fields *custom.Fields) *Table {
 	custom := fields.Active()
 	return &Table{Contacts, custom, map[string]int{"": 1, "custom": len(custom)}}
 }
@@ -69,7 +71,7 @@ func (t *Table) Contact(c *crm.Contact) ([]any, error) {
 }
 
 // Gift is the row of a gift; slug is that of its campaign.
-func (t *Table) Gift(g *crm.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
+func (t *Table) Gift(g *giving.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
 
 func (t *Table) row(of *record) []any {
 	cells := make([]any, 0, 2*len(t.sheet.columns))
@@ -88,9 +90,9 @@ func customHeading(title string) string {
 	return customMark + title
 }
 
-func customCell(f *crm.CustomField, c *crm.Contact) any {
+func customCell(f *custom.Field, c *crm.Contact) any {
 	v := c.CustomValue(f.ID)
-	if f.Type == crm.NumberField {
+	if f.Type == custom.NumberField {
 		return Decimal(v.Value)
 	}
 	return v.Text()

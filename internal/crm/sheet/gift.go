@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 )
 
 // ownGift is the column with the ids of gifts that are exported.
@@ -28,12 +29,12 @@ func giftColumns() []column {
 		{target: Skip, label: "Do not import", repeats: true},
 		{target: ownGift, label: "Gift ID in Donorbook", read: func(r *row, _ *cell, text string) { r.gift.Own = text },
 			write: func(of *record, _ int) any { return of.gift.Code }},
-		{heading: "number", write: func(of *record, _ int) any { return crm.GiftNumber(of.gift.ID) }},
-		{target: "transacted_at", label: "Date", read: readMoment(func(in *crm.GiftInput) **string { return &in.GivenAt }),
+		{heading: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
+		{target: "transacted_at", label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.At) },
 			names: "transactedat date giftdate donationdate dategiven transactiondate transactiondateutc datereceived receiveddate receivedate contributiondate closedate paymentdate createdutc createddateutc spendendatum datum zahlungsdatum buchungsdatum buchungstag eingangsdatum valuta wertstellung datedudon dateduversement datedepaiement datedereception"},
-		{target: "amount", label: "Amount", read: readMoney(func(in *crm.GiftInput) **int64 { return &in.Amount }),
-			write: money(func(g *crm.Gift) int64 { return g.Payment().Amount }),
+		{target: "amount", label: "Amount", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Amount }),
+			write: money(func(g *giving.Gift) int64 { return g.Payment().Amount }),
 			names: "amount giftamount donationamount contributionamount transactionamount totalamount amountgiven amountpaid paymentamount grossamount amountgross gross total spendenbetrag betrag spendenhohe hohe summe montantdudon montant montantduversement somme"},
 		{target: "currency", clean: currencyWord, first: true,
 			names: "currency currencycode currencyisocode transactioncurrency wahrung waehrung devise monnaie"},
@@ -41,7 +42,7 @@ func giftColumns() []column {
 			names: "method paymentmethod paymenttype paymentinstrument paymentmode tendertype zahlungsart zahlungsweise zahlungsmethode zahlungsmittel modedepaiement moyendepaiement modedereglement moyendereglement typedepaiement"},
 		{target: "status", read: readStatus,
 			names: "status transactionstatus paymentstatus giftstatus donationstatus contributionstatus stage zahlungsstatus spendenstatus statut statutdudon statutdupaiement"},
-		{target: "contact_id", label: "Contact ID in Donorbook", names: "contactid", read: readID(func(in *crm.GiftInput) **int64 { return &in.Contact }),
+		{target: "contact_id", label: "Contact ID in Donorbook", names: "contactid", read: readID(func(in *giving.GiftInput) **int64 { return &in.Contact }),
 			write: func(of *record, _ int) any { return of.gift.Contact }},
 		{target: "first_name", giver: "first_name"},
 		{target: "last_name", giver: "last_name"},
@@ -59,37 +60,37 @@ func giftColumns() []column {
 		{target: "address", label: "Address, all in one", giver: numbered(wholeAddress, 0)},
 		{target: "zip_city", label: "Postal code and city", giver: numbered(zipAndCity, 0)},
 		{target: "house_number", label: "House number", giver: numbered(houseNumber, 0)},
-		{target: "campaign_id", label: "Campaign ID in Donorbook", names: "campaignid", read: readID(func(in *crm.GiftInput) **int64 { return &in.Campaign }),
+		{target: "campaign_id", label: "Campaign ID in Donorbook", names: "campaignid", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
 		{target: "campaign", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
 			heading: "campaign_code", write: func(of *record, _ int) any { return of.slug },
 			names: "campaign campaigntitle campaignname campaigncode campaignslug primarycampaignsource kampagne spendenaktion aktion campagne"},
 		{target: "plan_id", label: "Recurring plan ID in Donorbook", names: "planid"},
-		{target: "fee", label: "Fee", read: readMoney(func(in *crm.GiftInput) **int64 { return &in.Fee }),
-			write: money(func(g *crm.Gift) int64 { return g.Payment().Fee }),
+		{target: "fee", label: "Fee", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Fee }),
+			write: money(func(g *giving.Gift) int64 { return g.Payment().Fee }),
 			names: "fee fees feeamount processingfee processingfees transactionfee platformfee gebuhr gebuhren gebuehr gebuehren frais commission"},
-		{target: "fee_covered", label: "Fee covered by the donor", read: readMoney(func(in *crm.GiftInput) **int64 { return &in.FeeCovered }),
-			write: money(func(g *crm.Gift) int64 { return g.Payment().FeeCovered }),
+		{target: "fee_covered", label: "Fee covered by the donor", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.FeeCovered }),
+			write: money(func(g *giving.Gift) int64 { return g.Payment().FeeCovered }),
 			names: "feecovered feescovered coveredfee coveredfees donorcoveredfee donorcoveredfees feecoveredbydonor"},
-		{heading: "donated", write: money((*crm.Gift).Donated)},
-		{heading: "payout", write: money(func(g *crm.Gift) int64 { return g.Payment().Payout() })},
-		{target: "refunded", label: "Refunded amount", names: "refunded amountrefunded refundedamount", read: readRefunded, write: money((*crm.Gift).Refunded)},
+		{heading: "donated", write: money((*giving.Gift).Donated)},
+		{heading: "payout", write: money(func(g *giving.Gift) int64 { return g.Payment().Payout() })},
+		{target: "refunded", label: "Refunded amount", names: "refunded amountrefunded refundedamount", read: readRefunded, write: money((*giving.Gift).Refunded)},
 		{target: "external_id",
 			names: "externalid externalreference contributionid donationid giftid opportunityid transactionid trxnid transactionnumber paymentid chargeid transaktionsnummer transaktionsid transaktionscode spendennummer spendenid numerodutransaction numerodetransaction numerodudon"},
 		{target: "check_number", names: "checknumber chequenumber checkno checkreferencenumber schecknummer numerodecheque numeroducheque"},
-		{target: "check_deposited_at", label: "Check deposited", read: readMoment(func(in *crm.GiftInput) **string { return &in.DepositedAt }),
+		{target: "check_deposited_at", label: "Check deposited", read: readMoment(func(in *giving.GiftInput) **string { return &in.DepositedAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.Deposited) },
 			names: "checkdepositedat checkdeposited depositdate checkdate datedencaissement"},
 		{target: "note", repeats: true, read: func(r *row, _ *cell, text string) { addNote(&r.gift.Note, text) },
 			names: "note notes comment comments description message donationnote giftnote contributionnote contributionsource memo remarks verwendungszweck bemerkung bemerkungen anmerkung notiz kommentar nachricht remarque remarques commentaire commentaires libelle"},
 		dedication(column{target: "dedication_type", label: "Dedication: in honor or in memory", path: "dedication.type", clean: dedicationWord, names: "dedicationtype tributetype honoreetype"},
-			func(d *crm.Dedication) *string { return &d.Type }),
+			func(d *giving.Dedication) *string { return &d.Type }),
 		dedication(column{target: "dedication_name", label: "Dedication: name", path: "dedication.name", names: "dedicationname tributename honoreename tribute inhonorof"},
-			func(d *crm.Dedication) *string { return &d.Name }),
+			func(d *giving.Dedication) *string { return &d.Name }),
 		dedication(column{target: "dedication_recipient_name", label: "Dedication: recipient", path: "dedication.recipient_name", names: "dedicationrecipientname notificationrecipientname"},
-			func(d *crm.Dedication) *string { return &d.RecipientName }),
+			func(d *giving.Dedication) *string { return &d.RecipientName }),
 		dedication(column{target: "dedication_recipient_email", label: "Dedication: recipient's email", path: "dedication.recipient_email", names: "dedicationrecipientemail notificationrecipientemail"},
-			func(d *crm.Dedication) *string { return &d.RecipientEmail }),
+			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
 		{target: "communication_opt_in", names: "communicationoptin optin marketingoptin newsletteroptin",
 			read: func(r *row, c *cell, text string) { yes := r.readYes(c, text); r.gift.OptIn = &yes }, write: func(of *record, _ int) any { return of.gift.OptIn }},
 		{target: "livemode", label: "Live payment (not a test)", names: "livemode",
@@ -99,7 +100,7 @@ func giftColumns() []column {
 }
 
 func giftFields() (fields []column) {
-	for _, f := range crm.GiftTexts {
+	for _, f := range giving.GiftTexts {
 		fields = append(fields, column{target: f.Name, label: f.Label,
 			read:  func(r *row, _ *cell, text string) { f.Set(&r.gift.GiftInput, text) },
 			write: func(of *record, _ int) any { return f.Text(of.gift) }})

@@ -9,25 +9,26 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
 // readMoment takes a day or a time as people write it. What is none stays as it is, and is refused by Validate.
-func readMoment(of func(*crm.GiftInput) **string) func(*row, *cell, string) {
-	return func(r *row, c *cell, text string) {
-		if m, ok := crm.ReadMoment(text, c.dayFirst); ok && !m.HasZone {
+func readMoment(of func(*giving.GiftInput) **string) func(*row, *cell, string) {
+	return func(r *row, c *cell, value string) {
+		if m, ok := text.ReadMoment(value, c.dayFirst); ok && !m.HasZone {
 			isMidnight := m.At.Equal(m.At.Truncate(24 * time.Hour)) // which programs write for a day alone
 			if isMidnight && !r.isOwn {                             // a workbook has midnight as a day, and ours has no days alone
-				text = m.At.Format(time.DateOnly)
+				value = m.At.Format(time.DateOnly)
 			} else {
-				text = m.At.Format(time.DateTime)
+				value = m.At.Format(time.DateTime)
 			}
 		}
-		*of(&r.gift.GiftInput) = &text
+		*of(&r.gift.GiftInput) = &value
 	}
 }
 
-func readID(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
+func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 	return func(r *row, c *cell, text string) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 0 {
@@ -40,33 +41,34 @@ func readID(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
 const notNegative doc.Rule = "is negative: leave the row out, or record the refund of a gift on the page of that gift"
 
 // readMoney takes an amount as people write it.
-func readMoney(of func(*crm.GiftInput) **int64) func(*row, *cell, string) {
-	return func(r *row, c *cell, text string) {
+func readMoney(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
+	return func(r *row, c *cell, value string) {
 		currency := ""
 		if r.gift.Currency != nil {
 			currency = *r.gift.Currency
 		}
-		amount, fault := crm.ReadAmount(text, currency, r.region)
+		amount, broken := text.ReadAmount(value, currency, r.region)
+		fault := doc.Rule(broken)
 		if fault == "" && amount.IsNegative && c.target != "fee" { // PayPal writes fees so
 			fault = notNegative
 		}
 		if amount.Sign != "" && r.gift.Sign == "" {
 			r.gift.Sign = amount.Sign
-			if codes := crm.CurrenciesOf(amount.Sign); len(codes) == 1 && currency == "" {
+			if codes := text.CurrenciesOf(amount.Sign); len(codes) == 1 && currency == "" {
 				r.gift.Currency = &codes[0]
 			}
 		}
 		if *of(&r.gift.GiftInput) = new(int64); fault != "" {
-			r.gift.faults.Add(c.target, fault, text)
+			r.gift.faults.Add(c.target, fault, value)
 			return
 		}
-		*of(&r.gift.GiftInput) = crm.ParseMoney(&r.gift.faults, c.target, amount.Digits, currency, false)
+		*of(&r.gift.GiftInput) = giving.ParseMoney(&r.gift.faults, c.target, amount.Digits, currency, false)
 	}
 }
 
 // readYes takes yes or no.
-func (r *row) readYes(c *cell, text string) bool {
-	yes, ok := crm.ReadYesNo(text)
+func (r *row) readYes(c *cell, value string) bool {
+	yes, ok := text.ReadYesNo(value)
 	if !ok {
 		r.gift.faults.Add(c.target, doc.Boolean)
 	}
@@ -74,17 +76,17 @@ func (r *row) readYes(c *cell, text string) bool {
 }
 
 // readRefunded refuses a gift that was refunded, since its refund would be lost.
-func readRefunded(r *row, c *cell, text string) {
-	if yes, ok := crm.ReadYesNo(text); strings.Trim(text, "0.,-") != "" && (yes || !ok) {
-		r.gift.faults.Add(c.target, crm.RefundLost)
+func readRefunded(r *row, c *cell, value string) {
+	if yes, ok := text.ReadYesNo(value); strings.Trim(value, "0.,-") != "" && (yes || !ok) {
+		r.gift.faults.Add(c.target, giving.RefundLost)
 	}
 }
 
 // dedication is a column of a part of a dedication.
-func dedication(c column, part func(*crm.Dedication) *string) column {
+func dedication(c column, part func(*giving.Dedication) *string) column {
 	c.read = func(r *row, _ *cell, text string) {
 		if r.gift.Dedication == nil {
-			d := new(crm.Dedication)
+			d := new(giving.Dedication)
 			r.gift.Dedication = &d
 		}
 		*part(*r.gift.Dedication) = text
@@ -109,13 +111,13 @@ func giverAddress(part func(*crm.Address) string) func(*record, int) any {
 }
 
 // money writes an amount of a gift.
-func money(of func(*crm.Gift) int64) func(*record, int) any {
+func money(of func(*giving.Gift) int64) func(*record, int) any {
 	return func(r *record, _ int) any { return Decimal(text.MoneyInput(of(r.gift), r.gift.Currency)) }
 }
 
 // giftTime is when a gift was made, as far as it is known.
 func giftTime(at time.Time) any {
-	if !at.IsZero() && crm.IsDay(at) {
+	if !at.IsZero() && giving.IsDay(at) {
 		return Date(at.UTC())
 	}
 	return moment(at)
@@ -136,11 +138,11 @@ func plainWord(text string) string {
 }
 
 // currencyWord is the code of a currency, of which people also write the sign.
-func currencyWord(_ *cell, text string) string {
-	if codes := crm.CurrenciesOf(text); len(codes) == 1 {
+func currencyWord(_ *cell, value string) string {
+	if codes := text.CurrenciesOf(value); len(codes) == 1 {
 		return codes[0]
 	}
-	return strings.ToUpper(text)
+	return strings.ToUpper(value)
 }
 
 // byWord turns lists of words around.
@@ -176,17 +178,17 @@ const refunded = "refunded"
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(crm.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse termine",
-	string(crm.Pending):   "pending pledged pledge promised processing inprogress authorized ausstehend offen zugesagt enattente promesse encours",
-	string(crm.Failed):    "failed failure declined denied bounced returned rejected expired fehlgeschlagen abgelehnt echoue echouee refuse refusee",
-	string(crm.Cancelled): "cancelled canceled void voided closedlost withdrawn storniert abgebrochen annule annulee",
-	refunded:              "refunded refund partiallyrefunded partialrefund chargeback chargedback disputed reversed erstattet zuruckerstattet teilweiseerstattet rembourse remboursee partiellementrembourse",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse termine",
+	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized ausstehend offen zugesagt enattente promesse encours",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired fehlgeschlagen abgelehnt echoue echouee refuse refusee",
+	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn storniert abgebrochen annule annulee",
+	refunded:                 "refunded refund partiallyrefunded partialrefund chargeback chargedback disputed reversed erstattet zuruckerstattet teilweiseerstattet rembourse remboursee partiellementrembourse",
 })
 
 func readStatus(r *row, c *cell, text string) {
 	status := cmp.Or(statusWords[plainWord(text)], text)
 	if status == refunded {
-		r.gift.faults.Add(c.target, crm.RefundLost)
+		r.gift.faults.Add(c.target, giving.RefundLost)
 		return
 	}
 	r.gift.Status = &status

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 )
 
 // recognizeGifts knows the names that our own export, Givebutter, Bloomerang, CiviCRM, Salesforce, Stripe and PayPal give to columns. Who gave is told as in a
 // file of contacts.
-func recognizeGifts(s *Sheet, header []string, _ *crm.CustomFields) Mapping {
+func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 	m := make(Mapping, len(header))
 	found := make([]named, len(header))
 	giver := make([]string, len(header)) // the names of the columns that are not about the gift itself

@@ -14,11 +14,12 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 )
 
 // GiftRow is one row of a file of gifts.
 type GiftRow struct {
-	crm.GiftLine
+	giving.GiftLine
 	Line int // where it begins, from 1
 
 	faults   doc.Invalid // found while reading
@@ -73,11 +74,11 @@ func (rows *Rows) content(cells []string) []byte {
 
 // GiftObject is the gift that a JSON object describes, by the names of the API.
 func (rows *Rows) GiftObject(line int, object []byte) *GiftRow {
-	read, faults, err := crm.DecodeGiftLine(object)
+	read, faults, err := giving.DecodeGiftLine(object)
 	if err != nil {
 		return rows.BrokenGift(line, err.Error(), nil, object)
 	}
-	kept := withoutKey(object, crm.RejectedKey)
+	kept := withoutKey(object, giving.RejectedKey)
 	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: kept, object: kept}
 }
 
@@ -139,7 +140,7 @@ func (g *GiftRow) Rejected(reason string) string {
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	object = append(object, `"`+crm.RejectedKey+`":`...)
+	object = append(object, `"`+giving.RejectedKey+`":`...)
 	return string(append(appendQuoted(object, reason), '}'))
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	tables "donorbook/internal/table"
 )
 
@@ -125,7 +125,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 		{"objects, with empty lines", `{"amount": 50, "method": "check", "transacted_at": "2026-01-31", "contact_id": 7, "campaign": "gala", "x": [1]}` + "\n\n" +
 			`{"amount": "50", "payment_method": "coin", "date": "2026-01-31", "contact_id": null, "email": "ada@example.org", "campaign": 12}` + "\r\n" +
 			`{"amount": 5, "payment_method": "cash", "date": "2026-01-31", "email": "ada@example.org", "campaign": 12, "rejected": "why"}`,
-			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(crm.Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
+			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(giving.Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
 	} {
 		got, err := readGifts(t, c.file)
 		if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {

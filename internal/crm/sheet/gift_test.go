@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	tables "donorbook/internal/table"
 )
 
@@ -48,14 +49,14 @@ func giftsOf(t *testing.T, name, region string) []byte {
 		if currency == "" {
 			currency = "USD"
 		}
-		gift, err := crm.NewGift(&row.GiftInput, &crm.Contact{}, currency, "", importDay)
+		gift, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, currency, "", importDay)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		gift.Entries[0].ID = "entry"
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, crm.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "); err != nil {
+		if err := json.Indent(&pretty, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "); err != nil {
 			t.Fatal(err)
 		}
 		told.WriteString("\n" + pretty.String() + "\n")
@@ -192,7 +193,7 @@ func TestAmountsKeepTheirCurrency(t *testing.T) {
 		if err := row.Validate("US", importDay); err != nil {
 			t.Fatal(c, err)
 		}
-		_, err := crm.NewGift(&row.GiftInput, &crm.Contact{}, c.currency, "", importDay)
+		_, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, c.currency, "", importDay)
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -251,7 +252,7 @@ func TestWordsOfGifts(t *testing.T) {
 		"Refunded,cash,,":        "The Stage field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
 		"Posted,cash,2.50,":      "The Amount Refunded field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
 		"Prospecting,cash,,":     "The Stage field must be one of succeeded, pending, failed, cancelled.",
-		"Posted,gold,0.00,":      "The Paid by field must be one of " + strings.Join(crm.Methods, ", ") + ".",
+		"Posted,gold,0.00,":      "The Paid by field must be one of " + strings.Join(giving.Methods, ", ") + ".",
 		"Posted,,false,":         "The Paid by field is required.",
 		"Posted,cash,0,perhaps":  "The Opt-in field must be true or false.",
 		"Posted,cash,0,Yes":      "",
@@ -281,11 +282,11 @@ func TestWordsOfGifts(t *testing.T) {
 // that was corrected, comes back as it is.
 func TestRefundsAreNotLost(t *testing.T) {
 	t.Parallel()
-	in, faults, err := crm.DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
+	in, faults, err := giving.DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
 	if err = errors.Join(err, in.Validate(faults, true, "US", importDay)); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := crm.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay)
+	whole, err := giving.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +304,7 @@ func TestRefundsAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	seven, cash := int64(70000), "check"
-	corrected, err := undone.Change(&crm.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay)
+	corrected, err := undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,12 +312,12 @@ func TestRefundsAreNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, g := range []crm.Gift{whole, undone, corrected, part, all, again} {
+	for i, g := range []giving.Gift{whole, undone, corrected, part, all, again} {
 		want := ""
 		if i > 2 {
 			want = "The transactions field says that money was refunded, which cannot be imported: record the gift and its refund by hand."
 		}
-		_, row := firstRow(t, string(crm.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
+		_, row := firstRow(t, string(giving.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
 		if err := row.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d: %v", i, err)
 		}
@@ -341,18 +342,18 @@ func TestRefundsAreNotLost(t *testing.T) {
 // TestExportedGiftsComeBack: every field of a gift that is exported is imported again, in every region and currency.
 func TestExportedGiftsComeBack(t *testing.T) {
 	t.Parallel()
-	whole := crm.Gift{
-		ID: 1, Code: "AbCdEfGh00000001", Contact: 7, Campaign: 5, Status: crm.Pending, Method: "check", Currency: "USD", PlanCode: "AbCdEfGh00000002",
-		Giver: crm.Giver{FirstName: "Ana", LastName: "von der Au", Company: "Au, Ltd.", Email: "ana@example.org", Phone: "+1 212-555-0100",
+	whole := giving.Gift{
+		ID: 1, Code: "AbCdEfGh00000001", Contact: 7, Campaign: 5, Status: giving.Pending, Method: "check", Currency: "USD", PlanCode: "AbCdEfGh00000002",
+		Giver: giving.Giver{FirstName: "Ana", LastName: "von der Au", Company: "Au, Ltd.", Email: "ana@example.org", Phone: "+1 212-555-0100",
 			Address: &crm.Address{Line1: "1 Square", Line2: "Rear; 2nd", City: "Albany", State: "NY", Zipcode: "01207", Country: "USA"}},
-		Entries: []crm.Entry{{ID: "entry", Amount: 123_450, Fee: 300, FeeCovered: 150}}, At: importDay.Add(-time.Hour), CreatedAt: importDay,
-		Dedication: &crm.Dedication{Type: "in_memory_of", Name: "Charles", RecipientName: "Luigi", RecipientEmail: "luigi@example.org"},
+		Entries: []giving.Entry{{ID: "entry", Amount: 123_450, Fee: 300, FeeCovered: 150}}, At: importDay.Add(-time.Hour), CreatedAt: importDay,
+		Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Charles", RecipientName: "Luigi", RecipientEmail: "luigi@example.org"},
 		OptIn:      true, ExternalID: "x-1", Check: "0118", Deposited: importDay.Add(-time.Minute), Note: "=two\nlines", Test: true,
 	}
-	small := crm.Gift{ID: 2, Code: "AbCdEfGh00000003", Contact: 7, Status: crm.Failed, Method: "in_kind", Currency: "KWD", Giver: crm.Giver{FirstName: "Bo", LastName: "Li"},
-		Entries: []crm.Entry{{ID: "entry", Amount: 1234}}, At: importDay.Add(-time.Hour).Truncate(24 * time.Hour), CreatedAt: importDay}
+	small := giving.Gift{ID: 2, Code: "AbCdEfGh00000003", Contact: 7, Status: giving.Failed, Method: "in_kind", Currency: "KWD", Giver: giving.Giver{FirstName: "Bo", LastName: "Li"},
+		Entries: []giving.Entry{{ID: "entry", Amount: 1234}}, At: importDay.Add(-time.Hour).Truncate(24 * time.Hour), CreatedAt: importDay}
 	yen := small
-	yen.Currency, yen.Entries = "JPY", []crm.Entry{{ID: "entry", Amount: 1_234_567}}
+	yen.Currency, yen.Entries = "JPY", []giving.Entry{{ID: "entry", Amount: 1_234_567}}
 	for _, format := range []string{"csv", "xlsx"} {
 		for _, region := range []string{"US", "DE", "CH"} {
 			var file bytes.Buffer
@@ -360,7 +361,7 @@ func TestExportedGiftsComeBack(t *testing.T) {
 			if err == nil {
 				err = w.Header(GiftTable().Header())
 			}
-			for _, g := range []*crm.Gift{&whole, &small, &yen} {
+			for _, g := range []*giving.Gift{&whole, &small, &yen} {
 				cells := GiftTable().Gift(g, "gala")
 				for i := range cells {
 					if amount, ok := cells[i].(Decimal); ok {
@@ -380,7 +381,7 @@ func TestExportedGiftsComeBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []*crm.Gift{&whole, &small, &yen} {
+			for _, want := range []*giving.Gift{&whole, &small, &yen} {
 				row, err := f.next()
 				if err != nil {
 					t.Fatal(err)
@@ -388,7 +389,7 @@ func TestExportedGiftsComeBack(t *testing.T) {
 				if err := row.Validate(region, importDay); err != nil {
 					t.Fatalf("%s, %s: %v", format, region, err)
 				}
-				got, err := crm.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay)
+				got, err := giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 )
 
 // recognizeContacts knows the names that our own export, Givebutter, Bloomerang, CiviCRM, Mailchimp, Salesforce and Google Contacts give to columns.
-func recognizeContacts(s *Sheet, header []string, fields *crm.CustomFields) Mapping {
+func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping {
 	g := &recognition{sheet: s, mapping: make(Mapping, len(header)), taken: map[string]bool{}}
 	for i, name := range header {
 		name = strings.TrimSpace(name)
@@ -41,7 +41,7 @@ const customMark = "Custom: "
 func FieldTitle(column string) string { return strings.TrimPrefix(column, customMark) }
 
 // headed is the custom field that a column is named for, nil for none.
-func headed(fields *crm.CustomFields, name string) *crm.CustomField {
+func headed(fields *custom.Fields, name string) *custom.Field {
 	if fields == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 )
 
 // Rows reads the rows of a file. What the columns say about all of them is found out once.
@@ -65,7 +66,7 @@ func (rows *Rows) call(c *column, n int64, name string) {
 			}
 		}
 	case c.target == customTarget:
-		field := crm.CustomField{ID: n}
+		field := custom.Field{ID: n}
 		rows.names["custom_fields."+field.Key()] = name
 	default:
 		rows.names[cmp.Or(c.path, numbered(c.target, n))] = name

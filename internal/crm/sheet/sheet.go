@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 )
 
@@ -24,7 +25,7 @@ type Sheet struct {
 	own      []string         // two headings that no other system has
 	more     string           // targets that are not offered, in the words of a fault
 
-	recognize func(s *Sheet, header []string, fields *crm.CustomFields) Mapping
+	recognize func(s *Sheet, header []string, fields *custom.Fields) Mapping
 	check     func(s *Sheet, has func(target string) bool) (missing string)
 }
 
@@ -139,7 +140,7 @@ func (c *Column) CustomField() int64 {
 // find is the line of a target, and which of several it is; ok is false where the target is none.
 func (s *Sheet) find(target string) (c *column, n int64, ok bool) {
 	if kind, isNew := strings.CutPrefix(target, NewFieldPrefix); isNew {
-		return s.byTarget[Skip], 0, s.byTarget[customTarget] != nil && slices.Contains(crm.FieldTypes, crm.FieldType(kind))
+		return s.byTarget[Skip], 0, s.byTarget[customTarget] != nil && slices.Contains(custom.FieldTypes, custom.FieldType(kind))
 	}
 	if c = s.byTarget[target]; c != nil {
 		return c, 0, c.list == ""
@@ -190,7 +191,7 @@ func (s *Sheet) each(lengths map[string]int, do func(c *column, i int)) {
 // Label is what people call a target.
 func (s *Sheet) Label(target string) string {
 	if kind, ok := strings.CutPrefix(target, NewFieldPrefix); ok {
-		return "New custom field: " + crm.FieldType(kind).Label()
+		return "New custom field: " + custom.FieldType(kind).Label()
 	}
 	c, n, ok := s.find(target)
 	switch {
@@ -201,14 +202,14 @@ func (s *Sheet) Label(target string) string {
 	case c.label != "":
 		return fmt.Sprintf(c.label, n+1)
 	}
-	label, _ := crm.Label(target)
+	label, _ := crm.ContactTable.Label(target)
 	return label
 }
 
 // Recognize tells what the columns of a file mean by their names: those that our own export and other systems give them, and what people call them in
 // English, German and French. A column with the title of a custom field becomes that one; fields may be nil. A column that no field is called like is
 // skipped.
-func (s *Sheet) Recognize(header []string, fields *crm.CustomFields) Mapping {
+func (s *Sheet) Recognize(header []string, fields *custom.Fields) Mapping {
 	return s.recognize(s, header, fields)
 }
 

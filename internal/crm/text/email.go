@@ -97,5 +97,3 @@ func Login(email string) string {
 	}
 	return FoldCase(strings.TrimSpace(email))
 }
-
-const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

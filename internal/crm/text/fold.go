@@ -1,5 +1,5 @@
 // Package text is what is written in one form and means another: names to search for, emails, phone numbers, amounts, days, countries, currencies and
-// time zones. It is pure, and knows neither a document nor a fault.
+// time zones, as people and files write them. It knows neither a document nor a fault.
 package text
 
 import (
@@ -90,4 +90,25 @@ func IsBetweenWords(r rune) bool {
 		return !IsLetter(byte(r)) && !IsDigit(byte(r))
 	}
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
+}
+
+// Digits are the digits in a text, and nothing else of it.
+func Digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// Cut is a text of at most so many bytes, in whole characters.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }

@@ -58,3 +58,16 @@ func Distinct(texts []string) []string {
 	}
 	return kept
 }
+
+// Without are the texts that the others lack.
+func Without(texts, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), SetOf(others).Contains)
+}
+
+// Strings are texts of a type of their own as plain texts.
+func Strings[T ~string](values []T) (texts []string) {
+	for _, value := range values {
+		texts = append(texts, string(value))
+	}
+	return texts
+}

@@ -17,7 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -37,7 +43,7 @@ func (f *memoryFile) Close() error {
 
 func quiet(string, int64, int64) {}
 
-func exportAccount(t testing.TB, s *Book, account crm.Account) fstest.MapFS {
+func exportAccount(t testing.TB, s *Book, account access.Account) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
 	manifest, err := s.ExportAccount(t.Context(), account, func(name string) (io.WriteCloser, error) { return &memoryFile{name: name, files: files}, nil }, quiet)
@@ -59,7 +65,7 @@ func setManifest(t testing.TB, files fstest.MapFS, manifest move.Manifest) {
 
 func importAccount(t testing.TB, s *Book, files fstest.MapFS, into string) move.AccountImported {
 	t.Helper()
-	made, err := s.ImportAccount(store.By(t.Context(), crm.CommandChannel, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
+	made, err := s.ImportAccount(store.By(t.Context(), history.CommandChannel, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,17 +73,17 @@ func importAccount(t testing.TB, s *Book, files fstest.MapFS, into string) move.
 }
 
 // busyAccount has contacts, campaigns, gifts and plans that were changed in many ways.
-func busyAccount(t *testing.T, s *Book) crm.Account {
+func busyAccount(t *testing.T, s *Book) access.Account {
 	t.Helper()
 	m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
 	for _, title := range []string{"Gala", "Coats"} {
-		campaign, err := s.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))})
+		campaign, err := s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.campaigns = append(m.campaigns, campaign)
 	}
-	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, crm.CampaignInput{Slug: ptr("spring-gala"), Status: ptr(crm.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
+	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, campaign.Input{Slug: ptr("spring-gala"), Status: ptr(campaign.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
 		t.Fatal(err)
 	}
 	for range 150 {
@@ -93,7 +99,7 @@ func busyAccount(t *testing.T, s *Book) crm.Account {
 	}
 	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
 	archive(t, s, m.account.Number, archived.ID)
-	if err := s.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400")}); err != nil {
+	if err := s.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400")}); err != nil {
 		t.Fatal(err)
 	}
 	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
@@ -104,25 +110,25 @@ func busyAccount(t *testing.T, s *Book) crm.Account {
 // contacts, a file that was taken out, and a person who was erased.
 func customize(t *testing.T, s *Book, account, contact, campaign int64) {
 	t.Helper()
-	ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@example.org")
+	ctx := store.By(t.Context(), history.ConsoleChannel, "ana@example.org")
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	shirt, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Shirt", Type: "select", Options: []string{"S", "M"}})
+	shirt, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Shirt", Type: "select", Options: []string{"S", "M"}})
 	must(err)
-	ended, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: "Old field", Type: "text"})
+	ended, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Old field", Type: "text"})
 	must(err)
 	_, err = s.UpdateContact(ctx, account, contact, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID)))
 	must(err)
 	must(s.EndField(ctx, account, ended.ID))
-	segment, err := crm.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
+	segment, err := find.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
 	must(err)
 	_, err = s.CreateSegment(ctx, account, segment)
 	must(err)
-	_, err = s.AddNote(ctx, account, contact, crm.NoteInput{Note: ptr("Called")})
+	_, err = s.AddNote(ctx, account, contact, history.NoteInput{Note: ptr("Called")})
 	must(err)
 	bulk(t, s, account, jobs.Selection{IDs: []int64{contact}}, crm.BulkTag, "vip")
 	_, err = s.ContactData(ctx, account, contact)
@@ -145,7 +151,7 @@ func TestAnAccountComesBackAsItWas(t *testing.T) {
 		}
 		checked(t, b)
 		wantSameFiles(t, files, exportAccount(t, b, made.Account))
-		if next := create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`); next.ID != crm.MakeID(account.Number, made.Contacts+1) {
+		if next := create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`); next.ID != doc.MakeID(account.Number, made.Contacts+1) {
 			t.Errorf("the next contact has the id %d", next.ID)
 		}
 	})
@@ -208,7 +214,7 @@ func TestAnAccountIsImportedBesideItself(t *testing.T) {
 func wantCustomized(t *testing.T, s *Book, was, is int64) {
 	t.Helper()
 	segments, err := s.Segments(t.Context(), is)
-	if err != nil || len(segments) != 1 || crm.IDAccount(segments[0].ID) != is {
+	if err != nil || len(segments) != 1 || doc.IDAccount(segments[0].ID) != is {
 		t.Fatalf("%v: the segments are %+v", err, segments)
 	}
 	own, err := s.Segments(t.Context(), was)
@@ -217,7 +223,7 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 	}
 	count := func(account int64, query string) int64 {
 		t.Helper()
-		scope, filter, err := crm.ParseContactQuery(query, "US")
+		scope, filter, err := find.ParseQuery(query, "US")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +240,7 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 	}
 	for _, c := range everyChange(t, s, is) {
 		var exported move.Exported
-		if json.Unmarshal([]byte(c.Data), &exported) == nil && exported.Contact != 0 && crm.IDAccount(exported.Contact) != is || c.Noun == crm.SegmentNoun && crm.IDAccount(c.ID) != is {
+		if json.Unmarshal([]byte(c.Data), &exported) == nil && exported.Contact != 0 && doc.IDAccount(exported.Contact) != is || c.Noun == history.SegmentNoun && doc.IDAccount(c.ID) != is {
 			t.Errorf("the history has the id of another account: %+v", c)
 		}
 	}
@@ -245,9 +251,9 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 }
 
 // listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
-func listedGifts(t testing.TB, s *Book, account, as crm.Account) []string {
+func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 	t.Helper()
-	list, _, err := s.Gifts(t.Context(), account.Number, crm.OwnCampaigns, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
+	list, _, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
 	var gifts []map[string]any
 	if err == nil {
 		err = json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts)
@@ -259,7 +265,7 @@ func listedGifts(t testing.TB, s *Book, account, as crm.Account) []string {
 	for _, g := range gifts {
 		for _, name := range []string{"contact_id", "campaign_id"} {
 			if id, ok := g[name].(float64); ok {
-				g[name] = crm.MakeID(as.Number, crm.IDSeq(int64(id)))
+				g[name] = doc.MakeID(as.Number, doc.IDSeq(int64(id)))
 			}
 		}
 		delete(g, "campaign_code")

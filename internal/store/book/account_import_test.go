@@ -14,6 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/move"
 )
@@ -29,7 +33,7 @@ func manyContacts(t *testing.T, s *Book, n int) fstest.MapFS {
 	var all strings.Builder
 	all.WriteString(line)
 	for i := 2; i <= n; i++ {
-		text := strings.Replace(template, fmt.Sprintf(`{"id":%d,`, crm.MakeID(account.Number, 1)), fmt.Sprintf(`{"id":%d,`, crm.MakeID(account.Number, int64(i))), 1)
+		text := strings.Replace(template, fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, 1)), fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, int64(i))), 1)
 		all.WriteString(strings.ReplaceAll(text, "p1@example.org", fmt.Sprintf("p%d@example.org", i)))
 	}
 	return changedFile(t, files, move.ContactFile, line, all.String())
@@ -114,7 +118,7 @@ func TestAnImportOfAnAccountGoesOnWhereItWasStopped(t *testing.T) {
 		files := exportAccount(t, a, account)
 		stops := 0
 		for next := int64(1); ; next += 13 {
-			ctx, stop := context.WithCancel(store.By(t.Context(), crm.CommandChannel, "tester"))
+			ctx, stop := context.WithCancel(store.By(t.Context(), history.CommandChannel, "tester"))
 			seen := int64(0)
 			made, err := b.ImportAccount(ctx, files, move.AccountImport{AtOnce: 7, Progress: func(string, int64, int64) {
 				if seen++; seen == next {
@@ -140,7 +144,7 @@ func TestAnImportOfAnAccountGoesOnWhereItWasStopped(t *testing.T) {
 			t.Errorf("%v: after %d stops %+v is unfinished", err, stops, left)
 		}
 		checked(t, b)
-		wantSameFiles(t, files, exportAccount(t, b, crm.Account{Number: account.Number, ID: account.ID, Name: account.Name, CreatedAt: account.CreatedAt}))
+		wantSameFiles(t, files, exportAccount(t, b, access.Account{Number: account.Number, ID: account.ID, Name: account.Name, CreatedAt: account.CreatedAt}))
 	})
 }
 
@@ -158,7 +162,7 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		files := exportAccount(t, s, busyAccount(t, s))
 		empty := newAccount(t, s)
-		if err := s.SetAccountSettings(t.Context(), empty.Number, crm.AccountSettingsInput{Timezone: ptr("America/New_York")}); err != nil {
+		if err := s.SetAccountSettings(t.Context(), empty.Number, access.AccountSettingsInput{Timezone: ptr("America/New_York")}); err != nil {
 			t.Fatal(err)
 		}
 		halfway(t, s, files, empty.ID)
@@ -166,14 +170,14 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 		if err != nil || total.Total == 0 {
 			t.Errorf("%v: what is there so far has %d contacts", err, total.Total)
 		}
-		contact := crm.MakeID(empty.Number, 1)
+		contact := doc.MakeID(empty.Number, 1)
 		_, create := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","last_name":"B"}`), crm.Force)
 		_, merge := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
 		_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
-		_, _, key := s.CreateKey(t.Context(), empty.Number, crm.KeyInput{Name: "k", Permissions: crm.ContactsRead})
+		_, _, key := s.CreateKey(t.Context(), empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead})
 		_, erase := s.EraseContact(t.Context(), empty.Number, contact)
 		title := "New"
-		_, campaign := s.CreateCampaign(t.Context(), empty, crm.CampaignInput{Title: &title})
+		_, campaign := s.CreateCampaign(t.Context(), empty, campaign.Input{Title: &title})
 		for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key, "campaign": campaign,
 			"erase": erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
 			wantError(t, what, err, crm.ErrImporting)

@@ -4,27 +4,27 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store/contacts"
 )
 
 func TestSettingsOfAnAccountAreKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
-		set := func(in crm.AccountSettingsInput) {
+		set := func(in access.AccountSettingsInput) {
 			t.Helper()
 			if err := s.SetAccountSettings(t.Context(), account.Number, in); err != nil {
 				t.Fatal(err)
 			}
 		}
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "USD"})
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "USD"})
 		euro, address, id, none := "eur", "1 Quay\nPorto", "PT 123", ""
-		set(crm.AccountSettingsInput{Currency: &euro, Address: &address})
-		set(crm.AccountSettingsInput{TaxID: &id})
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: address, TaxID: id})
-		set(crm.AccountSettingsInput{Address: &none})
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", TaxID: id})
-		wantSettings(t, s, other, crm.AccountSettings{Timezone: "UTC", Currency: "USD"})
+		set(access.AccountSettingsInput{Currency: &euro, Address: &address})
+		set(access.AccountSettingsInput{TaxID: &id})
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: address, TaxID: id})
+		set(access.AccountSettingsInput{Address: &none})
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "EUR", TaxID: id})
+		wantSettings(t, s, other, access.AccountSettings{Timezone: "UTC", Currency: "USD"})
 
 		// Once there are gifts, the currency stays, and a refused change changes nothing else.
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
@@ -34,13 +34,13 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		dollar := "USD"
-		err := s.SetAccountSettings(t.Context(), account.Number, crm.AccountSettingsInput{Currency: &dollar, Address: &address})
+		err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Currency: &dollar, Address: &address})
 		if err == nil || err.Error() != "The currency field must stay EUR: the organization has gifts, and its sums are in this currency." {
 			t.Errorf("the currency of gifts changes: %v", err)
 		}
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, TaxID: id})
-		set(crm.AccountSettingsInput{Currency: &euro, Address: &address}) // the same one
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, Address: address, TaxID: id})
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, TaxID: id})
+		set(access.AccountSettingsInput{Currency: &euro, Address: &address}) // the same one
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, Address: address, TaxID: id})
 	})
 }
 
@@ -50,17 +50,17 @@ func TestSettingsThatChangeAtOnceAreBothKept(t *testing.T) {
 		account := newAccount(t, s)
 		address, id := "1 Quay", "04-1"
 		x := &script{t: t, s: s}
-		for _, in := range []crm.AccountSettingsInput{{Address: &address}, {TaxID: &id}} {
+		for _, in := range []access.AccountSettingsInput{{Address: &address}, {TaxID: &id}} {
 			x.add(func() (contacts.Document, error) {
 				return contacts.Document{}, s.SetAccountSettings(t.Context(), account.Number, in)
 			})
 		}
 		x.mustRun(account.Number)
-		wantSettings(t, s, account, crm.AccountSettings{Timezone: "UTC", Currency: "USD", Address: address, TaxID: id})
+		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "USD", Address: address, TaxID: id})
 	})
 }
 
-func wantSettings(t *testing.T, s *Book, account crm.Account, want crm.AccountSettings) {
+func wantSettings(t *testing.T, s *Book, account access.Account, want access.AccountSettings) {
 	t.Helper()
 	if got, err := s.AccountSettings(t.Context(), account.Number); err != nil || got != want {
 		t.Errorf("%v: %+v, want %+v", err, got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
@@ -18,7 +19,7 @@ func TestAccountsAreListedOldestFirst(t *testing.T) {
 		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 0 {
 			t.Errorf("%v: a new database has %+v", err, accounts)
 		}
-		var made []crm.Account
+		var made []access.Account
 		parent := ""
 		for i := range 4 {
 			a, err := s.CreateAccount(t.Context(), fmt.Sprintf(" Chapter %d ", i), parent)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
@@ -12,23 +13,23 @@ import (
 func TestAChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		account := newAccount(t, s)
-		owner, second := newUser(t, s, account, crm.Owner, "Ana"), newUser(t, s, account, crm.Owner, "Bo")
-		ctx := store.Acting(t.Context(), second.ID, account.Number, crm.Owner)
-		if err := s.SetRole(ctx, account.Number, second.ID, crm.Owner); err != nil {
+		owner, second := newUser(t, s, account, access.Owner, "Ana"), newUser(t, s, account, access.Owner, "Bo")
+		ctx := store.Acting(t.Context(), second.ID, account.Number, access.Owner)
+		if err := s.SetRole(ctx, account.Number, second.ID, access.Owner); err != nil {
 			t.Fatal(err)
 		}
-		if err := other.SetRole(t.Context(), account.Number, second.ID, crm.Editor); err != nil {
+		if err := other.SetRole(t.Context(), account.Number, second.ID, access.Editor); err != nil {
 			t.Fatal(err)
 		}
 		changes := map[string]func() error{
-			"a role":   func() error { return s.SetRole(ctx, account.Number, second.ID, crm.Owner) },
+			"a role":   func() error { return s.SetRole(ctx, account.Number, second.ID, access.Owner) },
 			"a member": func() error { return s.RemoveMember(ctx, account.Number, owner.ID) },
 			"an invitation": func() error {
-				_, _, err := s.Invite(ctx, account, second, crm.Owner, "")
+				_, _, err := s.Invite(ctx, account, second, access.Owner, "")
 				return err
 			},
 			"a key": func() error {
-				_, _, err := s.CreateKey(ctx, account.Number, crm.KeyInput{Name: "k", Permissions: crm.AllPermissions})
+				_, _, err := s.CreateKey(ctx, account.Number, access.KeyInput{Name: "k", Permissions: access.AllPermissions})
 				return err
 			},
 			"a chapter": func() error {
@@ -43,7 +44,7 @@ func TestAChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 			}
 		}
 		members, err := s.Members(t.Context(), account.Number)
-		if err != nil || len(members) != 2 || members[0].Role+members[1].Role != crm.Owner+crm.Editor {
+		if err != nil || len(members) != 2 || members[0].Role+members[1].Role != access.Owner+access.Editor {
 			t.Errorf("%+v, %v", members, err)
 		}
 		keys, err := s.Keys(t.Context(), account.Number)
@@ -52,8 +53,8 @@ func TestAChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 		if errors.Join(err, err2, err3) != nil || len(keys)+len(invitations)+len(chapters) != 0 {
 			t.Errorf("%v %v %v, %v %v %v", keys, invitations, chapters, err, err2, err3)
 		}
-		editing := store.Acting(t.Context(), second.ID, account.Number, crm.Editor)
-		if _, _, err := s.CreateKey(editing, account.Number, crm.KeyInput{Name: "k", Permissions: crm.AllPermissions}); err != nil {
+		editing := store.Acting(t.Context(), second.ID, account.Number, access.Editor)
+		if _, _, err := s.CreateKey(editing, account.Number, access.KeyInput{Name: "k", Permissions: access.AllPermissions}); err != nil {
 			t.Errorf("what the role is enough for: %v", err)
 		}
 	})

@@ -99,7 +99,7 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 		}
 		full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags, ",")+`]}`)
 		theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
-		made := crm.MakeID(account, 2)
+		made := doc.MakeID(account, 2)
 
 		x := script{t: t, s: s}
 		x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
@@ -153,7 +153,7 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		first := crm.MakeID(account, 1)
+		first := doc.MakeID(account, 1)
 		x := script{t: t, s: s}
 		x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
 		x.create(account, `{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
@@ -257,8 +257,8 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 		x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 		x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 		x.mustRun(account)
-		x.wantAnswer(contacts.FewCandidates+4, crm.MakeID(account, 11), true)
-		x.wantAnswer(contacts.FewCandidates+5, crm.MakeID(account, 1), true)
+		x.wantAnswer(contacts.FewCandidates+4, doc.MakeID(account, 11), true)
+		x.wantAnswer(contacts.FewCandidates+5, doc.MakeID(account, 1), true)
 		wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
 	})
 }
@@ -306,8 +306,8 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 			seq    int64
 			merged bool
 		}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
-			if crm.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
-				t.Errorf("create %d: contact %d, merged %v; want %+v", i, crm.IDSeq(made[i].ID), made[i].Merged, want)
+			if doc.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
+				t.Errorf("create %d: contact %d, merged %v; want %+v", i, doc.IDSeq(made[i].ID), made[i].Merged, want)
 			}
 		}
 		tag := func(name string) func() error {

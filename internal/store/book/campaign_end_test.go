@@ -11,20 +11,23 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/gifts"
 )
 
 // giftTo is a valid gift of a new contact to a campaign.
-func giftTo(t *testing.T, campaign int64, currency, amount string) crm.GiftInput {
+func giftTo(t *testing.T, campaign int64, currency, amount string) giving.GiftInput {
 	t.Helper()
 	return giftInput(t, fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
 		campaign, currency, amount), true, time.Now())
 }
 
 // give records gifts to a campaign, each from another contact.
-func give(t *testing.T, s *Book, owner crm.Account, campaign int64, currency string, amounts ...string) (gifts []gifts.GiftDocument) {
+func give(t *testing.T, s *Book, owner access.Account, campaign int64, currency string, amounts ...string) (gifts []gifts.GiftDocument) {
 	t.Helper()
 	for _, amount := range amounts {
 		g, err := s.CreateGift(t.Context(), owner.Number, giftTo(t, campaign, currency, amount))
@@ -56,10 +59,10 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 			"Dinar": `"goal":0,"raised":3.01,"donors":2,"currency":"KWD"`, "Nothing": `"goal":0,"raised":7,"donors":3,"currency":"USD"`,
 		}
 		for _, reader := range []struct {
-			account crm.Account
+			account access.Account
 			titles  []string
 		}{{f.root, []string{"Gala", "Yen", "Dinar", "Nothing"}}, {f.chapter, []string{"Gala"}}, {f.stranger, []string{"Gala"}}} {
-			body, _, err := s.Campaigns(t.Context(), reader.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
+			body, _, err := s.Campaigns(t.Context(), reader.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,8 +71,8 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 					t.Errorf("%s lists %s, which lacks %s", reader.account.Name, body, want[title])
 				}
 			}
-			campaigns, _, err := s.CampaignPage(t.Context(), reader.account.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
-			if at := slices.IndexFunc(campaigns, func(c crm.Campaign) bool { return c.ID == gala.ID }); err != nil || at < 0 || campaigns[at].Raised() != 3125 || campaigns[at].Donors() != 4 {
+			campaigns, _, err := s.CampaignPage(t.Context(), reader.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10})
+			if at := slices.IndexFunc(campaigns, func(c campaign.Campaign) bool { return c.ID == gala.ID }); err != nil || at < 0 || campaigns[at].Raised() != 3125 || campaigns[at].Donors() != 4 {
 				t.Errorf("the page of %s has %+v, %v", reader.account.Name, campaigns, err)
 			}
 			record, err := s.Campaign(t.Context(), reader.account.Number, gala.ID)
@@ -115,7 +118,7 @@ func TestAListThatIsImportedAgainCountsNoGiftTwice(t *testing.T) {
 		gala := createCampaign(t, s, owner, `{"title":"Gala","raised":10,"donors":1}`)
 		give(t, s, owner, gala.ID, "USD", "5", "5", "5", "5")
 		page := func() string {
-			body, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
+			body, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +138,7 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		owner := newAccount(t, s)
 		before := func() string {
-			body, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
+			body, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,10 +149,10 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 			done         campaigns.ImportResult
 			status, link string
 		}{
-			{`[{"title":"Gala","slug":"gala"}]`, campaigns.ImportResult{Created: 1}, crm.Published, ""},
-			{`[{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/g"}]`, campaigns.ImportResult{Updated: 1}, crm.Draft, "https://pay.example.org/g"},
-			{`[{"slug":"gala","status":"draft"}]`, campaigns.ImportResult{Unchanged: 1}, crm.Draft, "https://pay.example.org/g"},
-			{`[{"slug":"gala","status":"closed","payment_link":null}]`, campaigns.ImportResult{Updated: 1}, crm.Closed, ""},
+			{`[{"title":"Gala","slug":"gala"}]`, campaigns.ImportResult{Created: 1}, campaign.Published, ""},
+			{`[{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/g"}]`, campaigns.ImportResult{Updated: 1}, campaign.Draft, "https://pay.example.org/g"},
+			{`[{"slug":"gala","status":"draft"}]`, campaigns.ImportResult{Unchanged: 1}, campaign.Draft, "https://pay.example.org/g"},
+			{`[{"slug":"gala","status":"closed","payment_link":null}]`, campaigns.ImportResult{Updated: 1}, campaign.Closed, ""},
 		} {
 			wire := before()
 			if done := mustImport(t, s, owner, step.rows); done != step.done {
@@ -167,7 +170,7 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 }
 
 // slugLeads checks where a slug leads: to the campaign, under its current slug; nil means nowhere.
-func slugLeads(t *testing.T, s *Book, slug string, to *crm.Campaign, now string) {
+func slugLeads(t *testing.T, s *Book, slug string, to *campaign.Campaign, now string) {
 	t.Helper()
 	got, _, err := s.CampaignBySlug(t.Context(), slug)
 	switch {
@@ -236,13 +239,13 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		createCampaign(t, s, f.chapter, `{"title":"Kept","beneficiaries":["`+f.stranger.ID+`"]}`)
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"dance"}`)
 		updateCampaign(t, s, f.chapter, gala.ID, `{"slug":"ball"}`)
-		readers := []crm.Account{f.root, f.chapter, f.stranger}
+		readers := []access.Account{f.root, f.chapter, f.stranger}
 		for _, account := range readers { // so that every list is known
-			if got := titles(campaignsSeen(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Gala", "Kept"}) {
+			if got := titles(campaignsSeen(t, s, account, campaign.AllCampaigns, 10)); !slices.Equal(got, []string{"Gala", "Kept"}) {
 				t.Fatalf("%s lists %q", account.Name, got)
 			}
 		}
-		for _, account := range []crm.Account{f.root, f.stranger, f.below} {
+		for _, account := range []access.Account{f.root, f.stranger, f.below} {
 			wantError(t, account.Name, s.DeleteCampaign(t.Context(), account, gala.ID, ""), crm.ErrNotFound)
 		}
 		record, err := s.Campaign(t.Context(), f.chapter.Number, gala.ID)
@@ -255,7 +258,7 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		}
 		wantError(t, "a second time", s.DeleteCampaign(t.Context(), f.chapter, gala.ID, ""), crm.ErrNotFound)
 		for _, account := range readers {
-			if got := titles(campaignsSeen(t, s, account, crm.AllCampaigns, 10)); !slices.Equal(got, []string{"Kept"}) {
+			if got := titles(campaignsSeen(t, s, account, campaign.AllCampaigns, 10)); !slices.Equal(got, []string{"Kept"}) {
 				t.Errorf("%s lists %q", account.Name, got)
 			}
 			_, err := s.Campaign(t.Context(), account.Number, gala.ID)
@@ -277,7 +280,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 		if _, err := s.RefundGift(t.Context(), owner.Number, gift.Code, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		plan, faults, err := crm.DecodePlan([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact)))
+		plan, faults, err := giving.DecodePlan([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact)))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", time.Now())
 		}
@@ -287,7 +290,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []crm.Campaign{gala, ball} {
+		for _, c := range []campaign.Campaign{gala, ball} {
 			for _, err := range []error{s.DeleteCampaign(t.Context(), owner, c.ID, ""), s.CheckDeletable(t.Context(), owner.Number, c.ID)} {
 				if err == nil || err.Error() != "This campaign has gifts or plans, so it cannot be deleted. Close it instead." {
 					t.Errorf("%s: %v", c.Title, err)
@@ -295,7 +298,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 			}
 			slugLeads(t, s, c.Slug, &c, c.Slug)
 		}
-		other := crm.GiftInput{Campaign: &coats.ID}
+		other := giving.GiftInput{Campaign: &coats.ID}
 		if _, err := s.UpdateGift(t.Context(), owner.Number, gift.Code, other); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +313,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		owner := newAccount(t, a)
-		var c crm.Campaign
+		var c campaign.Campaign
 		record := func(s *Book) func() error {
 			in := giftTo(t, c.ID, "USD", "10")
 			return func() error {
@@ -360,10 +363,10 @@ func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`{"title":"Gala %d","description":"<p>%s</p>"}`, n, strings.Repeat("long ", 19_000)))
 		}
 		mustImport(t, s, owner, "["+strings.Join(rows, ",")+"]")
-		all := campaignsSeen(t, s, owner, crm.OwnCampaigns, 100)
+		all := campaignsSeen(t, s, owner, campaign.OwnCampaigns, 100)
 		var sent bytes.Buffer
 		deleted := false
-		last, found, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", []byte("["), func(piece []byte, _ store.ListResult) ([]byte, error) {
+		last, found, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", []byte("["), func(piece []byte, _ store.ListResult) ([]byte, error) {
 			for _, i := range []int{0, 4, 5, 11} {
 				if !deleted {
 					if err := s.DeleteCampaign(t.Context(), owner, all[i].ID, ""); err != nil {

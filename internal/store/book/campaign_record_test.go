@@ -12,22 +12,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
 // campaignInput is a valid input of one row.
-func campaignInput(t *testing.T, row string) crm.CampaignInput {
+func campaignInput(t *testing.T, row string) campaign.Input {
 	t.Helper()
-	inputs, err := crm.DecodeCampaigns([]byte("[" + row + "]"))
+	inputs, err := campaign.DecodeAll([]byte("[" + row + "]"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return inputs[0]
 }
 
-func createCampaign(t *testing.T, s *Book, owner crm.Account, row string) crm.Campaign {
+func createCampaign(t *testing.T, s *Book, owner access.Account, row string) campaign.Campaign {
 	t.Helper()
 	c, err := s.CreateCampaign(t.Context(), owner, campaignInput(t, row))
 	if err != nil {
@@ -36,7 +38,7 @@ func createCampaign(t *testing.T, s *Book, owner crm.Account, row string) crm.Ca
 	return c
 }
 
-func updateCampaign(t *testing.T, s *Book, owner crm.Account, id int64, row string) crm.Campaign {
+func updateCampaign(t *testing.T, s *Book, owner access.Account, id int64, row string) campaign.Campaign {
 	t.Helper()
 	c, err := s.UpdateCampaign(t.Context(), owner, id, campaignInput(t, row))
 	if err != nil {
@@ -45,7 +47,7 @@ func updateCampaign(t *testing.T, s *Book, owner crm.Account, id int64, row stri
 	return c
 }
 
-// wantFaults checks which fields were refused, by a plain *crm.Invalid.
+// wantFaults checks which fields were refused, by a plain *doc.Invalid.
 func wantFaults(t *testing.T, err error, fields ...string) {
 	t.Helper()
 	var invalid *doc.Invalid
@@ -69,9 +71,9 @@ func TestACampaignIsSeenByWhoeverMayListItAndByNobodyElse(t *testing.T) {
 		row := fmt.Sprintf(`{"title":"Gala","goal":100,"event":{},"beneficiaries":["%s","%s"]}`, friend.ID, f.root.ID)
 		made := createCampaign(t, s, f.chapter, row)
 		for _, want := range []struct {
-			account  crm.Account
-			relation crm.Relation
-		}{{f.chapter, crm.Own}, {f.root, crm.Chapter | crm.Benefiting}, {friend, crm.Benefiting}} {
+			account  access.Account
+			relation campaign.Relation
+		}{{f.chapter, campaign.Own}, {f.root, campaign.Chapter | campaign.Benefiting}, {friend, campaign.Benefiting}} {
 			got, err := s.Campaign(t.Context(), want.account.Number, made.ID)
 			if err != nil || got.Relation != want.relation {
 				t.Errorf("%s: %v, %v", want.account.Name, got.Relation, err)
@@ -80,7 +82,7 @@ func TestACampaignIsSeenByWhoeverMayListItAndByNobodyElse(t *testing.T) {
 				t.Error(diff)
 			}
 			var beneficiaries []string
-			if want.relation == crm.Own {
+			if want.relation == campaign.Own {
 				beneficiaries = []string{friend.ID, f.root.ID}
 				slices.Sort(beneficiaries)
 			}
@@ -88,7 +90,7 @@ func TestACampaignIsSeenByWhoeverMayListItAndByNobodyElse(t *testing.T) {
 				t.Errorf("%s sees the beneficiaries %q, want %q", want.account.Name, got.Beneficiaries, beneficiaries)
 			}
 		}
-		for _, account := range []crm.Account{f.below, f.stranger, other} {
+		for _, account := range []access.Account{f.below, f.stranger, other} {
 			got, err := s.Campaign(t.Context(), account.Number, made.ID)
 			wantError(t, account.Name, err, crm.ErrNotFound)
 			if got.Campaign.ID != 0 {
@@ -106,7 +108,7 @@ func TestOnlyTheOwnerChangesACampaign(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		f := newFamily(t, s)
 		made := createCampaign(t, s, f.chapter, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
-		for _, account := range []crm.Account{f.root, f.below, f.stranger, newAccount(t, s)} {
+		for _, account := range []access.Account{f.root, f.below, f.stranger, newAccount(t, s)} {
 			_, err := s.UpdateCampaign(t.Context(), account, made.ID, campaignInput(t, `{"title":"Mine","beneficiaries":[]}`))
 			wantError(t, account.Name, err, crm.ErrNotFound)
 		}
@@ -122,7 +124,7 @@ func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
 		f := newFamily(t, s)
 		var want []int64
 		for i := range 7 {
-			owner := []crm.Account{f.root, f.chapter}[i%2]
+			owner := []access.Account{f.root, f.chapter}[i%2]
 			want = append(want, createCampaign(t, s, owner, fmt.Sprintf(`{"title":"C %d"}`, i)).ID)
 		}
 		createCampaign(t, s, f.stranger, `{"title":"Not ours"}`)
@@ -130,7 +132,7 @@ func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
 		for _, perPage := range []int64{1, 2, 3, 7, 100} {
 			var got []int64
 			for page := int64(1); ; page++ {
-				campaigns, found, err := s.CampaignPage(t.Context(), f.root.Number, crm.AllCampaigns, crm.PageRequest{Page: page, PerPage: perPage})
+				campaigns, found, err := s.CampaignPage(t.Context(), f.root.Number, campaign.AllCampaigns, crm.PageRequest{Page: page, PerPage: perPage})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,11 +151,11 @@ func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
 			}
 		}
 		totals, err := s.CampaignTotals(t.Context(), f.root.Number)
-		wantTotals := map[crm.CampaignScope]int64{crm.OwnCampaigns: 4, crm.BenefitingCampaigns: 0, crm.ChapterCampaigns: 3, crm.AllCampaigns: 7}
+		wantTotals := map[campaign.Scope]int64{campaign.OwnCampaigns: 4, campaign.BenefitingCampaigns: 0, campaign.ChapterCampaigns: 3, campaign.AllCampaigns: 7}
 		if diff := cmp.Diff(wantTotals, totals); diff != "" || err != nil {
 			t.Errorf("%v: %s", err, diff)
 		}
-		own, found, err := s.CampaignPage(t.Context(), f.chapter.Number, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 2})
+		own, found, err := s.CampaignPage(t.Context(), f.chapter.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 2})
 		if err != nil || found.Total != 3 || len(own) != 2 || own[0].Title != "C 5" || own[1].Title != "C 3" || own[0].AccountID != f.chapter.ID {
 			t.Errorf("%+v, %+v, %v", own, found, err)
 		}
@@ -174,13 +176,13 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 		if c := createCampaign(t, s, f.root, `{"title":"Other","slug":"ball"}`); c.Slug != "ball" {
 			t.Errorf("the slug that was sent became %s", c.Slug)
 		}
-		for _, owner := range []crm.Account{f.root, f.stranger} {
+		for _, owner := range []access.Account{f.root, f.stranger} {
 			_, err := s.CreateCampaign(t.Context(), owner, campaignInput(t, `{"title":"Other","slug":"ball"}`))
 			wantFaults(t, err, "slug")
 		}
 		_, err := s.CreateCampaign(t.Context(), f.root, campaignInput(t, `{"slug":"ball","beneficiaries":["`+f.root.ID+`","AAAAAAAAAAAAAAAA"]}`))
 		wantFaults(t, err, "title", "slug", "beneficiaries.1")
-		if got := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10); len(got) != 4 {
+		if got := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10); len(got) != 4 {
 			t.Errorf("%d campaigns, want 4: %v", len(got), got)
 		}
 		// An import still finds the account's own campaign by the slug.
@@ -193,12 +195,12 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
-		for _, account := range []crm.Account{f.root, f.chapter, f.stranger} { // so that both nodes remember empty lists
-			campaignsSeen(t, a, account, crm.AllCampaigns, 10)
-			campaignsSeen(t, b, account, crm.AllCampaigns, 10)
+		for _, account := range []access.Account{f.root, f.chapter, f.stranger} { // so that both nodes remember empty lists
+			campaignsSeen(t, a, account, campaign.AllCampaigns, 10)
+			campaignsSeen(t, b, account, campaign.AllCampaigns, 10)
 		}
 		made := createCampaign(t, a, f.chapter, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
-		for account, scope := range map[crm.Account]crm.CampaignScope{f.root: crm.ChapterCampaigns, f.chapter: crm.OwnCampaigns, f.stranger: crm.BenefitingCampaigns} {
+		for account, scope := range map[access.Account]campaign.Scope{f.root: campaign.ChapterCampaigns, f.chapter: campaign.OwnCampaigns, f.stranger: campaign.BenefitingCampaigns} {
 			for _, s := range []*Book{a, b} {
 				got := campaignsSeen(t, s, account, scope, 10)
 				if len(got) != 1 || got[0].ID != made.ID || got[0].URL != "https://give.example.org/gala" {
@@ -219,7 +221,7 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 		if changed.ID != made.ID || changed.Slug != "the-longer-ball" || changed.Goal != 10000 {
 			t.Errorf("%+v", changed)
 		}
-		got := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10)[1]
+		got := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)[1]
 		if got.Slug != "the-longer-ball" || got.URL != "https://give.example.org/the-longer-ball" || got.Title != "Ball" {
 			t.Errorf("%+v", got)
 		}
@@ -229,7 +231,7 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 		}
 		_, err := s.UpdateCampaign(t.Context(), f.root, made.ID, campaignInput(t, `{"slug":"theirs","beneficiaries":["AAAAAAAAAAAAAAAA"]}`))
 		wantFaults(t, err, "slug", "beneficiaries.0")
-		if after := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10)[1]; after != got {
+		if after := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)[1]; after != got {
 			t.Errorf("refused, and yet it became %+v", after)
 		}
 		// The old slug is free again.
@@ -243,8 +245,8 @@ func TestAnUpdateReplacesBeneficiariesWhereTheyAreSent(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		made := createCampaign(t, a, f.root, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
-		listed := func(account crm.Account) int {
-			return len(campaignsSeen(t, b, account, crm.BenefitingCampaigns, 10)) // on the other node, which remembers lists
+		listed := func(account access.Account) int {
+			return len(campaignsSeen(t, b, account, campaign.BenefitingCampaigns, 10)) // on the other node, which remembers lists
 		}
 		updateCampaign(t, a, f.root, made.ID, `{"title":"Gala","slug":"gala","goal":5}`)
 		if listed(f.stranger) != 1 || listed(f.chapter) != 0 {
@@ -260,7 +262,7 @@ func TestAnUpdateReplacesBeneficiariesWhereTheyAreSent(t *testing.T) {
 		if listed(f.chapter) != 0 {
 			t.Error("the last beneficiary is still there")
 		}
-		if got, err := b.Campaign(t.Context(), f.root.Number, made.ID); err != nil || got.Relation != crm.Own || len(got.Beneficiaries) != 0 {
+		if got, err := b.Campaign(t.Context(), f.root.Number, made.ID); err != nil || got.Relation != campaign.Own || len(got.Beneficiaries) != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -288,7 +290,7 @@ func TestNewCampaignsOfOneTitleOnTwoNodesGetTheirOwnSlugs(t *testing.T) {
 		var mu sync.Mutex
 		slugs, ids := map[string]bool{}, map[int64]bool{}
 		atOnce(16, func(i int) {
-			owner := []crm.Account{f.root, f.chapter, f.stranger}[i%3]
+			owner := []access.Account{f.root, f.chapter, f.stranger}[i%3]
 			c, err := []*Book{a, b}[i%2].CreateCampaign(t.Context(), owner, campaignInput(t, `{"title":"Gala"}`))
 			if err != nil {
 				t.Error(err)
@@ -316,7 +318,7 @@ func TestOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
 				_, err = s.UpdateCampaign(t.Context(), f.root, second.ID, campaignInput(t, `{"title":"Second","slug":"gala"}`))
 			} else {
 				who = fmt.Sprintf("Gala %d", i)
-				_, err = s.CreateCampaign(t.Context(), []crm.Account{f.chapter, f.stranger}[i/2%2], campaignInput(t, `{"title":"`+who+`","slug":"gala"}`))
+				_, err = s.CreateCampaign(t.Context(), []access.Account{f.chapter, f.stranger}[i/2%2], campaignInput(t, `{"title":"`+who+`","slug":"gala"}`))
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -327,8 +329,8 @@ func TestOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
 			}
 		})
 		holders := 0
-		for _, account := range []crm.Account{f.root, f.chapter, f.stranger} {
-			for _, c := range campaignsSeen(t, b, account, crm.OwnCampaigns, 10) {
+		for _, account := range []access.Account{f.root, f.chapter, f.stranger} {
+			for _, c := range campaignsSeen(t, b, account, campaign.OwnCampaigns, 10) {
 				if c.Slug == "gala" {
 					holders++
 				}

@@ -9,18 +9,21 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/campaigns"
 )
 
 // family is an organization with a chapter, and a chapter of that, and a stranger.
 type family struct {
-	root, chapter, below, stranger crm.Account
+	root, chapter, below, stranger access.Account
 }
 
 func newFamily(t *testing.T, s *Book) (f family) {
 	t.Helper()
-	make := func(name, parent string) crm.Account {
+	make := func(name, parent string) access.Account {
 		a, err := s.CreateAccount(t.Context(), name, parent)
 		if err != nil {
 			t.Fatal(err)
@@ -34,16 +37,16 @@ func newFamily(t *testing.T, s *Book) (f family) {
 	return f
 }
 
-func importAll(t *testing.T, s *Book, owner crm.Account, rows string) (campaigns.ImportResult, error) {
+func importAll(t *testing.T, s *Book, owner access.Account, rows string) (campaigns.ImportResult, error) {
 	t.Helper()
-	inputs, err := crm.DecodeCampaigns([]byte(rows))
+	inputs, err := campaign.DecodeAll([]byte(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.ImportCampaigns(t.Context(), owner, inputs)
 }
 
-func mustImport(t *testing.T, s *Book, owner crm.Account, rows string) campaigns.ImportResult {
+func mustImport(t *testing.T, s *Book, owner access.Account, rows string) campaigns.ImportResult {
 	t.Helper()
 	done, err := importAll(t, s, owner, rows)
 	if err != nil {
@@ -64,7 +67,7 @@ type listed struct {
 }
 
 // campaignsOf walks all pages of a list.
-func campaignsSeen(t *testing.T, s *Book, account crm.Account, scope crm.CampaignScope, perPage int64) (all []listed) {
+func campaignsSeen(t *testing.T, s *Book, account access.Account, scope campaign.Scope, perPage int64) (all []listed) {
 	t.Helper()
 	for page := int64(1); ; page++ {
 		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil)
@@ -104,22 +107,22 @@ func TestCampaignScopesFollowTheTreeAndTheBeneficiaries(t *testing.T) {
 		mustImport(t, s, f.below, `[{"title":"Below 1","beneficiaries":["`+f.root.ID+`","`+f.stranger.ID+`"]}]`)
 		mustImport(t, s, f.stranger, `[{"title":"Stranger 1","beneficiaries":["`+f.chapter.ID+`"]}]`)
 		for _, want := range []struct {
-			account crm.Account
-			scope   crm.CampaignScope
+			account access.Account
+			scope   campaign.Scope
 			titles  []string
 		}{
-			{f.root, crm.OwnCampaigns, []string{"Root 1", "Root 2"}},
-			{f.root, crm.BenefitingCampaigns, []string{"Below 1"}},
-			{f.root, crm.ChapterCampaigns, []string{"Chapter 1", "Below 1"}},
-			{f.root, crm.AllCampaigns, []string{"Root 1", "Root 2", "Chapter 1", "Below 1"}},
-			{f.chapter, crm.OwnCampaigns, []string{"Chapter 1"}},
-			{f.chapter, crm.BenefitingCampaigns, []string{"Stranger 1"}},
-			{f.chapter, crm.ChapterCampaigns, []string{"Below 1"}},
-			{f.chapter, crm.AllCampaigns, []string{"Chapter 1", "Below 1", "Stranger 1"}},
-			{f.below, crm.ChapterCampaigns, nil},
-			{f.below, crm.AllCampaigns, []string{"Below 1"}},
-			{f.stranger, crm.BenefitingCampaigns, []string{"Below 1"}},
-			{f.stranger, crm.AllCampaigns, []string{"Below 1", "Stranger 1"}},
+			{f.root, campaign.OwnCampaigns, []string{"Root 1", "Root 2"}},
+			{f.root, campaign.BenefitingCampaigns, []string{"Below 1"}},
+			{f.root, campaign.ChapterCampaigns, []string{"Chapter 1", "Below 1"}},
+			{f.root, campaign.AllCampaigns, []string{"Root 1", "Root 2", "Chapter 1", "Below 1"}},
+			{f.chapter, campaign.OwnCampaigns, []string{"Chapter 1"}},
+			{f.chapter, campaign.BenefitingCampaigns, []string{"Stranger 1"}},
+			{f.chapter, campaign.ChapterCampaigns, []string{"Below 1"}},
+			{f.chapter, campaign.AllCampaigns, []string{"Chapter 1", "Below 1", "Stranger 1"}},
+			{f.below, campaign.ChapterCampaigns, nil},
+			{f.below, campaign.AllCampaigns, []string{"Below 1"}},
+			{f.stranger, campaign.BenefitingCampaigns, []string{"Below 1"}},
+			{f.stranger, campaign.AllCampaigns, []string{"Below 1", "Stranger 1"}},
 		} {
 			for _, perPage := range []int64{1, 2, 100} {
 				list := campaignsSeen(t, s, want.account, want.scope, perPage)
@@ -141,7 +144,7 @@ func TestASecondImportUpdatesBySlug(t *testing.T) {
 		if first != (campaigns.ImportResult{Created: 2}) {
 			t.Errorf("first import: %+v", first)
 		}
-		before := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 100)
+		before := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 100)
 		if again := mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`); again != (campaigns.ImportResult{Unchanged: 2}) {
 			t.Errorf("the same import again: %+v", again)
 		}
@@ -149,7 +152,7 @@ func TestASecondImportUpdatesBySlug(t *testing.T) {
 		if second != (campaigns.ImportResult{Updated: 2}) {
 			t.Errorf("second import: %+v", second)
 		}
-		after := campaignsSeen(t, s, f.root, crm.OwnCampaigns, 100)
+		after := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 100)
 		if len(after) != 2 || after[0].ID != before[0].ID || after[0].Raised != 99 || after[1].Title != "Ride on" || after[1].URL != "https://give.example.org/ride" {
 			t.Errorf("after: %+v", after)
 		}
@@ -162,14 +165,14 @@ func TestBeneficiariesAreReplacedWhenSentAndKeptWhenNot(t *testing.T) {
 		row := `[{"title":"Coats","beneficiaries":["` + f.stranger.ID + `"]}]`
 		mustImport(t, s, f.root, row)
 		mustImport(t, s, f.root, `[{"title":"Coats","goal":5}]`)
-		if got := titles(campaignsSeen(t, s, f.stranger, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+		if got := titles(campaignsSeen(t, s, f.stranger, campaign.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
 			t.Errorf("not sent, and gone: %q", got)
 		}
 		mustImport(t, s, f.root, `[{"title":"Coats","beneficiaries":["`+f.chapter.ID+`"]}]`)
-		if got := campaignsSeen(t, s, f.stranger, crm.AllCampaigns, 10); len(got) != 0 {
+		if got := campaignsSeen(t, s, f.stranger, campaign.AllCampaigns, 10); len(got) != 0 {
 			t.Errorf("no longer a beneficiary, and still sees %v", got)
 		}
-		if got := titles(campaignsSeen(t, s, f.chapter, crm.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
+		if got := titles(campaignsSeen(t, s, f.chapter, campaign.BenefitingCampaigns, 10)); !slices.Equal(got, []string{"Coats"}) {
 			t.Errorf("a beneficiary now, and sees %q", got)
 		}
 	})
@@ -180,7 +183,7 @@ func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
 		f := newFamily(t, s)
 		mustImport(t, s, f.stranger, `[{"title":"Taken","slug":"taken"}]`)
 		_, err := importAll(t, s, f.root, `[{"title":"Good"},{"title":"X","slug":"taken"},{"slug":"new-one"},{"title":"Y","beneficiaries":["`+f.chapter.ID+`","AAAAAAAAAAAAAAAA"]}]`)
-		var rows *crm.RowsInvalid
+		var rows *campaign.RowsInvalid
 		if !errors.As(err, &rows) {
 			t.Fatalf("%v", err)
 		}
@@ -192,7 +195,7 @@ func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
 		if strings.Contains(err.Error(), "row 1") {
 			t.Errorf("row 1 is good:\n%v", err)
 		}
-		if got := campaignsSeen(t, s, f.root, crm.AllCampaigns, 10); len(got) != 0 {
+		if got := campaignsSeen(t, s, f.root, campaign.AllCampaigns, 10); len(got) != 0 {
 			t.Errorf("refused, and yet there: %v", got)
 		}
 	})
@@ -208,7 +211,7 @@ func TestSlugsMadeFromTitlesGiveWay(t *testing.T) {
 			t.Errorf("imported again: %+v", again)
 		}
 		var slugs []string
-		for _, c := range campaignsSeen(t, s, f.root, crm.OwnCampaigns, 10) {
+		for _, c := range campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10) {
 			slugs = append(slugs, c.Slug)
 		}
 		if want := []string{"coats-2", "coats-3", "docs-2"}; !slices.Equal(slugs, want) {
@@ -227,9 +230,9 @@ func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 		}
 		done := make(chan error, 2)
 		for i, s := range []*Book{a, b} {
-			owner := []crm.Account{f.root, f.chapter}[i]
+			owner := []access.Account{f.root, f.chapter}[i]
 			go func() {
-				inputs, err := crm.DecodeCampaigns([]byte("[" + strings.Join(rows, ",") + "]"))
+				inputs, err := campaign.DecodeAll([]byte("[" + strings.Join(rows, ",") + "]"))
 				if err == nil {
 					_, err = s.ImportCampaigns(t.Context(), owner, inputs)
 				}
@@ -243,7 +246,7 @@ func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 		}
 		for _, s := range []*Book{a, b} {
 			ids := map[int64]bool{}
-			for _, c := range campaignsSeen(t, s, f.root, crm.AllCampaigns, 100) {
+			for _, c := range campaignsSeen(t, s, f.root, campaign.AllCampaigns, 100) {
 				ids[c.ID] = true
 			}
 			if len(ids) != 300 {
@@ -253,9 +256,9 @@ func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 	})
 }
 
-func newCampaignID(t *testing.T, s *Book, owner crm.Account, title string) int64 {
+func newCampaignID(t *testing.T, s *Book, owner access.Account, title string) int64 {
 	t.Helper()
-	campaign, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+	campaign, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +288,7 @@ func TestCampaignsAreNumberedFromOne(t *testing.T) {
 		}
 		mustImport(t, a, first, `[{"title":"Young","created_at":"2020-01-02 00:00:00"},{"title":"Old","created_at":"2020-01-01 00:00:00"}]`)
 		want := []listed{{ID: 5, Title: "Old"}, {ID: 6, Title: "Young"}, {ID: 1, Title: "Campaign 1"}, {ID: 2, Title: "Campaign 2"}, {ID: 4, Title: "After the deleted one"}}
-		got := campaignsSeen(t, b, first, crm.OwnCampaigns, 2)
+		got := campaignsSeen(t, b, first, campaign.OwnCampaigns, 2)
 		for i := range got {
 			got[i] = listed{ID: got[i].ID, Title: got[i].Title}
 		}
@@ -306,7 +309,7 @@ func TestACampaignLeavesOutAnIDThatIsTaken(t *testing.T) {
 			damage(t, s, `UPDATE `+table+` = 2 WHERE `+column+` = $1`, older)
 		}
 		damage(t, s, `UPDATE change SET id = 2 WHERE noun = 2 AND id = $1`, older)
-		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, crm.Campaign{ID: 2, Currency: text.DefaultCurrency}.Cell())
+		damage(t, s, `UPDATE campaign SET cell = $1 WHERE id = 2`, giving.CampaignCell(2, text.DefaultCurrency))
 		if id := newCampaignID(t, s, first, "Two"); id != 3 {
 			t.Errorf("beside campaign 2 of another account, the next one has the id %d", id)
 		}

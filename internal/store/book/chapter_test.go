@@ -7,12 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // tree makes accounts: each name is a path, such as "A/B", below root.
-func tree(t testing.TB, s *Book, root crm.Account, by crm.User, paths ...string) map[string]crm.Account {
+func tree(t testing.TB, s *Book, root access.Account, by access.User, paths ...string) map[string]access.Account {
 	t.Helper()
-	made := map[string]crm.Account{"": root}
+	made := map[string]access.Account{"": root}
 	for _, path := range paths {
 		above, name := "", path
 		for i := range path {
@@ -32,13 +33,13 @@ func tree(t testing.TB, s *Book, root crm.Account, by crm.User, paths ...string)
 func TestChaptersAreListedAsATree(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		root, other := newAccount(t, s), newAccount(t, s)
-		ada, bob := newUser(t, s, root, crm.Owner, "ada"), newUser(t, s, other, crm.Owner, "bob")
+		ada, bob := newUser(t, s, root, access.Owner, "ada"), newUser(t, s, other, access.Owner, "bob")
 		if chapters, err := s.Chapters(t.Context(), root); err != nil || len(chapters) != 0 {
 			t.Errorf("%v: a new account has %+v", err, chapters)
 		}
 		made := tree(t, s, root, ada, "west", "East", "East/zoo", "East/Äpfel", "East/zoo/deep", "west/x")
 		tree(t, s, other, bob, "Foreign")
-		var want []crm.Account
+		var want []access.Account
 		for _, path := range []string{"East", "East/Äpfel", "East/zoo", "East/zoo/deep", "west", "west/x"} {
 			want = append(want, made[path])
 		}
@@ -60,7 +61,7 @@ func TestManyChaptersAreAllListed(t *testing.T) {
 		for i := range 41 {
 			paths = append(paths, fmt.Sprintf("C%02d", i), fmt.Sprintf("C%02d/below", i))
 		}
-		made := tree(t, s, root, newUser(t, s, root, crm.Owner, "ada"), paths...)
+		made := tree(t, s, root, newUser(t, s, root, access.Owner, "ada"), paths...)
 		got, err := s.Chapters(t.Context(), root)
 		if err != nil || len(got) != len(paths) {
 			t.Fatalf("%v: %d chapters of %d", err, len(got), len(paths))
@@ -76,10 +77,10 @@ func TestManyChaptersAreAllListed(t *testing.T) {
 func TestWhoeverMakesAChapterOwnsIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		root := newAccount(t, s)
-		ada := newUser(t, s, root, crm.Owner, "ada")
-		newUser(t, s, root, crm.Owner, "bob")
+		ada := newUser(t, s, root, access.Owner, "ada")
+		newUser(t, s, root, access.Owner, "bob")
 		chapter := tree(t, s, root, ada, "East")["East"]
-		wantRoles(t, s, chapter, map[string]crm.Role{"ada": crm.Owner})
+		wantRoles(t, s, chapter, map[string]access.Role{"ada": access.Owner})
 		if m, err := s.Membership(t.Context(), ada.ID, chapter.ID); err != nil || m.Account != chapter || chapter.ParentID != root.ID {
 			t.Errorf("%v: %+v, made as %+v", err, m, chapter)
 		}
@@ -95,9 +96,9 @@ func TestWhoeverMakesAChapterOwnsIt(t *testing.T) {
 func TestAnAccountIsRenamedByItsOrganizationOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		root, other := newAccount(t, s), newAccount(t, s)
-		ada := newUser(t, s, root, crm.Owner, "ada")
+		ada := newUser(t, s, root, access.Owner, "ada")
 		made := tree(t, s, root, ada, "East", "East/Deep", "West")
-		for _, account := range []crm.Account{root, made["East"], made["East/Deep"]} {
+		for _, account := range []access.Account{root, made["East"], made["East/Deep"]} {
 			if err := s.RenameAccount(t.Context(), root, account.ID, " New "+account.Name+" "); err != nil {
 				t.Error(err)
 			}
@@ -107,7 +108,7 @@ func TestAnAccountIsRenamedByItsOrganizationOnly(t *testing.T) {
 		}
 		wantRefused(t, "no name", s.RenameAccount(t.Context(), root, root.ID, ""), "name")
 		for what, test := range map[string]struct {
-			root crm.Account
+			root access.Account
 			id   string
 		}{
 			"another organization": {root, other.ID}, "the one above": {made["East"], root.ID}, "the one beside": {made["East"], made["West"].ID},

@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
@@ -18,18 +21,18 @@ import (
 
 // withGifts is an account with some gifts: from two contacts, in two years, for a campaign and for none, with a refund and a
 // plan.
-func withGifts(t testing.TB, s *Book) (account crm.Account, contacts []int64) {
+func withGifts(t testing.TB, s *Book) (account access.Account, contacts []int64) {
 	t.Helper()
 	account, now := newAccount(t, s), time.Now()
 	title := "Gala"
-	campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+	campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
 	}
-	in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","external_id":"p1"}`, contacts[0]))
+	in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","external_id":"p1"}`, contacts[0]))
 	if err == nil {
 		err = in.Validate(faults, true, "US", now)
 	}
@@ -127,7 +130,7 @@ func TestARepairWorksBesideADamagedGift(t *testing.T) {
 		const last = ` WHERE account_id = $1 AND id = (SELECT MAX(id) FROM gift WHERE account_id = $1)`
 		before := everyRow(t, s)
 		damage(t, s, `UPDATE gift SET checksum = checksum + 1`+last, account.Number)
-		damage(t, s, `UPDATE contact SET sort_name = 'x' WHERE account_id = $1 AND id = $2`, account.Number, crm.MakeID(account.Number, 3))
+		damage(t, s, `UPDATE contact SET sort_name = 'x' WHERE account_id = $1 AND id = $2`, account.Number, doc.MakeID(account.Number, 3))
 		if found, _ := checkAll(t, s, true); len(found) != 2 {
 			t.Errorf("the repair found %q", found)
 		}

@@ -11,6 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -61,10 +66,10 @@ type damageKind struct {
 }
 
 // kindsOfDamage is every kind of damage to derived data that a check finds in an account with contacts, a campaign, gifts, a plan and a history.
-func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) []damageKind {
+func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64) []damageKind {
 	const tagged, other, archived, active, poor = 6, 7, 10, 9, 12 // contacts
 	number := account.Number
-	id := func(seq int64) int64 { return crm.MakeID(number, seq) }
+	id := func(seq int64) int64 { return doc.MakeID(number, seq) }
 	in := "account " + account.ID + ": "
 	contact := func(seq int64) string { return fmt.Sprintf("%scontact %d: ", in, id(seq)) }
 	record := func(seq int64) crm.Contact {
@@ -76,14 +81,14 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 	}
 	words := func(seq int64) string {
 		c := record(seq)
-		return c.SearchDocument(number)
+		return find.SearchDocument(&c, number)
 	}
-	space, otherWords, otherKeys := crm.WordSpace(number), "the search does not have exactly the words of its document", "the index does not have exactly its match keys"
+	space, otherWords, otherKeys := find.WordSpace(number), "the search does not have exactly the words of its document", "the index does not have exactly its match keys"
 	if !strings.Contains(words(tagged), space+"board ") || len(record(tagged).MatchKeys) == 0 {
 		t.Fatalf("the contact has no tag or no key to lose: %q", words(tagged))
 	}
-	month := crm.Month(time.Now())
-	cell := func(period, contact int64) string { return crm.Cell(0, period, "USD", contact) }
+	month := giving.Month(time.Now())
+	cell := func(period, contact int64) string { return giving.Cell(0, period, "USD", contact) }
 	one := []any{number}
 	set := func(name string) string {
 		return fmt.Sprintf("%sthe contacts found by %q are not the ones that belong there", in, name)
@@ -99,7 +104,7 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 		// Words.
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.Replace(words(tagged), space+"board ", "", 1)},
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: space + "more " + words(tagged)},
-		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.ReplaceAll(words(tagged), space, crm.WordSpace(number+1))},
+		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: strings.ReplaceAll(words(tagged), space, find.WordSpace(number+1))},
 		{says: contact(tagged) + otherWords, args: []any{id(tagged)}, words: words(other)},
 		{says: contact(other) + otherWords, args: []any{id(other)}},
 		{says: contact(900) + otherWords, args: []any{id(900)}, words: space + "more"},
@@ -161,7 +166,7 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 		{says: in + "plan 0000000001: next_bill is 5, and should be ", sql: `UPDATE plan SET next_bill = 5 WHERE account_id = $1`, args: one},
 		{says: in + "the sums " + cell(month, 0), sql: `UPDATE giving SET amount = amount + 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(month, 0)}},
 		{says: in + "the sums " + cell(month, 0), sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(month, 0)}},
-		{says: in + "the sums " + crm.Cell(campaign, 0, "USD", 0), sql: `UPDATE giving SET donors = 9 WHERE account_id = $1 AND cell = $2`, args: []any{number, crm.Cell(campaign, 0, "USD", 0)}},
+		{says: in + "the sums " + giving.Cell(campaign, 0, "USD", 0), sql: `UPDATE giving SET donors = 9 WHERE account_id = $1 AND cell = $2`, args: []any{number, giving.Cell(campaign, 0, "USD", 0)}},
 		{says: contact(1) + "its sums do not match its gifts", sql: `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
 		{says: contact(1) + "its sums do not match its gifts", sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
 		{says: contact(poor) + "its sums do not match its gifts", sql: `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0 FROM account WHERE account_id = $1`, args: []any{number, cell(1999, id(poor))}},
@@ -188,23 +193,23 @@ func kindsOfDamage(t *testing.T, s *Book, account crm.Account, campaign int64) [
 }
 
 // sampleAccount is an account with something of everything that is derived.
-func sampleAccount(t *testing.T, s *Book) (account crm.Account, campaign int64) {
+func sampleAccount(t *testing.T, s *Book) (account access.Account, campaign int64) {
 	t.Helper()
 	account, _ = withGifts(t, s) // contacts 1 to 3
 	number := account.Number
 	fillContacts(t, s, number, 21)
-	size := define(t, s, number, "Size", crm.SelectField, "S", "M")
-	if _, err := s.UpdateContact(t.Context(), number, crm.MakeID(number, 1), input(t, `{"custom_fields":{"`+size.Key()+`":"M"}}`)); err != nil {
+	size := define(t, s, number, "Size", custom.SelectField, "S", "M")
+	if _, err := s.UpdateContact(t.Context(), number, doc.MakeID(number, 1), input(t, `{"custom_fields":{"`+size.Key()+`":"M"}}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.CreateKey(t.Context(), number, crm.KeyInput{Name: "Key", Permissions: crm.ContactsRead}); err != nil {
+	if _, _, err := s.CreateKey(t.Context(), number, access.KeyInput{Name: "Key", Permissions: access.ContactsRead}); err != nil {
 		t.Fatal(err)
 	}
 	attempt := store.Attempting(t.Context(), &store.Attempt{Key: "k", Fingerprint: []byte{1}})
 	if err := s.KeepAnswer(attempt, number, store.Answer{Status: 422, Body: make([]byte, 3000)}); err != nil {
 		t.Fatal(err)
 	}
-	return account, crm.MakeID(number, 1)
+	return account, doc.MakeID(number, 1)
 }
 
 func TestACheckFindsEveryKindOfDamageAndARepairBringsBackWhatWasThere(t *testing.T) {
@@ -270,10 +275,10 @@ func TestACheckTellsEveryKindOfLoss(t *testing.T) {
 			says, table string
 			id          int64
 		}{
-			{fmt.Sprintf("%scontact %d: its document is damaged: restore it from a backup", in, crm.MakeID(number, 6)), "contact", crm.MakeID(number, 6)},
+			{fmt.Sprintf("%scontact %d: its document is damaged: restore it from a backup", in, doc.MakeID(number, 6)), "contact", doc.MakeID(number, 6)},
 			{fmt.Sprintf("%scampaign %d: its document is damaged: restore it from a backup", in, campaign), "campaign", campaign},
-			{in + "gift 0000000001: its document is damaged: restore it from a backup", "gift", crm.MakeID(number, 1)},
-			{in + "plan 0000000001: its document is damaged: restore it from a backup", "plan", crm.MakeID(number, 1)},
+			{in + "gift 0000000001: its document is damaged: restore it from a backup", "gift", doc.MakeID(number, 1)},
+			{in + "plan 0000000001: its document is damaged: restore it from a backup", "plan", doc.MakeID(number, 1)},
 		} {
 			damage(t, s, `UPDATE `+c.table+` SET checksum = checksum + 1 WHERE id = $1`, c.id)
 			before := everyRow(t, s)
@@ -286,13 +291,13 @@ func TestACheckTellsEveryKindOfLoss(t *testing.T) {
 			damage(t, s, `UPDATE `+c.table+` SET checksum = checksum - 1 WHERE id = $1`, c.id)
 		}
 		damage(t, s, `DELETE FROM custom_field WHERE account_id = $1`, number)
-		damage(t, s, `DELETE FROM gift WHERE id = $1`, crm.MakeID(number, 2))
-		damage(t, s, `UPDATE gift SET contact_id = $2 WHERE id = $1`, crm.MakeID(number, 5), crm.MakeID(number, 900))
+		damage(t, s, `DELETE FROM gift WHERE id = $1`, doc.MakeID(number, 2))
+		damage(t, s, `UPDATE gift SET contact_id = $2 WHERE id = $1`, doc.MakeID(number, 5), doc.MakeID(number, 900))
 		found, _ := checkAll(t, s, false)
 		for _, want := range []string{
-			fmt.Sprintf("%scontact %d: it has a value in the custom field 1, which does not exist: restore a backup", in, crm.MakeID(number, 1)),
+			fmt.Sprintf("%scontact %d: it has a value in the custom field 1, which does not exist: restore a backup", in, doc.MakeID(number, 1)),
 			in + "1 gifts of 5 are missing: restore a backup",
-			fmt.Sprintf("%scontact %d: 1 gifts name this contact, but it does not exist: restore it from a backup", in, crm.MakeID(number, 900)),
+			fmt.Sprintf("%scontact %d: 1 gifts name this contact, but it does not exist: restore it from a backup", in, doc.MakeID(number, 900)),
 		} {
 			if !slices.Contains(found, want) {
 				t.Errorf("%q is not told: %q", want, found)

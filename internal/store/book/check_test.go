@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
@@ -35,7 +36,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		closeAfter(t, s)
 		w := newWorld(t, s, 30)
 		root := w.root.Number
-		id := func(seq int64) int64 { return crm.MakeID(root, seq) }
+		id := func(seq int64) int64 { return doc.MakeID(root, seq) }
 		damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id(3), []byte(`,"first_name":"Q"}`))
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id(14)) // archived
 		damage(t, s, `DELETE FROM contact WHERE id = $1`, id(5))
@@ -43,7 +44,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
 		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
 		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, crm.MakeID(79, 1), []byte(`{}`))
+		damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, doc.MakeID(79, 1), []byte(`{}`))
 		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
 		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
 		var bodies []string
@@ -120,7 +121,7 @@ func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
 		for range 3 {
 			create(t, s, high.Number, `{"first_name":"Ana"}`)
 		}
-		first, second := crm.MakeID(high.Number, 1), crm.MakeID(high.Number, 2)
+		first, second := doc.MakeID(high.Number, 1), doc.MakeID(high.Number, 2)
 		damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
 		damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
 		found, _ := checkAll(t, s, false)
@@ -153,13 +154,13 @@ func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
 			}
 		}})
-		lost := fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", crm.MakeID(account, 4), crm.MakeID(account, 8))
+		lost := fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", doc.MakeID(account, 4), doc.MakeID(account, 8))
 		if err != nil || report.Repaired > 0 || len(found) != 1 || !strings.Contains(found[0], lost) {
 			t.Errorf("found %q, %+v, %v, want %q", found, report, err, lost)
 		}
 		for seq := int64(10); seq < 15; seq++ { // the ninth was created meanwhile
-			if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != crm.MakeID(account, seq) {
-				t.Errorf("a new contact is %d, want %d", c.ID, crm.MakeID(account, seq))
+			if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != doc.MakeID(account, seq) {
+				t.Errorf("a new contact is %d, want %d", c.ID, doc.MakeID(account, seq))
 			}
 		}
 	})
@@ -184,8 +185,8 @@ func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != crm.MakeID(account, 7) {
-			t.Errorf("a new contact is %d, want %d", c.ID, crm.MakeID(account, 7))
+		if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != doc.MakeID(account, 7) {
+			t.Errorf("a new contact is %d, want %d", c.ID, doc.MakeID(account, 7))
 		}
 	})
 }
@@ -215,7 +216,7 @@ func TestARepairWorksBesideAnotherNode(t *testing.T) {
 			var err error
 			for i := 0; i < 50 && err == nil; i++ {
 				if _, err = b.CreateContact(t.Context(), account, input(t, fmt.Sprintf(`{"first_name":"N%d","tags":["all"]}`, i)), crm.Force); err == nil {
-					_, err = b.AddTags(t.Context(), account, crm.MakeID(account, int64(i+1)), []string{"late"})
+					_, err = b.AddTags(t.Context(), account, doc.MakeID(account, int64(i+1)), []string{"late"})
 				}
 			}
 			done <- err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/move"
 )
@@ -51,7 +53,7 @@ func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
 				create(t, s, account, fmt.Sprintf(`{"first_name":"Ana%d","emails":[{"value":"ana%d@x.org"}],"tags":["vip"]}`, i, i))
 			}
 		}
-		id := crm.MakeID(account, 2)
+		id := doc.MakeID(account, 2)
 		names := fmt.Sprintf("contact %d of account number %d", id, account)
 		damaged := create(t, s, account, `{"emails":[{"value":"ana1@x.org"}]}`).Body
 		damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id, []byte(strings.Replace(string(damaged), "Ana1", "Anb1", 1)))
@@ -95,9 +97,9 @@ func TestADamagedCampaignIsToldAndNeverServed(t *testing.T) {
 		damage(t, s, `UPDATE campaign SET body = $2 WHERE id = $1`, made.ID, []byte(strings.Replace(string(body), "Gala", "Gaza", 1)))
 
 		page := crm.PageRequest{Page: 1, PerPage: 20}
-		_, _, err := s.Campaigns(t.Context(), owner.Number, crm.OwnCampaigns, page, "", nil, nil)
+		_, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, page, "", nil, nil)
 		wantDamage(t, "a list", err, names)
-		_, _, err = s.CampaignPage(t.Context(), owner.Number, crm.OwnCampaigns, page)
+		_, _, err = s.CampaignPage(t.Context(), owner.Number, campaign.OwnCampaigns, page)
 		wantDamage(t, "a list of the console", err, names)
 		_, err = s.Campaign(t.Context(), owner.Number, made.ID)
 		wantDamage(t, "a record", err, names)
@@ -105,7 +107,7 @@ func TestADamagedCampaignIsToldAndNeverServed(t *testing.T) {
 		wantDamage(t, "the public page", err, names)
 		_, err = s.UpdateCampaign(t.Context(), owner, made.ID, campaignInput(t, `{"title":"Ball","slug":"gala"}`))
 		wantDamage(t, "a change", err, names)
-		_, err = s.ImportCampaigns(t.Context(), owner, []crm.CampaignInput{campaignInput(t, `{"title":"Ball","slug":"gala"}`)})
+		_, err = s.ImportCampaigns(t.Context(), owner, []campaign.Input{campaignInput(t, `{"title":"Ball","slug":"gala"}`)})
 		wantDamage(t, "an import", err, names)
 	})
 }
@@ -118,7 +120,7 @@ func TestACopyRefusesADamagedDocument(t *testing.T) {
 		create(t, s, owner.Number, `{"first_name":"Ana"}`)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1`, owner.Number)
 		_, err := move.Copy(t.Context(), o, store.Options{Data: t.TempDir()}, move.CopyOptions{})
-		wantDamage(t, "a contact", err, fmt.Sprintf("contact %d", crm.MakeID(owner.Number, 1)))
+		wantDamage(t, "a contact", err, fmt.Sprintf("contact %d", doc.MakeID(owner.Number, 1)))
 		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE account_id = $1`, owner.Number)
 		made := createCampaign(t, s, owner, `{"title":"Gala"}`)
 		damage(t, s, `UPDATE campaign SET checksum = checksum + 1 WHERE id = $1`, made.ID)
@@ -138,7 +140,7 @@ func TestAnOlderDatabaseGetsChecksums(t *testing.T) {
 		oldDatabase(t, o, account, bodies)
 		s := open(t, o) // its end compares all checksums with the documents
 		for _, seq := range []int64{1, step, step + 1, 2*step + 1} {
-			if got := get(t, s, account, crm.MakeID(account, seq)); got.FirstName != fmt.Sprintf("P%d", seq-1) {
+			if got := get(t, s, account, doc.MakeID(account, seq)); got.FirstName != fmt.Sprintf("P%d", seq-1) {
 				t.Errorf("contact %d is %+v", seq, got)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 )
 
 // TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the clock was set
@@ -26,7 +26,7 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		if updated := get(t, s, account.Number, id).Updated; updated != created {
 			t.Errorf("a contact of %s was restored at %s", created, updated)
 		}
-		if gala := campaignsSeen(t, s, account, crm.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" || gala.Raised != 5 {
+		if gala := campaignsSeen(t, s, account, campaign.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" || gala.Raised != 5 {
 			t.Errorf("the campaign is %+v", gala)
 		}
 		clock.move(49 * time.Hour)

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -20,7 +23,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 	if of.All && of.Seen == 0 {
 		of.Seen, _ = s.SelectionSize(t.Context(), account, of)
 	}
-	done, err := s.BulkChange(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
+	done, err := s.BulkChange(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 // undo undoes a job, and waits for its end.
 func undo(t testing.TB, s *Book, account, job int64) jobs.UndoProgress {
 	t.Helper()
-	undone, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, job, "US")
+	undone, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, job, "US")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +93,9 @@ func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
 		fillTagged(t, s, account, 14, "old") // the first and the eighth are archived
 		fillTagged(t, s, other, 3, "theirs")
 		before, theirs := documentsOf(t, s, account), documentsOf(t, s, other)
-		picked := jobs.Selection{IDs: []int64{crm.MakeID(other, 2), -5, 0, 1 << 62, crm.MakeID(account, 15), crm.MakeID(account, crm.MaxSeq)}}
+		picked := jobs.Selection{IDs: []int64{doc.MakeID(other, 2), -5, 0, 1 << 62, doc.MakeID(account, 15), doc.MakeID(account, doc.MaxSeq)}}
 		for seq := range int64(9) {
-			picked.IDs = append(picked.IDs, crm.MakeID(account, seq+1), crm.MakeID(account, seq+1))
+			picked.IDs = append(picked.IDs, doc.MakeID(account, seq+1), doc.MakeID(account, seq+1))
 		}
 		if n, err := s.SelectionSize(t.Context(), account, picked); err != nil || n != 9 {
 			t.Errorf("%d contacts are selected, %v", n, err)
@@ -101,7 +104,7 @@ func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
 		done := bulk(t, s, account, picked, crm.BulkTag, "new", "fresh")
 		archived := int64(0)
 		for id, document := range before {
-			if crm.IDSeq(id) <= 9 && document[len(document)-4:] == "true" {
+			if doc.IDSeq(id) <= 9 && document[len(document)-4:] == "true" {
 				archived++
 			}
 		}
@@ -135,7 +138,7 @@ func TestContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 40, "old")
 		before := documentsOf(t, s, account)
-		new := jobs.Selection{All: true, Scope: crm.All, Filter: crm.ContactFilter{Tags: []string{"new"}}}
+		new := jobs.Selection{All: true, Scope: crm.All, Filter: find.Filter{Tags: []string{"new"}}}
 		archived := bulk(t, s, account, new, crm.BulkArchive)
 		if archived.Total != 20 || archived.Changed+archived.Already != 20 || archived.Changed == 0 || archived.Already == 0 {
 			t.Errorf("archived: %+v", archived)
@@ -172,7 +175,7 @@ func TestManyContactsAreChangedInTheBackground(t *testing.T) {
 				create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"%s]}`, start+i, []string{"", `,"new"`}[min(1, i%10/9)]))
 			})
 		}
-		all := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{Tags: []string{"old"}}}
+		all := jobs.Selection{All: true, Scope: crm.Active, Filter: find.Filter{Tags: []string{"old"}}}
 		begun := bulk(t, a, account, all, crm.BulkTag, "new")
 		if !begun.Unfinished() || begun.Total != n || begun.Changed != 0 {
 			t.Errorf("begun: %+v", begun)
@@ -203,7 +206,7 @@ func TestAnotherNumberThanWasSeenIsTold(t *testing.T) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 8, "old")
 		before := documentsOf(t, s, account)
-		found := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{Tags: []string{"old"}}, Seen: 7}
+		found := jobs.Selection{All: true, Scope: crm.Active, Filter: find.Filter{Tags: []string{"old"}}, Seen: 7}
 		_, err := s.BulkChange(t.Context(), account, found, crm.BulkAction{Kind: crm.BulkArchive})
 		var changed *crm.SelectionChanged
 		if !errors.As(err, &changed) || changed.Contacts != 6 {
@@ -213,7 +216,7 @@ func TestAnotherNumberThanWasSeenIsTold(t *testing.T) {
 		if jobs, _, err := s.Jobs(t.Context(), account, crm.PageRequest{Page: 1, PerPage: 10}); err != nil || len(jobs) != 0 {
 			t.Errorf("%v: %d jobs", err, len(jobs))
 		}
-		none := jobs.Selection{All: true, Scope: crm.Active, Filter: crm.ContactFilter{None: true}}
+		none := jobs.Selection{All: true, Scope: crm.Active, Filter: find.Filter{None: true}}
 		if n, err := s.SelectionSize(t.Context(), account, none); n != 0 || err != nil {
 			t.Errorf("a search that finds nothing: %d, %v", n, err)
 		}
@@ -226,7 +229,7 @@ func TestADamagedContactDoesNotStopABulkChange(t *testing.T) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
 		atOnce(jobs.BulkAtOnce+2, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, i)) })
-		id := crm.MakeID(account, 3)
+		id := doc.MakeID(account, 3)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 		few := bulk(t, s, account, jobs.Selection{IDs: []int64{id - 1, id, id + 1}}, crm.BulkTag, "few")
 		if few.Changed != 2 || few.Unreadable != 1 {

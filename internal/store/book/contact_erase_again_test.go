@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -34,7 +35,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		note := func() error {
-			_, err := s.AddNote(store.Attempting(t.Context(), attempt("note")), account, person.ID, crm.NoteInput{Note: ptr("Secretnote")})
+			_, err := s.AddNote(store.Attempting(t.Context(), attempt("note")), account, person.ID, history.NoteInput{Note: ptr("Secretnote")})
 			return err
 		}
 		if err := note(); err != nil {
@@ -139,9 +140,9 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			t.Author.Channel = crm.OtherChannel
+			t.Author.Channel = history.OtherChannel
 			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
-			gifts.WriteGift(t, t.Save, a, t.Record(a, crm.GiftNoun, gift.ID, crm.DidUpdate, data), &found.Gift)
+			gifts.WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data), &found.Gift)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -31,7 +32,7 @@ var otherWords = []string{"ottoline", "bystander", "ottosrow", "otto's own"}
 
 func (e *everywhere) ctx(key string) context.Context {
 	e.t.Helper()
-	return store.Attempting(store.By(e.t.Context(), crm.ConsoleChannel, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
+	return store.Attempting(store.By(e.t.Context(), history.ConsoleChannel, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
 }
 
 func (e *everywhere) must(err error) {
@@ -68,7 +69,7 @@ func (e *everywhere) contacts() {
 	if e.must(err); merged.ID != e.person || !merged.Merged {
 		e.t.Fatalf("the create made %d", merged.ID)
 	}
-	note, err := e.s.AddNote(e.ctx("note"), e.account, e.person, crm.NoteInput{Note: ptr("Removednote")})
+	note, err := e.s.AddNote(e.ctx("note"), e.account, e.person, history.NoteInput{Note: ptr("Removednote")})
 	e.must(err)
 	_, _, err = e.s.UndoChange(e.t.Context(), e.account, e.person, note.Revision, "US")
 	e.must(err)
@@ -155,7 +156,7 @@ func TestAPersonWhoWasEverywhereIsErased(t *testing.T) {
 			}
 		}
 
-		erase(t, s, store.By(t.Context(), crm.ConsoleChannel, "owner@example.org"), e.account, e.person)
+		erase(t, s, store.By(t.Context(), history.ConsoleChannel, "owner@example.org"), e.account, e.person)
 
 		if found := traces(t, o, personWords); len(found) > 0 {
 			t.Errorf("left: %v", found)

@@ -14,6 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -111,7 +114,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		}
 		archive(t, s, number, person.ID)
 		restore(t, s, number, person.ID)
-		campaign, err := s.CreateCampaign(ctx, account, crm.CampaignInput{Title: ptr("Coats")})
+		campaign, err := s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Coats")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +135,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		if _, err := s.UpdateGift(ctx, number, moved.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, other.ID), false, s.Now())); err != nil {
 			t.Fatal(err)
 		}
-		plan, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID))
+		plan, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", s.Now())
 		}
@@ -160,7 +163,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		erase(t, s, store.By(ctx, crm.ConsoleChannel, "owner@example.org"), number, person.ID)
+		erase(t, s, store.By(ctx, history.ConsoleChannel, "owner@example.org"), number, person.ID)
 
 		if found := traces(t, o, texts); len(found) > 0 {
 			t.Errorf("after: %v", found)
@@ -176,9 +179,9 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		_, err = s.RestoreContact(ctx, number, person.ID)
 		wantError(t, "restore", err, crm.ErrArchived)
 		erase(t, s, ctx, number, person.ID)
-		history, _, err := s.Timeline(ctx, number, person.ID, crm.PageRequest{Page: 1, PerPage: 1})
-		if err != nil || len(history) != 1 || history[0].Kind != crm.DidErase || history[0].Data != "" || history[0].Who != "owner@example.org" {
-			t.Errorf("%v: the last change is %+v", err, history)
+		changes, _, err := s.Timeline(ctx, number, person.ID, crm.PageRequest{Page: 1, PerPage: 1})
+		if err != nil || len(changes) != 1 || changes[0].Kind != history.DidErase || changes[0].Data != "" || changes[0].Who != "owner@example.org" {
+			t.Errorf("%v: the last change is %+v", err, changes)
 		}
 		checked(t, s)
 		if _, err := s.EraseContact(ctx, number, person.ID+1000); !errors.Is(err, crm.ErrNotFound) {

@@ -13,6 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -23,7 +28,7 @@ import (
 )
 
 // randomContact has any number of everything, with texts that files could spoil.
-func randomContact(r *rand.Rand, fields []crm.CustomField, n int) crm.ContactInput {
+func randomContact(r *rand.Rand, fields []custom.Field, n int) crm.ContactInput {
 	texts := []string{"Ada", "Zoë Ünal", "=1+1", "+5", "-x", "@cmd", "'quoted", "a,b;c|d", `back\slash`, `"in" quotes`, "0012", "true", "1e5", "2026-01-31", "名前", "O'Neil", "x\ty", "Smith household", "* star", "a ::: b"}
 	pick := func() string { return fmt.Sprint(texts[r.IntN(len(texts))], " ", r.IntN(1000)) }
 	maybe := func(text string) *string {
@@ -54,10 +59,10 @@ func randomContact(r *rand.Rand, fields []crm.CustomField, n int) crm.ContactInp
 		tags = append(tags, pick())
 	}
 	in.Emails, in.Phones, in.Addresses, in.Tags = &emails, &phones, &addresses, &tags
-	values := map[crm.FieldType][]string{crm.TextField: {"=sum", "a, b"}, crm.LongTextField: {"one\ntwo"}, crm.NumberField: {"12.50", "-3"}, crm.DateField: {"2026-01-31"}, crm.BooleanField: {"true", "false"}, crm.SelectField: {"Red; or not", "Blue"}}
+	values := map[custom.FieldType][]string{custom.TextField: {"=sum", "a, b"}, custom.LongTextField: {"one\ntwo"}, custom.NumberField: {"12.50", "-3"}, custom.DateField: {"2026-01-31"}, custom.BooleanField: {"true", "false"}, custom.SelectField: {"Red; or not", "Blue"}}
 	for _, f := range fields {
 		if of := values[f.Type]; r.IntN(2) == 0 {
-			in.Custom = append(in.Custom, crm.WrittenCustom(f.ID, of[r.IntN(len(of))]))
+			in.Custom = append(in.Custom, custom.Written(f.ID, of[r.IntN(len(of))]))
 		}
 	}
 	return in
@@ -101,11 +106,11 @@ func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
 }
 
 // defineEach defines a custom field of each kind. One is called as a field of every contact, and one as the columns of such fields are called.
-func defineEach(t testing.TB, s *Book, account int64) (fields []crm.CustomField) {
+func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 	t.Helper()
-	for i, kind := range crm.FieldTypes {
-		in := crm.CustomFieldInput{Title: []string{"Shoe size", "Custom: Company", "Company", "Since", "Volunteer?", "Color"}[i], Type: kind}
-		if kind == crm.SelectField {
+	for i, kind := range custom.FieldTypes {
+		in := custom.FieldInput{Title: []string{"Shoe size", "Custom: Company", "Company", "Since", "Volunteer?", "Color"}[i], Type: kind}
+		if kind == custom.SelectField {
 			in.Options = []string{"Red; or not", "Blue"}
 		}
 		f, err := s.DefineField(t.Context(), account, in)
@@ -169,12 +174,12 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","note":%q,"tags":["t%d"]}`, i, strings.Repeat("n", 9000*(i%2)), i%3))
 		}
 		archive(t, s, account, 4)
-		filter := crm.ContactFilter{Tags: []string{"t0"}}
+		filter := find.Filter{Tags: []string{"t0"}}
 		list, _, err := s.FilteredContacts(t.Context(), account, crm.All, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		export, err := s.ExportContacts(store.By(t.Context(), crm.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}})
+		export, err := s.ExportContacts(store.By(t.Context(), history.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +191,7 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 		if got := strings.ReplaceAll(strings.TrimSuffix(file.String(), "\n"), "}\n{", "},{"); got != string(list) {
 			t.Errorf("the file has\n%.300s\nand the list\n%.300s", got, list)
 		}
-		files := exportAccount(t, s, crm.Account{Number: account, ID: strings.Repeat("x", 16), Name: "x"})
+		files := exportAccount(t, s, access.Account{Number: account, ID: strings.Repeat("x", 16), Name: "x"})
 		want := `"kind":"exported","id":0,"undoes":0,"job":0,`
 		if history := string(files[move.HistoryFile].Data); !strings.Contains(history, want) || !strings.Contains(history, `"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`) {
 			t.Errorf("the history is\n%s", history[len(history)-600:])
@@ -201,7 +206,7 @@ func TestASetIsListedInParts(t *testing.T) {
 	var want, got []int64
 	for seq := int64(3); len(want) < 2*move.PieceIDs+7; seq += 3 {
 		set.Add(seq)
-		want = append(want, crm.MakeID(5, seq))
+		want = append(want, doc.MakeID(5, seq))
 	}
 	if err := move.InParts(5, &set, func(ids []int64) error {
 		if got = append(got, ids...); len(ids) > move.PieceIDs {

@@ -10,6 +10,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/jobs"
 )
 
@@ -87,7 +92,7 @@ func fillFilters(b *testing.B, s *Book, n int) {
 	defer func() { jobs.UnitRows = before }()
 	jobs.UnitRows = 400
 	account := newAccount(b, s)
-	for i, in := range []crm.CustomFieldInput{{Title: "Area", Type: "text"}, {Title: "Since", Type: "date"}, {Title: "Volunteer", Type: "boolean"}} {
+	for i, in := range []custom.FieldInput{{Title: "Area", Type: "text"}, {Title: "Since", Type: "date"}, {Title: "Volunteer", Type: "boolean"}} {
 		if field, err := s.DefineField(b.Context(), account.Number, in); err != nil || field.ID != int64(i+1) {
 			b.Fatal(field, err)
 		}
@@ -113,7 +118,7 @@ func fillFilters(b *testing.B, s *Book, n int) {
 	giveForFilters(b, s, account, n, now)
 	now = now.AddDate(0, 0, 30)
 	for i := range n / 50 {
-		if _, err := s.UpdateContact(b.Context(), account.Number, crm.MakeID(account.Number, int64(1+i*49)), input(b, `{"title":"Chair"}`)); err != nil {
+		if _, err := s.UpdateContact(b.Context(), account.Number, doc.MakeID(account.Number, int64(1+i*49)), input(b, `{"title":"Chair"}`)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -133,21 +138,21 @@ func filterRow(i int) string {
 }
 
 // giveForFilters lets a tenth of the contacts give three times, most of them for the first of 20 campaigns.
-func giveForFilters(b *testing.B, s *Book, account crm.Account, n int, now time.Time) {
+func giveForFilters(b *testing.B, s *Book, account access.Account, n int, now time.Time) {
 	for i := range 20 {
 		title := fmt.Sprintf("Campaign %d", i+1)
-		if _, err := s.CreateCampaign(b.Context(), account, crm.CampaignInput{Title: &title}); err != nil {
+		if _, err := s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	var inputs []*crm.GiftInput
+	var inputs []*giving.GiftInput
 	for i := range n * 3 / 10 {
 		campaign := 1
 		if i%2 == 0 {
 			campaign = 2 + i/2%19
 		}
 		in := giftInput(b, fmt.Sprintf(`{"amount":%d,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`, 1+i%300,
-			now.AddDate(0, 0, -(i*7919%700)).Format(time.DateOnly), crm.MakeID(account.Number, int64(1+i%(n/10)*10)), campaign), true, now)
+			now.AddDate(0, 0, -(i*7919%700)).Format(time.DateOnly), doc.MakeID(account.Number, int64(1+i%(n/10)*10)), campaign), true, now)
 		if inputs = append(inputs, &in); len(inputs) == 400 || i == n*3/10-1 {
 			if _, err := s.CreateGifts(b.Context(), account.Number, inputs); err != nil {
 				b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 )
@@ -77,7 +78,7 @@ func TestNamesAfterAllOthersAreListed(t *testing.T) {
 		}
 		create(t, s, account, `{"first_name":"`+"\U0010FFFFq"+`","last_name":"B"}`)
 		s.Costs.Few, s.Costs.Sorted = 0, 0
-		if ids, _ := filtered(t, s, account, crm.Active, filterOf(t, "sort=-last_name"), 1, 2); !slices.Equal(ids, []int64{crm.MakeID(account, 3), crm.MakeID(account, 4)}) {
+		if ids, _ := filtered(t, s, account, crm.Active, filterOf(t, "sort=-last_name"), 1, 2); !slices.Equal(ids, []int64{doc.MakeID(account, 3), doc.MakeID(account, 4)}) {
 			t.Errorf("in descending order, %v come first", ids)
 		}
 		if ids, n := filtered(t, s, account, crm.Active, filterOf(t, "last_name=B"), 1, 20); n != 2 {
@@ -92,11 +93,11 @@ func TestALostContactDoublesNoOther(t *testing.T) {
 		account := newAccount(t, s).Number
 		fillNamed(t, s, account, 6, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
 		const move = `UPDATE contact SET id = $3 WHERE account_id = $1 AND id = $2`
-		damage(t, s, move, account, crm.MakeID(account, 3), crm.MakeID(account, 999))
+		damage(t, s, move, account, doc.MakeID(account, 3), doc.MakeID(account, 999))
 		dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filterOf(t, "tag=x"), crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
 		if n := strings.Count(string(dst), `{"id":`); err != nil || n != 5 {
 			t.Errorf("%d contacts are listed, %v", n, err)
 		}
-		damage(t, s, move, account, crm.MakeID(account, 999), crm.MakeID(account, 3))
+		damage(t, s, move, account, doc.MakeID(account, 999), doc.MakeID(account, 3))
 	})
 }

@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -19,7 +24,7 @@ import (
 )
 
 // filtered is one page of a filtered list: the ids on it, and the total.
-func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f crm.ContactFilter, number, perPage int64) (ids []int64, total int64) {
+func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f find.Filter, number, perPage int64) (ids []int64, total int64) {
 	t.Helper()
 	dst, result, err := s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil)
 	if err != nil {
@@ -33,13 +38,13 @@ func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f cr
 }
 
 // filterOf parses a filter as the API does.
-func filterOf(t testing.TB, query string) crm.ContactFilter {
+func filterOf(t testing.TB, query string) find.Filter {
 	t.Helper()
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := crm.ParseContactFilter(func(yield func(name, value string) bool) {
+	f, err := find.ParseFilter(func(yield func(name, value string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			for _, value := range values[name] {
 				if !yield(name, value) {
@@ -138,10 +143,10 @@ func modelDay(r *rand.Rand) string {
 }
 
 // naive is the list that a filter asks for, found by looking at every contact and every gift.
-func naive(people map[int64]crm.Contact, gifts map[int64][]crm.Gift, scope crm.ContactScope, f crm.ContactFilter) (ids []int64) {
+func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope crm.ContactScope, f find.Filter) (ids []int64) {
 	var found []crm.Contact
 	for _, c := range people {
-		gave := slices.ContainsFunc(gifts[c.ID], func(g crm.Gift) bool { return f.Gave.Has(&g) })
+		gave := slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return f.Gave.Has(&g) })
 		c.LastGift = time.Time{}
 		for _, g := range gifts[c.ID] {
 			if g.Net() > 0 && g.At.After(c.LastGift) {
@@ -173,9 +178,9 @@ func everyContact(t *testing.T, s *Book, account int64) map[int64]crm.Contact {
 }
 
 // giftsOfContacts are all gifts of an account as they are stored, by their contacts.
-func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]crm.Gift {
+func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]giving.Gift {
 	t.Helper()
-	all := map[int64][]crm.Gift{}
+	all := map[int64][]giving.Gift{}
 	err := s.View(t.Context(), func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
 			_, g := gifts.ScanGift(r)
@@ -220,14 +225,14 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		account, other := owner.Number, newAccount(t, s).Number
 		campaigns := []int64{12345} // which does not exist
 		for range 2 {
-			made, err := s.CreateCampaign(t.Context(), owner, crm.CampaignInput{Title: &title})
+			made, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
 			if err != nil {
 				t.Fatal(err)
 			}
 			campaigns = append(campaigns, made.ID)
 		}
 		for i, title := range []string{"Color", "Member"} {
-			define(t, s, account, title, []crm.FieldType{crm.TextField, crm.BooleanField}[i])
+			define(t, s, account, title, []custom.FieldType{custom.TextField, custom.BooleanField}[i])
 		}
 		giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
 		for n := range persons {
@@ -239,7 +244,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		}
 		for range 2 * persons {
 			now.move(time.Minute)
-			id := crm.MakeID(account, random.Int64N(persons)+2)
+			id := doc.MakeID(account, random.Int64N(persons)+2)
 			switch _, archived := s.Contact(t.Context(), account, id, nil); {
 			case archived != nil:
 				restore(t, s, account, id)

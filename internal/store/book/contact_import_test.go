@@ -12,8 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -74,7 +75,7 @@ func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
 	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			c := row.Contact
-			all = append(all, fmt.Sprint(crm.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails, c.Phones, c.Tags, row.MatchKeys))
+			all = append(all, fmt.Sprint(doc.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails, c.Phones, c.Tags, row.MatchKeys))
 			return row.Damage
 		}, func() error { return nil })
 	})
@@ -233,7 +234,7 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 // upload uploads a file and begins to import it.
 func upload(t testing.TB, s *Book, account int64, text string) jobs.Import {
 	t.Helper()
-	im, err := s.UploadImport(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
+	im, err := s.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
 	if err != nil || im.State != jobs.JobMapping {
 		t.Fatalf("%v: %+v", err, im)
 	}
@@ -291,7 +292,7 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 			t.Errorf("%d rows are rejected: %v", n, err)
 		}
 
-		if _, err := a.AddTags(t.Context(), account, crm.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
+		if _, err := a.AddTags(t.Context(), account, doc.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
 			t.Fatal(err)
 		}
 		undo, err := a.UndoJob(t.Context(), account, im.ID, "US")
@@ -300,7 +301,7 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 		}
 		finishJobs(t, a, b)
 		rows, err := a.JobRows(t.Context(), account, undo.ID, 0, 10)
-		if err != nil || len(rows) != 1 || rows[0].Contact != crm.MakeID(account, 3) {
+		if err != nil || len(rows) != 1 || rows[0].Contact != doc.MakeID(account, 3) {
 			t.Errorf("%v: changed since: %+v", err, rows)
 		}
 		after := peopleOf(t, a, account)
@@ -404,7 +405,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		}
 		im, _, err := s.ImportFile(t.Context(), account, rows, spec, 5, false, func(p jobs.ImportProgress) {
 			if p.Rows == 3 { // the next rows were read already
-				if _, err := s.DefineField(t.Context(), account, crm.CustomFieldInput{Title: "Hat size", Type: crm.TextField}); err != nil {
+				if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: "Hat size", Type: custom.TextField}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -413,7 +414,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}
 		for seq, want := range map[int64]string{1: "38", 2: "", 3: "44", 4: "40.5"} {
-			c, err := s.ContactRecord(t.Context(), account, crm.MakeID(account, seq))
+			c, err := s.ContactRecord(t.Context(), account, doc.MakeID(account, seq))
 			if err != nil {
 				t.Fatal(err)
 			}

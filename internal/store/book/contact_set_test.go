@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
@@ -37,7 +38,7 @@ func (m *tagModel) tags() (tags []string) {
 // change is a random change, which may be refused.
 func (m *tagModel) change() func(s *Book) error {
 	ctx, account := context.Background(), m.account
-	id := crm.MakeID(account, before-10+m.random.Int64N(int64(m.people+12)))
+	id := doc.MakeID(account, before-10+m.random.Int64N(int64(m.people+12)))
 	tags := m.tags()
 	made := func(_ contacts.Document, err error) error { return err }
 	switch n := m.random.IntN(100); {

@@ -29,7 +29,7 @@ func TestTheLifeOfAContact(t *testing.T) {
 		wantLists(t, s, account, nil, nil)
 
 		made := create(t, s, account, `{"first_name":"Ana","last_name":"Diaz","title":"Dr","emails":[{"value":"Ana@x.org"}],"tags":["a"]}`)
-		if made.Merged || made.ID != crm.MakeID(account, 1) {
+		if made.Merged || made.ID != doc.MakeID(account, 1) {
 			t.Errorf("made %d, merged is %v", made.ID, made.Merged)
 		}
 		document, err := s.Contact(t.Context(), account, made.ID, []byte("x"))
@@ -121,8 +121,8 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 				"sync tags": sync, "remove tags": remove, "archive": s.ArchiveContact(t.Context(), account, id)}
 		}
 		for _, id := range []int64{
-			foreign, foreignArchived, archived, crm.MakeID(account, 3), crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq),
-			0, -1, -own, math.MaxInt64, math.MinInt64, crm.MakeID(account+1, 0), crm.MakeID(account+2, 1), crm.MakeID(1_000_000, 1), 999_999_000_000_001,
+			foreign, foreignArchived, archived, doc.MakeID(account, 3), doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq),
+			0, -1, -own, math.MaxInt64, math.MinInt64, doc.MakeID(account+1, 0), doc.MakeID(account+2, 1), doc.MakeID(1_000_000, 1), 999_999_000_000_001,
 		} {
 			for what, err := range use(account, id) {
 				want := crm.ErrNotFound
@@ -136,7 +136,7 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 				wantError(t, fmt.Sprintf("restore %d", id), err, crm.ErrNotFound)
 			}
 		}
-		for what, err := range use(999_999, crm.MakeID(999_999, 1)) { // a key of an account that no longer exists
+		for what, err := range use(999_999, doc.MakeID(999_999, 1)) { // a key of an account that no longer exists
 			wantError(t, what+" in no account", err, crm.ErrNotFound)
 		}
 		_, err := s.CreateContact(t.Context(), 999_999, in, crm.Dedupe)
@@ -159,7 +159,7 @@ func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
 		spy := spyOn(t, s)
-		for _, id := range []int64{foreign, 0, -1, crm.MakeID(account, 0), crm.MakeID(other, 0), crm.MakeID(1_000_000, 1), 999_999_000_000_001, math.MaxInt64} {
+		for _, id := range []int64{foreign, 0, -1, doc.MakeID(account, 0), doc.MakeID(other, 0), doc.MakeID(1_000_000, 1), 999_999_000_000_001, math.MaxInt64} {
 			_, err := s.Contact(t.Context(), account, id, nil)
 			wantError(t, fmt.Sprint("get ", id), err, crm.ErrNotFound)
 			_, err = s.AddTags(t.Context(), account, id, []string{"x"})

@@ -6,22 +6,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 	"donorbook/internal/store/move"
 )
 
 // staff are the users of a source.
 type staff struct {
-	user       crm.User
+	user       access.User
 	session    string // tokens
 	invitation string
 }
 
 // newPeople creates a user who owns one account, is a viewer of another, is signed in and has invited another person.
-func newPeople(t *testing.T, s *Book, root, chapter crm.Account) (p staff) {
+func newPeople(t *testing.T, s *Book, root, chapter access.Account) (p staff) {
 	t.Helper()
-	p.user = newUser(t, s, root, crm.Owner, "Zoë Ünal")
-	if _, err := s.AddMember(t.Context(), chapter, crm.Viewer, p.user.Email); err != nil {
+	p.user = newUser(t, s, root, access.Owner, "Zoë Ünal")
+	if _, err := s.AddMember(t.Context(), chapter, access.Viewer, p.user.Email); err != nil {
 		t.Fatal(err)
 	}
 	p.session = signIn(t, s, p.user.Email, goodPassword)
@@ -32,7 +33,7 @@ func newPeople(t *testing.T, s *Book, root, chapter crm.Account) (p staff) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, p.invitation = invite(t, s, root, p.user, crm.Editor)
+	_, p.invitation = invite(t, s, root, p.user, access.Editor)
 	return p
 }
 
@@ -49,7 +50,7 @@ func samePeople(t *testing.T, a, b *Book, w world) {
 	if session != other || err != nil || err2 != nil || session.Account != w.root.Number {
 		t.Errorf("the session is %+v, %v, and %+v, %v", session, err, other, err2)
 	}
-	if m, err := b.Membership(t.Context(), w.user.ID, w.root.ID); err != nil || m.Role != crm.Owner {
+	if m, err := b.Membership(t.Context(), w.user.ID, w.root.ID); err != nil || m.Role != access.Owner {
 		t.Errorf("%v: the membership is %+v", err, m)
 	}
 	signIn(t, b, w.user.Email, goodPassword)
@@ -81,7 +82,7 @@ func TestACopyRefusesATargetWithAnInvitation(t *testing.T) {
 		from := store.Options{Data: t.TempDir()}
 		newAccount(t, open(t, from))
 		b := open(t, to)
-		invite(t, b, newAccount(t, b), crm.User{}, crm.Owner)
+		invite(t, b, newAccount(t, b), access.User{}, access.Owner)
 		tamper(t, to, `DELETE FROM change`)
 		tamper(t, to, `DELETE FROM account_tally`)
 		tamper(t, to, `DELETE FROM account`)

@@ -15,6 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -33,8 +38,8 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 	t.Helper()
 	w.family = newFamily(t, s)
 	fillContacts(t, s, w.root.Number, contacts)
-	shirt := define(t, s, w.root.Number, "Größe", crm.SelectField, "S", "M")
-	if _, err := s.UpdateContact(t.Context(), w.root.Number, crm.MakeID(w.root.Number, 1), input(t, `{"custom_fields":{"`+shirt.Key()+`":"M"}}`)); err != nil {
+	shirt := define(t, s, w.root.Number, "Größe", custom.SelectField, "S", "M")
+	if _, err := s.UpdateContact(t.Context(), w.root.Number, doc.MakeID(w.root.Number, 1), input(t, `{"custom_fields":{"`+shirt.Key()+`":"M"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 12 { // created in the same way as all others
@@ -45,14 +50,14 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 		t.Fatal(err)
 	}
 	for seq := range int64(4) {
-		archive(t, s, w.chapter.Number, crm.MakeID(w.chapter.Number, 5+seq))
+		archive(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 5+seq))
 	}
-	restore(t, s, w.chapter.Number, crm.MakeID(w.chapter.Number, 6))
+	restore(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 6))
 	mustImport(t, s, w.below, `[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+w.root.ID+`"]}]`)
 	mustImport(t, s, w.root, `[{"title":"Gala","type":"event","event":{"start_at":"2027-01-31 18:00:00"}}]`)
-	for _, account := range []crm.Account{w.root, w.root, w.chapter} {
+	for _, account := range []access.Account{w.root, w.root, w.chapter} {
 		for _, list := range []*[]string{&w.keys, &w.revoked} {
-			key, secret, err := s.CreateKey(t.Context(), account.Number, crm.KeyInput{Name: "Schlüssel", Permissions: crm.ContactsRead})
+			key, secret, err := s.CreateKey(t.Context(), account.Number, access.KeyInput{Name: "Schlüssel", Permissions: access.ContactsRead})
 			if err == nil && list == &w.revoked {
 				err = s.RevokeKey(t.Context(), key.ID)
 			}
@@ -118,7 +123,7 @@ func fillContact(x *store.Tx, account int64, in crm.ContactInput, archived bool)
 	if err != nil {
 		return err
 	}
-	id, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), contact.SearchDocument(account))
+	id, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account))
 	if err != nil || !archived {
 		return err
 	}
@@ -151,8 +156,8 @@ func sameAnswers(t *testing.T, a, b *Book) {
 			step, sizes = 97, sizes[:1] // the pages have all of them
 		}
 		for seq := int64(1); seq <= total+step; seq += step {
-			one, err = a.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), one[:0])
-			two, err2 = b.Contact(ctx, account.Number, crm.MakeID(account.Number, seq), two[:0])
+			one, err = a.Contact(ctx, account.Number, doc.MakeID(account.Number, seq), one[:0])
+			two, err2 = b.Contact(ctx, account.Number, doc.MakeID(account.Number, seq), two[:0])
 			if !bytes.Equal(one, two) || fmt.Sprint(err) != fmt.Sprint(err2) || seq > total && err == nil {
 				t.Fatalf("contact %d is\n%s, %v, and\n%s, %v", seq, one, err, two, err2)
 			}
@@ -173,7 +178,7 @@ func sameAnswers(t *testing.T, a, b *Book) {
 			}
 		}
 		for _, size := range []int64{1, 2, 100} {
-			for _, scope := range crm.CampaignScopes {
+			for _, scope := range campaign.Scopes {
 				samePages(t, size, func(page crm.PageRequest, dst []byte) ([]byte, store.ListResult, error) {
 					return a.Campaigns(ctx, account.Number, scope, page, "https://x.org", dst, nil)
 				}, func(page crm.PageRequest, dst []byte) ([]byte, store.ListResult, error) {
@@ -248,16 +253,16 @@ func TestACopyAnswersLikeItsSourceAndGoesOn(t *testing.T) {
 			_, err := b.Authenticate(t.Context(), secret)
 			wantError(t, "a revoked key", err, crm.ErrUnauthenticated)
 		}
-		if d := create(t, b, w.root.Number, `{"emails":[{"value":"P594@EXAMPLE.org"}]}`); !d.Merged || crm.IDSeq(d.ID) != 594 {
-			t.Errorf("contact 594 is not found by its email: %d, %v", crm.IDSeq(d.ID), d.Merged)
+		if d := create(t, b, w.root.Number, `{"emails":[{"value":"P594@EXAMPLE.org"}]}`); !d.Merged || doc.IDSeq(d.ID) != 594 {
+			t.Errorf("contact 594 is not found by its email: %d, %v", doc.IDSeq(d.ID), d.Merged)
 		}
-		if d := create(t, b, w.root.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 601 {
-			t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
+		if d := create(t, b, w.root.Number, `{"first_name":"New"}`); doc.IDSeq(d.ID) != 601 {
+			t.Errorf("the next contact has the number %d", doc.IDSeq(d.ID))
 		}
-		if key, _, err := b.CreateKey(t.Context(), w.root.Number, crm.KeyInput{Name: "K"}); err != nil || crm.IDSeq(key.ID) != 5 {
-			t.Errorf("the next key has the number %d, %v", crm.IDSeq(key.ID), err)
+		if key, _, err := b.CreateKey(t.Context(), w.root.Number, access.KeyInput{Name: "K"}); err != nil || doc.IDSeq(key.ID) != 5 {
+			t.Errorf("the next key has the number %d, %v", doc.IDSeq(key.ID), err)
 		}
-		if id := newCampaignID(t, b, w.below, "New"); id != crm.MakeID(w.below.Number, 3) {
+		if id := newCampaignID(t, b, w.below, "New"); id != doc.MakeID(w.below.Number, 3) {
 			t.Errorf("the next campaign has the id %d", id)
 		}
 		if account := newAccount(t, b); account.Number != w.stranger.Number+1 {
@@ -279,7 +284,7 @@ func TestACopyIsOneMoment(t *testing.T) {
 			if !wrote {
 				wrote = true
 				create(t, a, account.Number, `{"first_name":"Late","tags":["late"]}`)
-				archive(t, a, account.Number, crm.MakeID(account.Number, 1))
+				archive(t, a, account.Number, doc.MakeID(account.Number, 1))
 				newAccount(t, a)
 			}
 		}})
@@ -290,7 +295,7 @@ func TestACopyIsOneMoment(t *testing.T) {
 		if _, total := listBytes(t, b, account.Number, crm.All, 1, 1); total != 50 {
 			t.Errorf("there are %d contacts", total)
 		}
-		get(t, b, account.Number, crm.MakeID(account.Number, 1))
+		get(t, b, account.Number, doc.MakeID(account.Number, 1))
 	})
 }
 
@@ -378,20 +383,20 @@ func TestACopyFindsEveryDifference(t *testing.T) {
 			sql, says string
 			args      []any
 		}{
-			{`UPDATE contact SET body = $2 WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3), []byte(`,"first_name":"Q"}`)}},
-			{`UPDATE contact SET archived = 1 - archived WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
-			{`UPDATE contact SET match_keys = '' WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact SET body = $2 WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3), []byte(`,"first_name":"Q"}`)}},
+			{`UPDATE contact SET archived = 1 - archived WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
+			{`UPDATE contact SET match_keys = '' WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
 			{`UPDATE contact_set SET name = 't:archived' WHERE account_id = $1 AND name = 'archived'`, w.root.ID, []any{root}},
-			{`DELETE FROM contact WHERE id = $1`, "table contact: 42 rows in the source, 41 in the target\naccount " + w.root.ID + " (Root)", []any{crm.MakeID(root, 3)}},
-			{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, w.root.ID, []any{root, crm.MakeID(root, 3)}},
+			{`DELETE FROM contact WHERE id = $1`, "table contact: 42 rows in the source, 41 in the target\naccount " + w.root.ID + " (Root)", []any{doc.MakeID(root, 3)}},
+			{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, w.root.ID, []any{root, doc.MakeID(root, 3)}},
 			{`INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, w.below.ID, nil},
 			{`UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, w.stranger.ID, []any{w.stranger.Number}},
 			{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
 			{`UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
 			{`UPDATE tag SET size = size + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
-			{`UPDATE contact SET updated_at = updated_at + 1 WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
-			{`UPDATE contact SET sort_name = 'x' WHERE id = $1`, w.root.ID, []any{crm.MakeID(root, 3)}},
+			{`UPDATE contact SET updated_at = updated_at + 1 WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
+			{`UPDATE contact SET sort_name = 'x' WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
 			{`UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root, []byte{1, 0}}},
 			{`UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},
 			{`DELETE FROM contact_set WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},

@@ -14,16 +14,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
 
 // define adds a custom field.
-func define(t testing.TB, s *Book, account int64, title string, kind crm.FieldType, options ...string) crm.CustomField {
+func define(t testing.TB, s *Book, account int64, title string, kind custom.FieldType, options ...string) custom.Field {
 	t.Helper()
-	f, err := s.DefineField(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, crm.CustomFieldInput{Title: title, Type: kind, Options: options})
+	f, err := s.DefineField(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, custom.FieldInput{Title: title, Type: kind, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +67,9 @@ func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 		t.Fatal(err)
 	}
 	shown["the contact"] = single
-	for name, filter := range map[string]crm.ContactFilter{
-		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}}, "the list by name": {Sort: crm.ContactSort{By: crm.ByName}},
-		"the list by time": {Created: crm.Window{From: time.Unix(0, 0)}, Sort: crm.ContactSort{Descending: true}}, "the list by search": {Search: crm.ParseSearch("ada", "US")},
+	for name, filter := range map[string]find.Filter{
+		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}}, "the list by name": {Sort: find.Sort{By: find.ByName}},
+		"the list by time": {Created: find.Window{From: time.Unix(0, 0)}, Sort: find.Sort{Descending: true}}, "the list by search": {Search: find.ParseSearch("ada", "US")},
 	} {
 		for _, flush := range []store.Flush{nil, func(dst []byte, _ store.ListResult) ([]byte, error) { return dst, nil }} {
 			dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
@@ -89,7 +92,7 @@ func TestContactsAreShownWithTheirCustomFields(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		account := newAccount(t, s).Number
 		create(t, s, account, `{"first_name":"Without"}`)
-		size, since := define(t, s, account, "Shirt size", crm.SelectField, "S", "M"), define(t, s, account, "Member since", crm.DateField)
+		size, since := define(t, s, account, "Shirt size", custom.SelectField, "S", "M"), define(t, s, account, "Member since", custom.DateField)
 		body := fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"tags":["t"],"custom_fields":[{"field_id":%d,"value":"2020-01-31"},{"field_id":%d,"value":"M"}]}`, since.ID, size.ID)
 		made := create(t, s, account, body)
 		create(t, s, account, `{"first_name":"Later"}`)
@@ -122,7 +125,7 @@ func TestContactsAreShownWithTheirCustomFields(t *testing.T) {
 		}
 		must(other.MoveField(t.Context(), account, since.ID, -1))
 		want("Member since=2020-01-31 Shirt size=M")
-		must(other.ReviseField(t.Context(), account, size.ID, crm.CustomFieldInput{Title: "T-shirt", Options: []string{"XL"}}))
+		must(other.ReviseField(t.Context(), account, size.ID, custom.FieldInput{Title: "T-shirt", Options: []string{"XL"}}))
 		want("Member since=2020-01-31 T-shirt=M") // which is no option any more, and stays
 		must(other.EndField(t.Context(), account, since.ID))
 		want("T-shirt=M")
@@ -152,7 +155,7 @@ func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		without := create(t, s, account, `{"first_name":"Without"}`).ID
-		field := define(t, s, account, "Color", crm.TextField)
+		field := define(t, s, account, "Color", custom.TextField)
 		with := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
 		statements := func(id int64) (n int) {
 			var mu sync.Mutex
@@ -180,7 +183,7 @@ func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
 func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		field := define(t, s, account, "Color", crm.SelectField, "red", "blue")
+		field := define(t, s, account, "Color", custom.SelectField, "red", "blue")
 		old, err := s.CustomFields(t.Context(), account)
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +195,7 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 			}
 			return in
 		}
-		if err := s.ReviseField(t.Context(), account, field.ID, crm.CustomFieldInput{Title: "Colour", Options: []string{"blue"}}); err != nil {
+		if err := s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Colour", Options: []string{"blue"}}); err != nil {
 			t.Fatal(err)
 		}
 		refused := fmt.Sprintf("The custom_fields.field_%d field must be one of blue.", field.ID)
@@ -218,14 +221,14 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		field := define(t, s, account, "Color", crm.SelectField, "red")
+		field := define(t, s, account, "Color", custom.SelectField, "red")
 		made := create(t, s, account, `{"first_name":"A"}`)
 		in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
 		if _, err := s.UpdateContact(t.Context(), account, made.ID, in); err != nil {
 			t.Fatal(err)
 		}
 		err := errors.Join(
-			s.ReviseField(t.Context(), account, field.ID, crm.CustomFieldInput{Title: "Color", Options: []string{"red"}}),
+			s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Color", Options: []string{"red"}}),
 			s.MoveField(t.Context(), account, field.ID, 1), s.ResumeField(t.Context(), account, field.ID), s.EndField(t.Context(), account, field.ID))
 		if err != nil {
 			t.Fatal(err)
@@ -240,10 +243,10 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 			t.Fatalf("%v: %+v", err, rows)
 		}
 		want := []row{
-			{int64(crm.FieldNoun), int64(crm.DidCreate), field.ID, "ana@example.org", `{"title":[null,"Color"],"type":[null,"select"],"options":[[],["red"]]}`},
-			{int64(crm.ContactNoun), int64(crm.DidCreate), made.ID, "", ""},
-			{int64(crm.ContactNoun), int64(crm.DidUpdate), made.ID, "", fmt.Sprintf(`{"custom_fields.field_%d":[null,"red"]}`, field.ID)},
-			{int64(crm.FieldNoun), int64(crm.DidArchive), field.ID, "", `{"title":["Color","Color"]}`},
+			{int64(history.FieldNoun), int64(history.DidCreate), field.ID, "ana@example.org", `{"title":[null,"Color"],"type":[null,"select"],"options":[[],["red"]]}`},
+			{int64(history.ContactNoun), int64(history.DidCreate), made.ID, "", ""},
+			{int64(history.ContactNoun), int64(history.DidUpdate), made.ID, "", fmt.Sprintf(`{"custom_fields.field_%d":[null,"red"]}`, field.ID)},
+			{int64(history.FieldNoun), int64(history.DidArchive), field.ID, "", `{"title":["Color","Color"]}`},
 		}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Error(diff)
@@ -255,7 +258,7 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 func TestCustomFieldsAreSearched(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		field := define(t, s, account, "Allergies", crm.LongTextField)
+		field := define(t, s, account, "Allergies", custom.LongTextField)
 		made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`, field.ID))
 		found := func(text string) bool {
 			found, _, err := searchPage(t, s, account, crm.Active, typed(text), 1, 10)
@@ -289,7 +292,7 @@ func TestFieldsAreDefinedAtOnce(t *testing.T) {
 				if i%2 == 1 {
 					s = b
 				}
-				_, err := s.DefineField(context.Background(), account, crm.CustomFieldInput{Title: fmt.Sprint("Field ", i%10), Type: crm.TextField})
+				_, err := s.DefineField(context.Background(), account, custom.FieldInput{Title: fmt.Sprint("Field ", i%10), Type: custom.TextField})
 				var invalid *doc.Invalid
 				mu.Lock()
 				defer mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
@@ -43,7 +44,7 @@ func fillOldDatabase(t testing.TB, x *store.Tx, account int64, bodies []string) 
 	run(`INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES ($1, 'old', 'Old', 0, 0)`, account)
 	active := int64(0)
 	for i, body := range bodies {
-		id, revision := crm.MakeID(account, int64(i+1)), int64(i+1)
+		id, revision := doc.MakeID(account, int64(i+1)), int64(i+1)
 		contact, err := crm.NewContact(input(t, body), time.Now())
 		if err != nil {
 			return err
@@ -71,11 +72,11 @@ func TestAnOlderDatabaseKeepsItsArchive(t *testing.T) {
 		oldDatabase(t, o, account, []string{`{"first_name":"A"}`, `{"first_name":"Archived B"}`, `{"first_name":"C"}`, `{"first_name":"Archived D"}`})
 		s := open(t, o) // its end compares the archivals with the contacts
 		wantLists(t, s, account, []int64{1, 3}, []int64{2, 4})
-		archive(t, s, account, crm.MakeID(account, 1))
-		restore(t, s, account, crm.MakeID(account, 2))
+		archive(t, s, account, doc.MakeID(account, 1))
+		restore(t, s, account, doc.MakeID(account, 2))
 		wantLists(t, s, account, []int64{2, 3}, []int64{1, 4})
-		restore(t, s, account, crm.MakeID(account, 1))
-		archive(t, s, account, crm.MakeID(account, 1))
+		restore(t, s, account, doc.MakeID(account, 1))
+		archive(t, s, account, doc.MakeID(account, 1))
 		create(t, s, account, `{"first_name":"E"}`)
 		wantLists(t, s, account, []int64{2, 3, 5}, []int64{1, 4})
 	})
@@ -109,8 +110,8 @@ func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
 			`{"first_name":"p777","last_name":"EK","phones":[{"value":"+1 212 555 0100"}],"tags":["new"]}`:    780,
 			`{"first_name":"Nobody","last_name":"Ek","phones":[{"value":"(212) 555-0100"}],"tags":["newer"]}`: 3,
 		} {
-			if d := create(t, s, account, body); !d.Merged || crm.IDSeq(d.ID) != want {
-				t.Errorf("%s was merged into %d: %v, want %d", body, crm.IDSeq(d.ID), d.Merged, want)
+			if d := create(t, s, account, body); !d.Merged || doc.IDSeq(d.ID) != want {
+				t.Errorf("%s was merged into %d: %v, want %d", body, doc.IDSeq(d.ID), d.Merged, want)
 			}
 		}
 		wantTags(t, s, account, contacts.TagCount{Name: "many", Contacts: 1_500}, contacts.TagCount{Name: "new", Contacts: 2}, contacts.TagCount{Name: "board", Contacts: 1}, contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "VIP", Contacts: 1})
@@ -136,13 +137,13 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 		for i := range 450 { // more than one statement reads
 			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t%d"]}`, i, i, i%3))
 		}
-		archive(t, s, account, crm.MakeID(account, 1))
+		archive(t, s, account, doc.MakeID(account, 1))
 		forgetDerived(t, s)
 		s = open(t, o) // its end compares everything
 		if got := search(t, s, account, crm.Active, typed("p44"), 25); !slices.Equal(got, []int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45}) {
 			t.Errorf("got %v", got)
 		}
-		if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged || crm.IDSeq(d.ID) != 8 {
+		if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged || doc.IDSeq(d.ID) != 8 {
 			t.Errorf("merged into %d: %v", d.ID, d.Merged)
 		}
 		wantTags(t, s, account, contacts.TagCount{Name: "t1", Contacts: 150}, contacts.TagCount{Name: "t2", Contacts: 150}, contacts.TagCount{Name: "t0", Contacts: 149})
@@ -157,7 +158,7 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 		for i := range 3 {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all"]}`, i, i))
 		}
-		id := crm.MakeID(account, 2)
+		id := doc.MakeID(account, 2)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 		forgetDerived(t, s)
 		s = open(t, o)
@@ -194,7 +195,7 @@ func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
 			err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
 				a := x.Account(account)
 				for i := range int64(blocks * each) {
-					contact := crm.Contact{ID: crm.MakeID(account, i/each*db.BlockSize+i%each+1), FirstName: "A", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+					contact := crm.Contact{ID: doc.MakeID(account, i/each*db.BlockSize+i%each+1), FirstName: "A", CreatedAt: time.Now(), UpdatedAt: time.Now()}
 					for n := range int64(tags) {
 						contact.Tags = append(contact.Tags, fmt.Sprintf("t%d", i%each*tags+n))
 					}

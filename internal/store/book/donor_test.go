@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -19,7 +23,7 @@ import (
 var donorsNow = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
 
 // generous is an account with gifts of three years from many contacts, in two currencies.
-func generous(t *testing.T, s *Book) (account crm.Account, campaigns []crm.Campaign, gifts []crm.Gift) {
+func generous(t *testing.T, s *Book) (account access.Account, campaigns []campaign.Campaign, gifts []giving.Gift) {
 	account = newAccount(t, s)
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, title := range []string{"Gala", "Coats", "Books"} {
@@ -31,7 +35,7 @@ func generous(t *testing.T, s *Book) (account crm.Account, campaigns []crm.Campa
 	}
 	for range 200 {
 		body := fmt.Sprintf(`{"contact_id":%d,"amount":%d.50,"method":%q,"transacted_at":%q,"status":%q`, contacts[random.IntN(60)], 1+random.IntN(200),
-			crm.Methods[random.IntN(len(crm.Methods))], donorsNow.AddDate(0, 0, -random.IntN(1000)).Format(time.DateOnly),
+			giving.Methods[random.IntN(len(giving.Methods))], donorsNow.AddDate(0, 0, -random.IntN(1000)).Format(time.DateOnly),
 			[]string{"succeeded", "succeeded", "succeeded", "pending"}[random.IntN(4)])
 		if random.IntN(5) == 0 {
 			body += `,"currency":"EUR"`
@@ -42,7 +46,7 @@ func generous(t *testing.T, s *Book) (account crm.Account, campaigns []crm.Campa
 		if err != nil {
 			t.Fatal(err)
 		}
-		if random.IntN(10) == 0 && made.Status == crm.Succeeded {
+		if random.IntN(10) == 0 && made.Status == giving.Succeeded {
 			if made, err = s.RefundGift(t.Context(), account.Number, made.Code, nil, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -53,11 +57,11 @@ func generous(t *testing.T, s *Book) (account crm.Account, campaigns []crm.Campa
 }
 
 // gave are the contacts who gave in a currency, in a year (0 for any) and for a campaign (0 for any).
-func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int64 {
+func gave(gifts []giving.Gift, currency string, campaign, year int64) map[int64]int64 {
 	given := map[int64]int64{}
 	for i := range gifts {
 		g := &gifts[i]
-		if (currency == "" || g.Currency == currency) && (year == 0 || crm.Year(g.Local) == year) && (campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
+		if (currency == "" || g.Currency == currency) && (year == 0 || giving.Year(g.Local) == year) && (campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
 			given[g.Contact] += g.Net()
 		}
 	}
@@ -65,16 +69,16 @@ func gave(gifts []crm.Gift, currency string, campaign, year int64) map[int64]int
 }
 
 // donorsOf computes which donors a filter finds, in the simplest way.
-func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
+func donorsOf(gifts []giving.Gift, f giving.DonorFilter) (ids []int64) {
 	for id := range gave(gifts, "USD", f.Campaign, f.Year) {
 		earlier := false
 		for i := range gifts {
 			g := &gifts[i]
-			earlier = earlier || g.Contact == id && g.Currency == "USD" && g.Net() > 0 && crm.Year(g.Local) < f.Year
+			earlier = earlier || g.Contact == id && g.Currency == "USD" && g.Net() > 0 && giving.Year(g.Local) < f.Year
 		}
-		keep := map[crm.DonorKind]bool{
-			crm.AllDonors: true, crm.NewDonors: !earlier, crm.ReturningDonors: gave(gifts, "USD", 0, f.Year-1)[id] > 0,
-			crm.LapsedDonors: gave(gifts, "USD", 0, f.Year+1)[id] == 0,
+		keep := map[giving.DonorKind]bool{
+			giving.AllDonors: true, giving.NewDonors: !earlier, giving.ReturningDonors: gave(gifts, "USD", 0, f.Year-1)[id] > 0,
+			giving.LapsedDonors: gave(gifts, "USD", 0, f.Year+1)[id] == 0,
 		}
 		if keep[f.Kind] {
 			ids = append(ids, id)
@@ -87,10 +91,10 @@ func donorsOf(gifts []crm.Gift, f crm.DonorFilter) (ids []int64) {
 func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, campaigns, ledger := generous(t, s)
-		filters := []crm.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
+		filters := []giving.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
 		for year := int64(2024); year <= 2026; year++ {
-			for _, kind := range crm.DonorKinds {
-				filters = append(filters, crm.DonorFilter{Year: year, Kind: kind})
+			for _, kind := range giving.DonorKinds {
+				filters = append(filters, giving.DonorFilter{Year: year, Kind: kind})
 			}
 		}
 		for _, f := range filters {
@@ -130,7 +134,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
 			}
 		}
-		page, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 7)
+		page, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 7)
 		euros := int64(0)
 		for _, amount := range gave(ledger, "EUR", 0, 2026) {
 			euros += amount
@@ -151,10 +155,10 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 				var got []int64
 				at, pages := gifts.DonorPlace{}, 0
 				if back {
-					at.Before = crm.MakeID(account.Number, crm.MaxSeq)
+					at.Before = doc.MakeID(account.Number, doc.MaxSeq)
 				}
 				for more := true; more; pages++ {
-					people, page, err := statementPageOf(s, account.Number, crm.DonorFilter{Year: year}, at, 3)
+					people, page, err := statementPageOf(s, account.Number, giving.DonorFilter{Year: year}, at, 3)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -178,7 +182,7 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 	})
 }
 
-func statementPageOf(s *Book, account int64, f crm.DonorFilter, at gifts.DonorPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
+func statementPageOf(s *Book, account int64, f giving.DonorFilter, at gifts.DonorPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
 	err = s.Db.Read(context.Background(), func(c db.Conn) error {
 		contacts, page, err = gifts.StatementContacts(c, account, f, at, limit)
 		return err
@@ -186,7 +190,7 @@ func statementPageOf(s *Book, account int64, f crm.DonorFilter, at gifts.DonorPl
 	return contacts, page, err
 }
 
-func checkCountedGifts(t *testing.T, s *Book, account crm.Account, contact, year int64, gifts []crm.Gift) {
+func checkCountedGifts(t *testing.T, s *Book, account access.Account, contact, year int64, gifts []giving.Gift) {
 	t.Helper()
 	var got, want []int64
 	for record, err := range s.CountedGifts(t.Context(), account.Number, contact, year) {
@@ -196,9 +200,9 @@ func checkCountedGifts(t *testing.T, s *Book, account crm.Account, contact, year
 		got = append(got, record.ID)
 	}
 	gifts = slices.Clone(gifts)
-	slices.SortFunc(gifts, func(a, b crm.Gift) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(gifts, func(a, b giving.Gift) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	for i := range gifts {
-		if g := &gifts[i]; g.Contact == contact && crm.Year(g.At) == year && g.Net() > 0 {
+		if g := &gifts[i]; g.Contact == contact && giving.Year(g.At) == year && g.Net() > 0 {
 			want = append(want, g.ID)
 		}
 	}
@@ -212,7 +216,7 @@ func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-		var found []crm.Gift
+		var found []giving.Gift
 		for i := range gifts.GiftsAtOnce + 5 {
 			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`, contact, 1+i%2)
 			made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow))
@@ -229,32 +233,32 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _, found := generous(t, s)
 		sums := sumsOf(found)
-		donors := func(year int64, kind crm.DonorKind) int64 {
-			return int64(len(donorsOf(found, crm.DonorFilter{Year: year, Kind: kind})))
+		donors := func(year int64, kind giving.DonorKind) int64 {
+			return int64(len(donorsOf(found, giving.DonorFilter{Year: year, Kind: kind})))
 		}
 		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
 			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
 			year, toDate := int64(now.Year()), int64(0)
 			for i := range found {
-				if g := &found[i]; g.Currency == "USD" && crm.Year(g.At) == year-1 && crm.Day(g.At) <= crm.Day(now)-10000 {
+				if g := &found[i]; g.Currency == "USD" && giving.Year(g.At) == year-1 && giving.Day(g.At) <= giving.Day(now)-10000 {
 					toDate += g.Net()
 				}
 			}
 			o, err := s.GivingOverview(t.Context(), account.Number, now)
 			if err != nil || !o.Any || o.Currency != "USD" || o.LastYearToDate != toDate ||
-				o.ThisYear != yearOf(found, year, 0) || o.LastYearDonors != donors(year-1, crm.AllDonors) {
+				o.ThisYear != yearOf(found, year, 0) || o.LastYearDonors != donors(year-1, giving.AllDonors) {
 				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
 			}
-			for _, kind := range crm.DonorKinds {
+			for _, kind := range giving.DonorKinds {
 				if o.Donors[kind] != donors(year, kind) {
 					t.Errorf("%v: %d %s donors, want %d", now, o.Donors[kind], kind, donors(year, kind))
 				}
 			}
 			for i := range gifts.OverviewMonths + 1 {
-				month := crm.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
-				want := sums[crm.Cell(0, month, "USD", 0)]
+				month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
+				want := sums[giving.Cell(0, month, "USD", 0)]
 				if i == gifts.OverviewMonths {
-					want = crm.Giving{} // not shown
+					want = giving.Sums{} // not shown
 				}
 				if o.Months[month] != want {
 					t.Errorf("%v: the month %d is %+v, want %+v", now, month, o.Months[month], want)
@@ -270,7 +274,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
 			}
 		}
-		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (crm.Giving{}) {
+		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (giving.Sums{}) {
 			t.Errorf("%v: an account without gifts: %+v", err, o)
 		}
 	})
@@ -297,7 +301,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				func() error { _, err := s.GivingOverview(t.Context(), account.Number, donorsNow); return err },
 				func() error { _, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5); return err },
 				func() error {
-					_, _, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 5})
+					_, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 5})
 					return err
 				},
 			} {
@@ -308,7 +312,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				costs[i] = append(costs[i], spy.rows.Load()-before)
 			}
 			before := spy.rows.Load()
-			if _, err := s.Donors(t.Context(), account.Number, crm.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 5); err != nil || spy.rows.Load()-before > 30 {
+			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 5); err != nil || spy.rows.Load()-before > 30 {
 				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
 			}
 		}

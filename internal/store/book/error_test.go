@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -37,7 +38,7 @@ func TestAChangeThatIsTakenIsTriedAgain(t *testing.T) {
 		{db.ErrTaken, 3, 4, nil},
 		{store.ErrAgain, 3, 4, nil},
 		{db.ErrTaken, 1000, 20, db.ErrTaken},
-		{crm.EmailTaken(), 1000, 1, crm.EmailTaken()},
+		{access.EmailTaken(), 1000, 1, access.EmailTaken()},
 	} {
 		tries := 0
 		err := store.Repeat(func() error {

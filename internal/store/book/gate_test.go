@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -151,10 +153,10 @@ func TestWorkInPiecesGoesOnByTurns(t *testing.T) {
 // heavyReads are requests that may be expensive, each with a text that is in one of its statements.
 func heavyReads(t *testing.T, s *Book, account, contact int64) map[string]func() error {
 	page := crm.PageRequest{Page: 1, PerPage: 20}
-	filter := crm.GiftFilter{Method: "cash", From: time.Unix(0, 0)}
+	filter := giving.GiftFilter{Method: "cash", From: time.Unix(0, 0)}
 	return map[string]func() error{
 		"SELECT g.id FROM gift g": func() error {
-			_, _, err := s.Gifts(t.Context(), account, crm.OwnCampaigns, filter, page, nil, nil)
+			_, _, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, filter, page, nil, nil)
 			return err
 		},
 		"SELECT COUNT(*), COALESCE": func() error {

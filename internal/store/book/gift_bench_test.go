@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/jobs"
 )
 
@@ -17,7 +19,7 @@ func BenchmarkGift(b *testing.B) {
 	s := openTest(b)
 	account := newAccount(b, s)
 	title, now := "Gala", time.Now()
-	campaign, err := s.CreateCampaign(b.Context(), account, crm.CampaignInput{Title: &title})
+	campaign, err := s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -26,7 +28,7 @@ func BenchmarkGift(b *testing.B) {
 	}
 	clients(b, func(n int64) error {
 		body := fmt.Sprintf(`{"amount":%d.5,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`, 1+n%300,
-			now.AddDate(0, 0, -int(n%700)).Format(time.DateOnly), crm.MakeID(account.Number, 1+n*7919%2000), campaign.ID)
+			now.AddDate(0, 0, -int(n%700)).Format(time.DateOnly), doc.MakeID(account.Number, 1+n*7919%2000), campaign.ID)
 		_, err := s.CreateGift(b.Context(), account.Number, giftInput(b, body, true, now))
 		return err
 	})

@@ -16,7 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
@@ -77,7 +81,7 @@ func TestImportingGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		title := "Winter Coats"
-		campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+		campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +150,7 @@ func TestImportingGifts(t *testing.T) {
 		checked(t, s)
 
 		// Again: nothing changes, even if a gift has been changed since.
-		i := slices.IndexFunc(ledger, func(g crm.Gift) bool { return strings.HasPrefix(g.ExternalID, "import:") })
+		i := slices.IndexFunc(ledger, func(g giving.Gift) bool { return strings.HasPrefix(g.ExternalID, "import:") })
 		later := giftInput(t, `{"transacted_at":"2026-02-20"}`, false, time.Now())
 		if _, err := s.UpdateGift(t.Context(), account.Number, ledger[i].Code, later); err != nil {
 			t.Fatal(err)
@@ -226,7 +230,7 @@ func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
 			"x,2026-01-06,cash,,,ada@example.org,\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,b1\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n"
 		imported(t, a, account.Number, "amount,date,method,first_name,last_name,email,external_id\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,k1\n", false)
 		want := jobs.ImportCounts{Rows: 6, Created: 4, Unchanged: 1, Rejected: 1, Contacts: 1}
-		im, err := a.UploadImport(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		im, err := a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
 		if err != nil || im.State != jobs.JobMapping || im.Spec.Mapping[1].Target != "transacted_at" {
 			t.Fatalf("%v: %+v", err, im)
 		}
@@ -343,12 +347,12 @@ func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 func TestACampaignIsNamedByItsTitle(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
-		made := map[string]crm.Campaign{}
+		made := map[string]campaign.Campaign{}
 		for _, c := range []struct {
-			owner crm.Account
+			owner access.Account
 			title string
 		}{{account, "Winter Coats"}, {account, "Gala"}, {account, "Gala"}, {other, "Spring"}} {
-			campaign, err := s.CreateCampaign(t.Context(), c.owner, crm.CampaignInput{Title: &c.title})
+			campaign, err := s.CreateCampaign(t.Context(), c.owner, campaign.Input{Title: &c.title})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -436,7 +440,7 @@ func TestExportedGiftsAreKnown(t *testing.T) {
 func exportedGifts(t *testing.T, s *Book, account int64, format string) string {
 	t.Helper()
 	var file bytes.Buffer
-	export, err := s.ExportGifts(t.Context(), account, crm.GiftFilter{}, move.ExportOptions{Format: format})
+	export, err := s.ExportGifts(t.Context(), account, giving.GiftFilter{}, move.ExportOptions{Format: format})
 	if err == nil {
 		err = export.Write(t.Context(), &file, func(int64, int64) {})
 	}

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 )
 
 // passes tells in the simplest way whether a gift matches a filter.
-func passes(f crm.GiftFilter, g *crm.Gift) bool {
+func passes(f giving.GiftFilter, g *giving.Gift) bool {
 	at := g.At
 	if f.Days {
 		at = g.Local
@@ -29,7 +31,7 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
 		for _, title := range []string{"Gala", "Coats"} {
-			campaign, err := s.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title})
+			campaign, err := s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,14 +44,14 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 		if len(ledger) < 80 {
 			t.Fatalf("%d gifts are too few", len(ledger))
 		}
-		if !slices.IsSortedFunc(ledger, func(a, b crm.Gift) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) }) {
+		if !slices.IsSortedFunc(ledger, func(a, b giving.Gift) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) }) {
 			t.Fatal("people do not see the latest gift first")
 		}
 		day := m.now.UTC().Truncate(24 * time.Hour)
-		for _, f := range []crm.GiftFilter{
-			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Recurring: true}, {Status: crm.Pending}, {Method: "cash"},
+		for _, f := range []giving.GiftFilter{
+			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Recurring: true}, {Status: giving.Pending}, {Method: "cash"},
 			{From: day.AddDate(-1, 0, 0), To: day}, {From: day.AddDate(-1, 0, 0), To: day, Days: true}, {From: day.AddDate(0, -2, 0), Days: true, Method: "cash"}, {To: day.AddDate(-2, 0, 0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
-			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: crm.Succeeded, From: day.AddDate(-1, 0, 0)},
+			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: giving.Succeeded, From: day.AddDate(-1, 0, 0)},
 			{To: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, {ExternalID: "x1"}, {ExternalID: "none"}, {Contact: 5},
 		} {
 			t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) { compareFilter(t, s, m.account.Number, f, ledger) })
@@ -57,7 +59,7 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 	})
 }
 
-func compareFilter(t *testing.T, s *Book, account int64, f crm.GiftFilter, ledger []crm.Gift) {
+func compareFilter(t *testing.T, s *Book, account int64, f giving.GiftFilter, ledger []giving.Gift) {
 	var latest, oldest []string
 	sums, gifts := map[string]int64{}, int64(0)
 	for i := range ledger {
@@ -70,7 +72,7 @@ func compareFilter(t *testing.T, s *Book, account int64, f crm.GiftFilter, ledge
 		}
 	}
 	sorted := slices.Clone(ledger)
-	slices.SortFunc(sorted, func(a, b crm.Gift) int { return int(a.ID - b.ID) })
+	slices.SortFunc(sorted, func(a, b giving.Gift) int { return int(a.ID - b.ID) })
 	for i := range sorted {
 		if passes(f, &sorted[i]) {
 			oldest = append(oldest, sorted[i].Code)
@@ -89,7 +91,7 @@ func compareFilter(t *testing.T, s *Book, account int64, f crm.GiftFilter, ledge
 		for _, r := range records {
 			shown = append(shown, r.Code)
 		}
-		list, result, err := s.Gifts(t.Context(), account, crm.OwnCampaigns, f, request, nil, nil)
+		list, result, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, f, request, nil, nil)
 		if err != nil || result.Total != int64(len(oldest)) {
 			t.Fatalf("page %d: %+v, %v", page, result, err)
 		}

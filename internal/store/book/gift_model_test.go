@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
@@ -24,11 +27,11 @@ type giftModel struct {
 	*testing.T
 	nodes     []*Book
 	random    *rand.Rand
-	account   crm.Account
+	account   access.Account
 	now       time.Time
 	contacts  []int64
-	campaigns []crm.Campaign
-	plans     []crm.Plan
+	campaigns []campaign.Campaign
+	plans     []giving.Plan
 	gifts     []string // public ids
 	refunded  []string // of those of which something was refunded once
 	names     int
@@ -39,9 +42,9 @@ func (m *giftModel) node() *Book { return m.nodes[m.random.IntN(len(m.nodes))] }
 
 func pick[T any](m *giftModel, all []T) T { return all[m.random.IntN(len(all))] }
 
-func giftInput(t testing.TB, body string, isNew bool, now time.Time) crm.GiftInput {
+func giftInput(t testing.TB, body string, isNew bool, now time.Time) giving.GiftInput {
 	t.Helper()
-	in, faults, err := crm.DecodeGift([]byte(body))
+	in, faults, err := giving.DecodeGift([]byte(body))
 	if err == nil {
 		err = in.Validate(faults, isNew, "US", now)
 	}
@@ -78,7 +81,7 @@ func (m *giftModel) step() (what string, err error) {
 		if m.random.IntN(2) == 0 {
 			body = `{"amount":` + m.money() + `}`
 		}
-		amount, err := crm.DecodeRefund([]byte(body))
+		amount, err := giving.DecodeRefund([]byte(body))
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -103,7 +106,7 @@ func (m *giftModel) step() (what string, err error) {
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
 		return "change " + body, err
 	case n < 85:
-		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts)))
+		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", m.now)
 		}
@@ -132,7 +135,7 @@ func (m *giftModel) step() (what string, err error) {
 func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
 	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu", ""})
 	if zone != "" {
-		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number, crm.AccountSettingsInput{Timezone: &zone})
+		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number, access.AccountSettingsInput{Timezone: &zone})
 	}
 	finishJobs(m, m.node())
 	return "move", nil
@@ -143,7 +146,7 @@ func (m *giftModel) give(ctx context.Context) (string, error) {
 	if status == "pending" && m.random.IntN(2) == 0 {
 		day = m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) // when it is due
 	}
-	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, crm.Methods), day, status)
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, giving.Methods), day, status)
 	switch m.random.IntN(6) {
 	case 0:
 		m.names++
@@ -208,10 +211,10 @@ func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) 
 }
 
 // ledgerOf reads all gifts of an account.
-func ledgerOf(t testing.TB, s *Book, account int64) (gifts []crm.Gift) {
+func ledgerOf(t testing.TB, s *Book, account int64) (gifts []giving.Gift) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		records, totals, err := s.GiftPage(t.Context(), account, crm.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
+		records, totals, err := s.GiftPage(t.Context(), account, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,8 +231,8 @@ func ledgerOf(t testing.TB, s *Book, account int64) (gifts []crm.Gift) {
 }
 
 // sumsOf computes every total again, in the simplest way.
-func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
-	sums := map[string]crm.Giving{}
+func sumsOf(gifts []giving.Gift) map[string]giving.Sums {
+	sums := map[string]giving.Sums{}
 	type donor struct {
 		campaign, contact int64
 		currency          string
@@ -237,9 +240,9 @@ func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
 	gave := map[donor]bool{}
 	for i := range gifts {
 		g := &gifts[i]
-		cells := []string{crm.Cell(0, crm.Month(g.Local), g.Currency, 0), crm.Cell(0, 0, g.Currency, g.Contact)}
+		cells := []string{giving.Cell(0, giving.Month(g.Local), g.Currency, 0), giving.Cell(0, 0, g.Currency, g.Contact)}
 		if g.Campaign != 0 {
-			cells = append(cells, crm.Cell(g.Campaign, 0, g.Currency, 0), crm.Cell(g.Campaign, 0, g.Currency, g.Contact))
+			cells = append(cells, giving.Cell(g.Campaign, 0, g.Currency, 0), giving.Cell(g.Campaign, 0, g.Currency, g.Contact))
 		}
 		for _, cell := range cells {
 			sum := sums[cell]
@@ -258,7 +261,7 @@ func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
 		}
 	}
 	for d := range gave {
-		cell := crm.Cell(d.campaign, 0, d.currency, 0)
+		cell := giving.Cell(d.campaign, 0, d.currency, 0)
 		sum := sums[cell]
 		sum.Donors++
 		sums[cell] = sum
@@ -267,9 +270,9 @@ func sumsOf(gifts []crm.Gift) map[string]crm.Giving {
 }
 
 // yearOf sums up the gifts of a year in US dollars.
-func yearOf(gifts []crm.Gift, year, campaign int64) (sum crm.Giving) {
-	for name, of := range sumsOf(slices.DeleteFunc(slices.Clone(gifts), func(g crm.Gift) bool { return campaign != 0 && g.Campaign != campaign })) {
-		if _, month, currency, _ := crm.CellParts(name); month/100 == year && currency == "USD" {
+func yearOf(gifts []giving.Gift, year, campaign int64) (sum giving.Sums) {
+	for name, of := range sumsOf(slices.DeleteFunc(slices.Clone(gifts), func(g giving.Gift) bool { return campaign != 0 && g.Campaign != campaign })) {
+		if _, month, currency, _ := giving.CellParts(name); month/100 == year && currency == "USD" {
 			sum.Add(of)
 		}
 	}
@@ -277,15 +280,15 @@ func yearOf(gifts []crm.Gift, year, campaign int64) (sum crm.Giving) {
 }
 
 // checkDonors compares who is new, returning and lapsed in some years with the ledger.
-func checkDonors(t testing.TB, s *Book, account int64, ledger []crm.Gift, now time.Time) {
+func checkDonors(t testing.TB, s *Book, account int64, ledger []giving.Gift, now time.Time) {
 	t.Helper()
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
-		page, err := s.Donors(t.Context(), account, crm.DonorFilter{Year: year}, gifts.DonorPlace{}, 1)
+		page, err := s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range crm.DonorKinds {
-			if want := len(donorsOf(ledger, crm.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
+		for _, kind := range giving.DonorKinds {
+			if want := len(donorsOf(ledger, giving.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
 				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
 			}
 		}
@@ -293,7 +296,7 @@ func checkDonors(t testing.TB, s *Book, account int64, ledger []crm.Gift, now ti
 }
 
 // checkGiving compares every derived number of an account with its ledger.
-func checkGiving(t testing.TB, s *Book, account crm.Account, contacts []int64) {
+func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64) {
 	t.Helper()
 	found := ledgerOf(t, s, account.Number)
 	want := sumsOf(found)
@@ -302,9 +305,9 @@ func checkGiving(t testing.TB, s *Book, account crm.Account, contacts []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]crm.Giving{}
+	got := map[string]giving.Sums{}
 	for _, row := range rows {
-		got[row.Name] = row.Giving
+		got[row.Name] = row.Sums
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got[name] != want[name] {
@@ -321,7 +324,7 @@ func checkGiving(t testing.TB, s *Book, account crm.Account, contacts []int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums := want[crm.Cell(0, 0, "USD", id)]
+		sums := want[giving.Cell(0, 0, "USD", id)]
 		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100, RecurringContributions: sums.Recurring / 100}) {
 			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
 		}
@@ -332,7 +335,7 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		m := &giftModel{T: t, nodes: []*Book{a, b}, random: rand.New(rand.NewPCG(1, 2)), account: newAccount(t, a), now: time.Now()}
 		for _, title := range []string{"Gala", "Coats"} {
-			campaign, err := a.CreateCampaign(t.Context(), m.account, crm.CampaignInput{Title: &title})
+			campaign, err := a.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,13 +361,13 @@ func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
 			}
 		}
 		for _, zone := range []string{"America/New_York", "Australia/Sydney"} {
-			if err := a.SetAccountSettings(t.Context(), m.account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+			if err := a.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
 				t.Fatal(err)
 			}
 			wantSound(t, b) // while they move
 			finishJobs(t, b)
 			for _, g := range ledgerOf(t, a, m.account.Number) {
-				if !g.Local.Equal(crm.GiftClock(g.At, text.Location(zone))) {
+				if !g.Local.Equal(giving.GiftClock(g.At, text.Location(zone))) {
 					t.Errorf("a gift of %v is at %v in %s", g.At, g.Local, zone)
 				}
 			}

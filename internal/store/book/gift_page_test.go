@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -18,7 +21,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		var ids []int64
 		for _, title := range []string{"Gala", "Coats", "Roof"} {
-			campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+			campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +34,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		found, err := s.LatestGifts(t.Context(), account.Number, crm.GiftFilter{Campaign: ids[1]}, 2)
+		found, err := s.LatestGifts(t.Context(), account.Number, giving.GiftFilter{Campaign: ids[1]}, 2)
 		if err != nil || len(found) != 2 || found[0].Net() != 600 || found[1].Net() != 400 || found[0].Slug != "coats" {
 			t.Errorf("%+v, %v", found, err)
 		}
@@ -63,7 +66,7 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 				}
 			}
 			e.rows.Store(0)
-			records, totals, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2})
+			records, totals, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2})
 			if err != nil || len(records) != 2 || totals.Sums["USD"] != totals.Gifts*500 {
 				t.Fatalf("%d gifts, %+v, %v", len(records), totals, err)
 			}
@@ -89,7 +92,7 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 			skips = sql
 		}
 	}
-	if records, _, err := s.GiftPage(t.Context(), account.Number, crm.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
+	if records, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
 		t.Fatalf("%+v, %v", records, err)
 	}
 	err := s.Db.Read(t.Context(), func(c db.Conn) error {
@@ -113,7 +116,7 @@ func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 203 {
-		if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
+		if _, err := s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, fmt.Sprintf(`{"note":"n%d"}`, i), false, time.Now())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +127,7 @@ func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 	if record, err := s.GiftRecord(t.Context(), account.Number, made.Code); err != nil || len(record.Events[199].Changes[0].After) > 300 || !strings.HasSuffix(record.Events[199].Changes[0].After, `..."`) {
 		t.Errorf("the history keeps %d bytes of a note, %v", len(record.Events[199].Changes[0].After), err)
 	}
-	if _, err := s.UpdateGift(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
+	if _, err := s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, made.Code, giftInput(t, `{"note":"n202"}`, false, time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	record, err := s.GiftRecord(t.Context(), account.Number, made.Code)
@@ -141,7 +144,7 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
-		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana))
+		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}
@@ -174,7 +177,7 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
-		in, faults, err := crm.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana))
+		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}

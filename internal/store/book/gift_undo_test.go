@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
@@ -23,12 +26,12 @@ func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 		t.Fatal(err)
 	}
 	for _, c := range cells {
-		if c.Entries = 0; c.Giving != (crm.Giving{}) {
-			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Giving))
+		if c.Entries = 0; c.Sums != (giving.Sums{}) {
+			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Sums))
 		}
 	}
 	for _, g := range ledgerOf(t, s, account) {
-		if g.Status != crm.Cancelled {
+		if g.Status != giving.Cancelled {
 			all = append(all, fmt.Sprint(g.Code, g.Status, g.ExternalID))
 		}
 	}
@@ -38,7 +41,7 @@ func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 // finishUndo undoes a job unit by unit, each by a node that knows nothing of the one before.
 func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress, kept []jobs.JobRow) {
 	t.Helper()
-	undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, id, "US")
+	undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, id, "US")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,7 @@ func TestAnImportOfGiftsIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		title := "Winter Coats"
-		campaign, err := s.CreateCampaign(t.Context(), account, crm.CampaignInput{Title: &title})
+		campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +124,7 @@ func wantWithdrawn(t *testing.T, s *Book, account int64) {
 	t.Helper()
 	n := 0
 	for _, g := range ledgerOf(t, s, account) {
-		if g.Status != crm.Cancelled {
+		if g.Status != giving.Cancelled {
 			continue
 		}
 		n++
@@ -149,7 +152,7 @@ func TestGiftsThatWereChangedSinceStay(t *testing.T) {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}
 		found := ledgerOf(t, s, account.Number)
-		slices.SortFunc(found, func(a, b crm.Gift) int { return int(a.ID - b.ID) })
+		slices.SortFunc(found, func(a, b giving.Gift) int { return int(a.ID - b.ID) })
 		ctx, number := t.Context(), account.Number
 		contact := func(i int) int64 { return found[i].Contact }
 		_, err0 := s.RefundGift(ctx, number, found[0].Code, nil, "")                                                                                                               // the gift and the contact
@@ -164,7 +167,7 @@ func TestGiftsThatWereChangedSinceStay(t *testing.T) {
 		at, kept := finishUndo(t, s, number, im.ID)
 		var got []string
 		for _, row := range kept {
-			got = append(got, fmt.Sprintf("%s: contact %d, gift %s", row.Outcome, crm.IDSeq(row.Contact), row.Kept().Gift))
+			got = append(got, fmt.Sprintf("%s: contact %d, gift %s", row.Outcome, doc.IDSeq(row.Contact), row.Kept().Gift))
 		}
 		var want []string
 		for i := range 6 {
@@ -192,7 +195,7 @@ func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
 		if err != nil || im.Progress.Created != 4 {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}
-		id := func(seq int64) int64 { return crm.MakeID(account.Number, seq) }
+		id := func(seq int64) int64 { return doc.MakeID(account.Number, seq) }
 		gift := giftInput(t, fmt.Sprintf(`{"amount":1,"method":"cash","transacted_at":"2026-03-01","contact_id":%d}`, id(1)), true, time.Now())
 		if _, err := s.CreateGift(t.Context(), account.Number, gift); err != nil {
 			t.Fatal(err)
@@ -204,7 +207,7 @@ func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
 		var left []int64
 		for _, row := range kept {
 			if row.Outcome == jobs.ChangedSince {
-				left = append(left, crm.IDSeq(row.Contact))
+				left = append(left, doc.IDSeq(row.Contact))
 			}
 		}
 		if !slices.Equal(left, []int64{1, 2, 4}) {
@@ -264,7 +267,7 @@ func TestAnUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 || kept[0].Contact != crm.MakeID(account, 1) {
+		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 || kept[0].Contact != doc.MakeID(account, 1) {
 			t.Errorf("left alone: %+v", kept)
 		}
 		wantLists(t, s, account, []int64{1}, nil)
@@ -283,7 +286,7 @@ func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
 		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false, func(p jobs.ImportProgress) {
 			if p.Rows == 3 {
-				if _, err := s.AddTags(t.Context(), account, crm.MakeID(account, 1), []string{"kept"}); err != nil {
+				if _, err := s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -292,7 +295,7 @@ func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}
 		_, kept := finishUndo(t, s, account, im.ID)
-		if len(kept) != 1 || kept[0].Contact != crm.MakeID(account, 1) {
+		if len(kept) != 1 || kept[0].Contact != doc.MakeID(account, 1) {
 			t.Errorf("left alone: %+v", kept)
 		}
 		wantLists(t, s, account, []int64{1}, []int64{2, 3, 4, 5, 6})
@@ -301,9 +304,9 @@ func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
 }
 
 // newPlan makes a plan.
-func newPlan(t testing.TB, s *Book, account int64, body string) crm.Plan {
+func newPlan(t testing.TB, s *Book, account int64, body string) giving.Plan {
 	t.Helper()
-	in, faults, err := crm.DecodePlan([]byte(body))
+	in, faults, err := giving.DecodePlan([]byte(body))
 	if err == nil {
 		err = in.Validate(faults, true, "US", time.Now())
 	}

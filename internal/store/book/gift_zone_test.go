@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
 // inZone is a store with a clock, and an account in a time zone.
-func inZone(t *testing.T, s *Book, now, zone string) (account crm.Account, contact int64) {
+func inZone(t *testing.T, s *Book, now, zone string) (account access.Account, contact int64) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, now)
 	if err != nil {
@@ -19,13 +22,13 @@ func inZone(t *testing.T, s *Book, now, zone string) (account crm.Account, conta
 	}
 	s.Now = func() time.Time { return at }
 	account = newAccount(t, s)
-	if err := s.SetAccountSettings(t.Context(), account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+	if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		t.Fatal(err)
 	}
 	return account, create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 }
 
-func giveAt(t *testing.T, s *Book, account crm.Account, contact int64, at string) crm.Gift {
+func giveAt(t *testing.T, s *Book, account access.Account, contact int64, at string) giving.Gift {
 	t.Helper()
 	in := giftInput(t, `{"amount":10,"method":"cash","transacted_at":"`+at+`","first_name":"A","last_name":"B"}`, true, s.Now().In(time.FixedZone("", 14*3600)))
 	in.Contact = &contact
@@ -46,7 +49,7 @@ func giftsBetween(t *testing.T, s *Book, account int64, from, to string) int64 {
 		}
 		return at
 	}
-	filter := crm.GiftFilter{From: day(from), To: day(to), Days: true}
+	filter := giving.GiftFilter{From: day(from), To: day(to), Days: true}
 	records, totals, err := s.GiftPage(t.Context(), account, filter, crm.PageRequest{Page: 1, PerPage: 10})
 	if err != nil || int64(len(records)) != totals.Total {
 		t.Errorf("%v: %d gifts of %d", err, len(records), totals.Total)
@@ -97,13 +100,13 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 		giveAt(t, s, account, contact, "2026-11-17T04:37:00Z") // November 16, 11:37 PM
 		giveAt(t, s, account, contact, "2026-11-16T04:37:00Z") // November 15, 11:37 PM
 		giveAt(t, s, account, contact, "2026-11-16")
-		count := func(f crm.GiftFilter) int64 {
+		count := func(f giving.GiftFilter) int64 {
 			t.Helper()
 			_, totals, err := s.GiftPage(t.Context(), account.Number, f, crm.PageRequest{Page: 1, PerPage: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, found, err := s.Gifts(t.Context(), account.Number, crm.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
+			_, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
 			if err != nil || found.Total != totals.Total {
 				t.Errorf("%+v: %d for people, %d for programs: %v", f, totals.Total, found.Total, err)
 			}
@@ -111,18 +114,18 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 		}
 		day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
 		for _, c := range []struct {
-			filter crm.GiftFilter
+			filter giving.GiftFilter
 			want   int64
 		}{
-			{crm.GiftFilter{From: day(16), To: day(17), Days: true}, 2},
-			{crm.GiftFilter{From: day(15), To: day(16), Days: true}, 1},
-			{crm.GiftFilter{From: day(17), Days: true}, 0},
-			{crm.GiftFilter{From: day(16), To: day(17), Days: true, Method: "cash"}, 2},
-			{crm.GiftFilter{From: day(16), To: day(17)}, 2}, // the second one and the date
-			{crm.GiftFilter{From: day(17)}, 1},
-			{crm.GiftFilter{From: day(16).Add(13 * time.Hour)}, 1},
-			{crm.GiftFilter{From: day(16).Add(12 * time.Hour), To: day(16).Add(12*time.Hour + time.Second)}, 1},
-			{crm.GiftFilter{To: day(16).Add(4*time.Hour + 37*time.Minute + time.Second)}, 1},
+			{giving.GiftFilter{From: day(16), To: day(17), Days: true}, 2},
+			{giving.GiftFilter{From: day(15), To: day(16), Days: true}, 1},
+			{giving.GiftFilter{From: day(17), Days: true}, 0},
+			{giving.GiftFilter{From: day(16), To: day(17), Days: true, Method: "cash"}, 2},
+			{giving.GiftFilter{From: day(16), To: day(17)}, 2}, // the second one and the date
+			{giving.GiftFilter{From: day(17)}, 1},
+			{giving.GiftFilter{From: day(16).Add(13 * time.Hour)}, 1},
+			{giving.GiftFilter{From: day(16).Add(12 * time.Hour), To: day(16).Add(12*time.Hour + time.Second)}, 1},
+			{giving.GiftFilter{To: day(16).Add(4*time.Hour + 37*time.Minute + time.Second)}, 1},
 		} {
 			if got := count(c.filter); got != c.want {
 				t.Errorf("%+v finds %d, want %d", c.filter, got, c.want)
@@ -138,7 +141,7 @@ func TestGiftsMoveWithTheTimeZone(t *testing.T) {
 		giveAt(t, s, account, contact, "2026-01-01T03:00:00Z")
 		giveAt(t, s, account, contact, "2026-01-01")
 		zone := "America/New_York"
-		if err := s.SetAccountSettings(t.Context(), account.Number, crm.AccountSettingsInput{Timezone: &zone}); err != nil {
+		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
 			t.Fatal(err)
 		}
 		found, _, err := s.Jobs(t.Context(), account.Number, crm.PageRequest{Page: 1, PerPage: 10})
@@ -157,7 +160,7 @@ func TestGiftsMoveWithTheTimeZone(t *testing.T) {
 			}
 		}
 		bad := "Mars/Olympus"
-		if err := s.SetAccountSettings(t.Context(), account.Number, crm.AccountSettingsInput{Timezone: &bad}); err == nil {
+		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &bad}); err == nil {
 			t.Error("a zone that does not exist is accepted")
 		}
 	})

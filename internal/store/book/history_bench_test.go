@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // BenchmarkChange changes contacts by 64 clients at once, in one account and in a thousand: the price of a change, with its history.
@@ -21,7 +21,7 @@ func BenchmarkChange(b *testing.B) {
 			}
 			clients(b, func(n int64) error {
 				id := ids[n*7919%int64(len(ids))]
-				_, err := s.UpdateContact(b.Context(), crm.IDAccount(id), id, input(b, fmt.Sprintf(`{"company":"C%d"}`, n)))
+				_, err := s.UpdateContact(b.Context(), doc.IDAccount(id), id, input(b, fmt.Sprintf(`{"company":"C%d"}`, n)))
 				return err
 			})
 		})

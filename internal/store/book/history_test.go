@@ -12,7 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -41,7 +44,7 @@ func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 // Every change through the store leaves a row that says who has made it and what was before and after. No secret is among them.
 func TestEveryNounHasAHistory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@x.org")
+		ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
 		account, other := newAccount(t, s), newAccount(t, s)
 		number := account.Number
 		must := func(err error) {
@@ -50,43 +53,43 @@ func TestEveryNounHasAHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ada, err := s.CreateUser(ctx, account, crm.Owner, crm.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password 1"})
+		ada, err := s.CreateUser(ctx, account, access.Owner, access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password 1"})
 		must(err)
-		bob, err := s.CreateUser(ctx, other, crm.Owner, crm.UserInput{Name: "Bob", Email: "bob@x.org", Password: "a long password 2"})
+		bob, err := s.CreateUser(ctx, other, access.Owner, access.UserInput{Name: "Bob", Email: "bob@x.org", Password: "a long password 2"})
 		must(err)
-		_, err = s.AddMember(ctx, account, crm.Viewer, "bob@x.org")
+		_, err = s.AddMember(ctx, account, access.Viewer, "bob@x.org")
 		must(err)
-		must(s.SetRole(ctx, number, bob.ID, crm.Editor))
-		must(s.SetRole(ctx, number, bob.ID, crm.Editor)) // which changes nothing
-		must(s.RenameUser(store.By(t.Context(), crm.ConsoleChannel, "bob@x.org"), bob.ID, "Robert"))
-		must(s.ResetPassword(store.By(t.Context(), crm.CommandChannel, "command line"), "bob@x.org", "a longer password 3"))
+		must(s.SetRole(ctx, number, bob.ID, access.Editor))
+		must(s.SetRole(ctx, number, bob.ID, access.Editor)) // which changes nothing
+		must(s.RenameUser(store.By(t.Context(), history.ConsoleChannel, "bob@x.org"), bob.ID, "Robert"))
+		must(s.ResetPassword(store.By(t.Context(), history.CommandChannel, "command line"), "bob@x.org", "a longer password 3"))
 		must(s.RemoveMember(ctx, number, bob.ID))
-		invitation, token, err := s.Invite(ctx, account, ada, crm.Viewer, "cy@x.org")
+		invitation, token, err := s.Invite(ctx, account, ada, access.Viewer, "cy@x.org")
 		must(err)
 		must(s.RevokeInvitation(ctx, number, invitation.ID))
-		_, link, err := s.Invite(ctx, account, ada, crm.Viewer, "")
+		_, link, err := s.Invite(ctx, account, ada, access.Viewer, "")
 		must(err)
-		_, _, err = s.JoinByInvitation(t.Context(), link, crm.UserInput{Name: "Dee", Email: "dee@x.org", Password: "a long password 4"})
+		_, _, err = s.JoinByInvitation(t.Context(), link, access.UserInput{Name: "Dee", Email: "dee@x.org", Password: "a long password 4"})
 		must(err)
-		key, secret, err := s.CreateKey(ctx, number, crm.KeyInput{Name: "Website", Permissions: crm.ContactsRead})
+		key, secret, err := s.CreateKey(ctx, number, access.KeyInput{Name: "Website", Permissions: access.ContactsRead})
 		must(err)
 		must(s.RevokeKey(ctx, key.ID))
 		must(s.RevokeKey(ctx, key.ID)) // again
 		currency, taxID, days := "EUR", "12-3", "30"
-		must(s.SetAccountSettings(ctx, number, crm.AccountSettingsInput{Currency: &currency, TaxID: &taxID, HistoryDays: &days}))
-		must(s.SetAccountSettings(ctx, number, crm.AccountSettingsInput{Currency: &currency}))
+		must(s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency, TaxID: &taxID, HistoryDays: &days}))
+		must(s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency}))
 		must(s.RenameAccount(ctx, account, account.ID, "Harbor"))
 		title, goal, link2 := "Gala", int64(500), "https://pay.example"
-		campaign, err := s.CreateCampaign(ctx, account, crm.CampaignInput{Title: &title})
+		c, err := s.CreateCampaign(ctx, account, campaign.Input{Title: &title})
 		must(err)
 		benefits := []string{other.ID}
-		_, err = s.UpdateCampaign(ctx, account, campaign.ID, crm.CampaignInput{Goal: &goal, PaymentLink: &link2})
+		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal, PaymentLink: &link2})
 		must(err)
-		_, err = s.UpdateCampaign(ctx, account, campaign.ID, crm.CampaignInput{Beneficiaries: &benefits})
+		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Beneficiaries: &benefits})
 		must(err)
-		_, err = s.UpdateCampaign(ctx, account, campaign.ID, crm.CampaignInput{Goal: &goal})
+		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal})
 		must(err)
-		must(s.DeleteCampaign(ctx, account, campaign.ID, ""))
+		must(s.DeleteCampaign(ctx, account, c.ID, ""))
 		_, err = s.CreateContact(ctx, number, input(t, `{"first_name":"Cy","tags":["a"]}`), crm.Dedupe)
 		must(err)
 		_, err = s.RenameTag(ctx, number, "a", "b")
@@ -143,11 +146,11 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		user, account, err := s.Setup(t.Context(), token, crm.SetupInput{UserInput: crm.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"})
+		user, account, err := s.Setup(t.Context(), token, access.SetupInput{UserInput: access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		chapter, err := s.CreateChapter(store.By(t.Context(), crm.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier")
+		chapter, err := s.CreateChapter(store.By(t.Context(), history.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,14 +167,14 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 600, "old")
-		if changed, err := s.RenameTag(store.By(t.Context(), crm.APIChannel, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
+		if changed, err := s.RenameTag(store.By(t.Context(), history.APIChannel, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatalf("%+v, %v", changed, err)
 		}
 		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
-		if all := part.Changes; err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Channel != crm.APIChannel || all[0].Noun != crm.ContactNoun {
+		if all := part.Changes; err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Channel != history.APIChannel || all[0].Noun != history.ContactNoun {
 			t.Errorf("%+v, %v", part, err)
 		}
 		finishJobs(t, s)
@@ -179,9 +182,9 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 }
 
 // note is a note of a person.
-func note(t testing.TB, text, at string) crm.NoteInput {
+func note(t testing.TB, text, at string) history.NoteInput {
 	t.Helper()
-	in := crm.NoteInput{Note: &text, OccurredAt: &at}
+	in := history.NoteInput{Note: &text, OccurredAt: &at}
 	if err := in.Validate(nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +215,7 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID
 		other := create(t, s, account, `{"first_name":"Bea"}`).ID
 		create(t, s, account, `{"first_name":"Ana","company":"Acme","emails":[{"value":"a@x.org"}]}`)
-		made, err := s.AddNote(store.By(t.Context(), crm.APIChannel, "API key X"), account, id, note(t, "Called.", "2026-01-31"))
+		made, err := s.AddNote(store.By(t.Context(), history.APIChannel, "API key X"), account, id, note(t, "Called.", "2026-01-31"))
 		if err != nil || made.Who != "API key X" || made.OccurredAt().Format(time.RFC3339) != "2026-01-31T12:00:00Z" {
 			t.Errorf("%+v, %v", made, err)
 		}
@@ -251,7 +254,7 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		if _, err := s.AddNote(t.Context(), account, id, note(t, "x", "")); !errors.Is(err, crm.ErrArchived) {
 			t.Errorf("archived: %v", err)
 		}
-		if found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 1}); err != nil || len(found) != 1 || found[0].Kind != crm.DidArchive {
+		if found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 1}); err != nil || len(found) != 1 || found[0].Kind != history.DidArchive {
 			t.Errorf("archived: %+v, %v", found, err)
 		}
 		if _, _, err := s.Activities(t.Context(), newAccount(t, s).Number, id, crm.PageRequest{Page: 1, PerPage: 1}, false, nil, nil); !errors.Is(err, crm.ErrNotFound) {
@@ -270,7 +273,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := store.By(t.Context(), crm.ConsoleChannel, "ana@x.org")
+		ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
 		undone, left, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US")
 		if err != nil || len(left) > 0 {
 			t.Fatalf("%v, %v", left, err)
@@ -306,7 +309,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := slices.IndexFunc(found, func(a crm.Activity) bool { return a.Revision == added.Revision })
+			i := slices.IndexFunc(found, func(a history.Activity) bool { return a.Revision == added.Revision })
 			return found[i].Note()
 		}
 		if _, _, err := s.UndoChange(ctx, account, id, added.Revision, "US"); err != nil || shown() != "" {
@@ -348,7 +351,7 @@ func TestOldChangesAreForgotten(t *testing.T) {
 			}
 		}
 		days := "30"
-		if err := s.SetAccountSettings(t.Context(), account, crm.AccountSettingsInput{HistoryDays: &days}); err != nil {
+		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}); err != nil {
 			t.Fatal(err)
 		}
 		clock.move(31 * 24 * time.Hour)

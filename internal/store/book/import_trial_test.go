@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
@@ -83,7 +83,7 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 		var told []string
 		rows := openTable(t, file)
 		_, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(row jobs.TrialRow) error {
-			told = append(told, fmt.Sprintf("%d %s %d %d %s", row.Line, row.Outcome, crm.IDSeq(max(1, row.Contact)), row.Row, strings.Join(row.By, " ")))
+			told = append(told, fmt.Sprintf("%d %s %d %d %s", row.Line, row.Outcome, doc.IDSeq(max(1, row.Contact)), row.Row, strings.Join(row.By, " ")))
 			return nil
 		}, func(jobs.ImportCounts) {})
 		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 merged 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",

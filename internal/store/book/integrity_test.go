@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
@@ -74,7 +76,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	err = c.Each(func(r db.Row) error {
 		if _, g := gifts.ScanGift(r); g.Damage == nil && g.Net() > 0 {
 			lastGifts[g.Contact] = gifts.Later(lastGifts[g.Contact], gifts.LastGiftAt(g.Local.Unix()))
-			if name, seq := fmt.Sprintf("d:%d", g.Campaign), crm.IDSeq(g.Contact); g.Campaign != 0 && !slices.Contains(wantSets[name], seq) {
+			if name, seq := fmt.Sprintf("d:%d", g.Campaign), doc.IDSeq(g.Contact); g.Campaign != 0 && !slices.Contains(wantSets[name], seq) {
 				wantSets[name] = append(wantSets[name], seq)
 			}
 		}
@@ -97,39 +99,39 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		}
 		count++
 		active += 1 - archived
-		if id != crm.MakeID(account, count) {
+		if id != doc.MakeID(account, count) {
 			t.Errorf("contact %d of account %d has the id %d", count, account, id)
 		}
 		if contact.Archived() != (archived == 1) {
 			t.Errorf("contact %d: archived is %d, and the document says %v", id, archived, contact.ArchivedAt)
 		}
 		if archived == 1 {
-			wantSets["archived"] = append(wantSets["archived"], crm.IDSeq(id))
+			wantSets["archived"] = append(wantSets["archived"], doc.IDSeq(id))
 		}
 		created = max(created, contact.CreatedAt.Unix())
-		for _, word := range strings.Split(contact.SearchDocument(account), " ") {
+		for _, word := range strings.Split(find.SearchDocument(&contact, account), " ") {
 			wantWords[indexRow{word, id}] = true
 		}
 		for _, key := range contact.MatchKeys {
 			wantIndex[indexRow{key, id}] = true
 		}
-		for _, name := range contact.CommonWords() {
-			wantSets[name] = append(wantSets[name], crm.IDSeq(id))
+		for _, name := range find.CommonWords(&contact) {
+			wantSets[name] = append(wantSets[name], doc.IDSeq(id))
 		}
 		for _, name := range contact.Tags {
-			wantSets["t:"+name] = append(wantSets["t:"+name], crm.IDSeq(id))
+			wantSets["t:"+name] = append(wantSets["t:"+name], doc.IDSeq(id))
 			if !contact.Archived() {
 				wantTags[tagName{crm.FoldTag(name), name}]++
 			}
 		}
 		if len(contact.Emails) == 0 {
-			wantSets["l:email"] = append(wantSets["l:email"], crm.IDSeq(id))
+			wantSets["l:email"] = append(wantSets["l:email"], doc.IDSeq(id))
 		}
 		if len(contact.Phones) == 0 {
-			wantSets["l:phone"] = append(wantSets["l:phone"], crm.IDSeq(id))
+			wantSets["l:phone"] = append(wantSets["l:phone"], doc.IDSeq(id))
 		}
 		is := []any{r.Int(1), r.Int(9), r.Text(10), r.Int(11), r.Int(7)}
-		should := []any{created, contact.UpdatedAt.Unix(), contact.SortName(), contact.Stats.TotalContributions, lastGifts[id]}
+		should := []any{created, contact.UpdatedAt.Unix(), find.SortName(&contact), contact.Stats.TotalContributions, lastGifts[id]}
 		if diff := cmp.Diff(should, is); diff != "" {
 			t.Errorf("contact %d has other columns than its document:\n%s", id, diff)
 		}
@@ -154,7 +156,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	if err != nil {
 		return err
 	}
-	err = c.EachWord(store.WordsTable, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq), func(id int64, word string) error {
+	err = c.EachWord(store.WordsTable, doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq), func(id int64, word string) error {
 		words[indexRow{word, id}] = true
 		return nil
 	})

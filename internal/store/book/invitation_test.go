@@ -9,9 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
-func invite(t testing.TB, s *Book, account crm.Account, by crm.User, role crm.Role) (crm.Invitation, string) {
+func invite(t testing.TB, s *Book, account access.Account, by access.User, role access.Role) (access.Invitation, string) {
 	t.Helper()
 	invitation, token, err := s.Invite(t.Context(), account, by, role, "")
 	if err != nil {
@@ -24,16 +25,16 @@ func TestInvitationsAreListedNewestFirst(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account, other := newAccount(t, s), newAccount(t, s)
-		ada := newUser(t, s, account, crm.Owner, "ada")
-		first, token, err := s.Invite(t.Context(), account, ada, crm.Viewer, " Bob@Example.org ")
-		if err != nil || first.Email != "Bob@Example.org" || first.By != "ada" || first.Role != crm.Viewer || first.Account != account {
+		ada := newUser(t, s, account, access.Owner, "ada")
+		first, token, err := s.Invite(t.Context(), account, ada, access.Viewer, " Bob@Example.org ")
+		if err != nil || first.Email != "Bob@Example.org" || first.By != "ada" || first.Role != access.Viewer || first.Account != account {
 			t.Errorf("%v: %+v", err, first)
 		}
 		now.move(24 * time.Hour)
-		second, _ := invite(t, s, account, ada, crm.Owner)
-		invite(t, s, other, ada, crm.Owner)
+		second, _ := invite(t, s, account, ada, access.Owner)
+		invite(t, s, other, ada, access.Owner)
 		got, err := s.Invitations(t.Context(), account.Number)
-		if diff := cmp.Diff([]crm.Invitation{second, first}, got); err != nil || diff != "" {
+		if diff := cmp.Diff([]access.Invitation{second, first}, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		if got, err := s.Invitation(t.Context(), token); err != nil || got != first {
@@ -48,15 +49,15 @@ func TestInvitationsAreListedNewestFirst(t *testing.T) {
 		if got, err := s.Invitations(t.Context(), account.Number); err != nil || len(got) != 1 || got[0] != second {
 			t.Errorf("%v: the invitations are %+v", err, got)
 		}
-		invite(t, s, account, ada, crm.Viewer)
+		invite(t, s, account, ada, access.Viewer)
 		if n := count(t, s, `SELECT COUNT(*) FROM invitation`); n != 3 {
 			t.Errorf("%d rows are kept", n)
 		}
 		_, _, err = s.Invite(t.Context(), account, ada, 0, "")
 		wantRefused(t, "no role", err, "role")
-		_, _, err = s.Invite(t.Context(), account, ada, crm.Viewer, "bob")
+		_, _, err = s.Invite(t.Context(), account, ada, access.Viewer, "bob")
 		wantRefused(t, "no email", err, "email")
-		_, _, err = s.Invite(t.Context(), crm.Account{Number: 77}, ada, crm.Viewer, "")
+		_, _, err = s.Invite(t.Context(), access.Account{Number: 77}, ada, access.Viewer, "")
 		wantError(t, "no account", err, crm.ErrNotFound)
 	})
 }
@@ -66,7 +67,7 @@ func wantGone(t testing.TB, s *Book, token string) {
 	t.Helper()
 	invitation, err := s.Invitation(t.Context(), token)
 	wantError(t, "a look", err, crm.ErrNotFound)
-	if invitation != (crm.Invitation{}) {
+	if invitation != (access.Invitation{}) {
 		t.Errorf("the link leads to %+v", invitation)
 	}
 	_, err = s.AcceptInvitation(t.Context(), token, 1)
@@ -78,9 +79,9 @@ func wantGone(t testing.TB, s *Book, token string) {
 func TestAColleagueJoinsByLinkOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		ada := newUser(t, a, account, crm.Owner, "ada")
-		_, token := invite(t, a, account, ada, crm.Editor)
-		_, _, err := b.JoinByInvitation(t.Context(), token, crm.UserInput{})
+		ada := newUser(t, a, account, access.Owner, "ada")
+		_, token := invite(t, a, account, ada, access.Editor)
+		_, _, err := b.JoinByInvitation(t.Context(), token, access.UserInput{})
 		wantRefused(t, "nothing at all", err, "name", "email", "password")
 		_, _, err = b.JoinByInvitation(t.Context(), token, joiner("ada"))
 		wantRefused(t, "somebody who is there", err, "email")
@@ -91,7 +92,7 @@ func TestAColleagueJoinsByLinkOnce(t *testing.T) {
 		if err != nil || joined.ID != account.ID || user.Name != "bob" {
 			t.Fatalf("%v: %+v, %+v", err, user, joined)
 		}
-		wantRoles(t, a, account, map[string]crm.Role{"ada": crm.Owner, "bob": crm.Editor})
+		wantRoles(t, a, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
 		signIn(t, a, user.Email, goodPassword)
 		wantGone(t, a, token)
 		if got, err := a.Invitations(t.Context(), account.Number); err != nil || len(got) != 0 {
@@ -103,14 +104,14 @@ func TestAColleagueJoinsByLinkOnce(t *testing.T) {
 func TestAUserAcceptsAnInvitationAndKeepsTheHigherRole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		ada := newUser(t, s, account, crm.Owner, "ada")
-		bob := newUser(t, s, newAccount(t, s), crm.Owner, "bob")
-		for _, test := range []struct{ role, want crm.Role }{{crm.Viewer, crm.Viewer}, {crm.Editor, crm.Editor}, {crm.Viewer, crm.Editor}, {crm.Owner, crm.Owner}} {
+		ada := newUser(t, s, account, access.Owner, "ada")
+		bob := newUser(t, s, newAccount(t, s), access.Owner, "bob")
+		for _, test := range []struct{ role, want access.Role }{{access.Viewer, access.Viewer}, {access.Editor, access.Editor}, {access.Viewer, access.Editor}, {access.Owner, access.Owner}} {
 			_, token := invite(t, s, account, ada, test.role)
 			if joined, err := s.AcceptInvitation(t.Context(), token, bob.ID); err != nil || joined.ID != account.ID {
 				t.Errorf("%v: %+v", err, joined)
 			}
-			wantRoles(t, s, account, map[string]crm.Role{"ada": crm.Owner, "bob": test.want})
+			wantRoles(t, s, account, map[string]access.Role{"ada": access.Owner, "bob": test.want})
 			wantGone(t, s, token)
 		}
 	})
@@ -119,9 +120,9 @@ func TestAUserAcceptsAnInvitationAndKeepsTheHigherRole(t *testing.T) {
 func TestAnInvitationIsTakenBackByItsOrganizationOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
-		ada := newUser(t, s, account, crm.Owner, "ada")
-		setup, _ := crm.NewSetup(s.Now())
-		invitation, token := invite(t, s, account, ada, crm.Editor)
+		ada := newUser(t, s, account, access.Owner, "ada")
+		setup, _ := access.NewSetup(s.Now())
+		invitation, token := invite(t, s, account, ada, access.Editor)
 		wantError(t, "another account", s.RevokeInvitation(t.Context(), other.Number, invitation.ID), crm.ErrNotFound)
 		for _, id := range []string{"", "x", token, setup.ID, "a\x00\xff"} {
 			wantError(t, id, s.RevokeInvitation(t.Context(), account.Number, id), crm.ErrNotFound)
@@ -141,17 +142,17 @@ func TestAnInvitationIsTakenBackByItsOrganizationOnly(t *testing.T) {
 func TestTheInvitationsOfWhoeverMayInviteNoLongerEnd(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		ada, bob := newUser(t, s, account, crm.Owner, "ada"), newUser(t, s, account, crm.Owner, "bob")
-		_, adas := invite(t, s, account, ada, crm.Owner)
-		_, bobs := invite(t, s, account, bob, crm.Owner)
-		if err := s.SetRole(t.Context(), account.Number, bob.ID, crm.Editor); err != nil {
+		ada, bob := newUser(t, s, account, access.Owner, "ada"), newUser(t, s, account, access.Owner, "bob")
+		_, adas := invite(t, s, account, ada, access.Owner)
+		_, bobs := invite(t, s, account, bob, access.Owner)
+		if err := s.SetRole(t.Context(), account.Number, bob.ID, access.Editor); err != nil {
 			t.Fatal(err)
 		}
 		wantGone(t, s, bobs)
-		if err := s.SetRole(t.Context(), account.Number, bob.ID, crm.Owner); err != nil {
+		if err := s.SetRole(t.Context(), account.Number, bob.ID, access.Owner); err != nil {
 			t.Fatal(err)
 		}
-		_, bobs = invite(t, s, account, bob, crm.Owner)
+		_, bobs = invite(t, s, account, bob, access.Owner)
 		if err := s.RemoveMember(t.Context(), account.Number, bob.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestASetupLinkIsNoInvitationAndAnInvitationNoSetupLink(t *testing.T) {
 		token := setupToken(t, s)
 		wantGone(t, s, token)
 		account := newAccount(t, s)
-		_, invitation := invite(t, s, account, crm.User{}, crm.Owner) // while there is no user
+		_, invitation := invite(t, s, account, access.User{}, access.Owner) // while there is no user
 		_, err := s.SetupOffer(t.Context(), invitation)
 		wantError(t, "a look", err, crm.ErrNotFound)
 		_, _, err = s.Setup(t.Context(), invitation, founder("ada"))
@@ -185,10 +186,10 @@ func TestOfManyWhoUseOneLinkAtOnceOneJoins(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		account := newAccount(t, a)
-		ada := newUser(t, a, account, crm.Owner, "ada")
+		ada := newUser(t, a, account, access.Owner, "ada")
 		elsewhere := newAccount(t, a)
-		users := []crm.User{newUser(t, a, elsewhere, crm.Owner, "bob"), newUser(t, a, elsewhere, crm.Owner, "eve")}
-		_, token := invite(t, a, account, ada, crm.Editor)
+		users := []access.User{newUser(t, a, elsewhere, access.Owner, "bob"), newUser(t, a, elsewhere, access.Owner, "eve")}
+		_, token := invite(t, a, account, ada, access.Editor)
 		var mu sync.Mutex
 		joined := 0
 		atOnce(6, func(i int) {

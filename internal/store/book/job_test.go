@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -37,7 +39,7 @@ func init() {
 					return jobs.EndJob(t, next, jobs.JobDone)
 				}
 				seq++
-				row, err := contacts.Load(t, j.Account, crm.MakeID(j.Account, seq))
+				row, err := contacts.Load(t, j.Account, doc.MakeID(j.Account, seq))
 				if err != nil {
 					return err
 				}
@@ -62,7 +64,7 @@ func startJob(t testing.TB, s *Book, contacts int) (account int64, j jobs.Job) {
 		}
 		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":%s}`, i, tags))
 	}
-	err := s.UpdateAccount(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
+	err := s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
 		made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
 		tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
 		jobs.SaveJob(tx, made)
@@ -146,7 +148,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 			}
 		}
 		j = wantJob(t, s, account, j.ID, jobs.JobDone, 8)
-		if j.Actor != "ana@example.org" || j.Channel != crm.ConsoleChannel {
+		if j.Actor != "ana@example.org" || j.Channel != history.ConsoleChannel {
 			t.Errorf("the job is %+v", j)
 		}
 		if n := withTag(t, s, account, "seen"); n != 13 {
@@ -162,7 +164,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 			t.Error(err)
 		}
 
-		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +218,7 @@ func TestAJobIsCanceledAndUndone(t *testing.T) {
 			t.Error(busy, err)
 		}
 		j = wantJob(t, s, account, j.ID, jobs.JobCanceled, 5)
-		changed := crm.MakeID(account, 2)
+		changed := doc.MakeID(account, 2)
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +239,7 @@ func TestAJobIsCanceledAndUndone(t *testing.T) {
 		if tags := get(t, s, account, changed).Tags; !slices.Equal(tags, []string{"seen", "later"}) {
 			t.Errorf("the contact that was changed since has %q", tags)
 		}
-		if tags := get(t, s, account, crm.MakeID(account, 3)).Tags; len(tags) != 0 {
+		if tags := get(t, s, account, doc.MakeID(account, 3)).Tags; len(tags) != 0 {
 			t.Errorf("a contact still has %q", tags)
 		}
 	})
@@ -303,7 +305,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		account, j := startJob(t, s, 160)
 		finishJobs(t, s)
 		wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
-		undo, err := s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, j.ID, "US")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,11 +318,11 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantJob(t, s, account, undo.ID, jobs.JobCanceled, int64(jobs.UndoUnit))
-		changed := crm.MakeID(account, 2)
+		changed := doc.MakeID(account, 2)
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)
 		}
-		if undo, err = s.UndoJob(store.By(t.Context(), crm.ConsoleChannel, "bob@example.org"), account, undo.ID, "US"); err != nil {
+		if undo, err = s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US"); err != nil {
 			t.Fatal(err)
 		}
 		finishJobs(t, s)

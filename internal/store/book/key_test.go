@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/people"
 )
 
-func newKey(t testing.TB, s *Book, account int64, in crm.KeyInput) (crm.Key, string) {
+func newKey(t testing.TB, s *Book, account int64, in access.KeyInput) (access.Key, string) {
 	t.Helper()
 	if in.Name == "" {
 		in.Name = "Test"
 	}
 	if in.Permissions == 0 {
-		in.Permissions = crm.AllPermissions
+		in.Permissions = access.AllPermissions
 	}
 	key, secret, err := s.CreateKey(t.Context(), account, in)
 	if err != nil {
@@ -30,7 +31,7 @@ func newKey(t testing.TB, s *Book, account int64, in crm.KeyInput) (crm.Key, str
 }
 
 // lastUse is when a key was last used, as its list shows it.
-func lastUse(t testing.TB, s *Book, key crm.Key) time.Time {
+func lastUse(t testing.TB, s *Book, key access.Key) time.Time {
 	t.Helper()
 	s.Touching.Wait()
 	keys, err := s.Keys(t.Context(), key.Account)
@@ -50,23 +51,23 @@ func TestKeysAreListedAndAuthenticate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		first, secret := newKey(t, s, account, crm.KeyInput{Name: " Website ", Permissions: crm.ContactsRead | crm.CampaignsRead})
+		first, secret := newKey(t, s, account, access.KeyInput{Name: " Website ", Permissions: access.ContactsRead | access.CampaignsRead})
 		now.move(time.Minute)
-		second, secret2 := newKey(t, s, account, crm.KeyInput{Name: "Website", ExpiresAt: now.time().Add(time.Hour)})
-		foreign, secret3 := newKey(t, s, other, crm.KeyInput{})
+		second, secret2 := newKey(t, s, account, access.KeyInput{Name: "Website", ExpiresAt: now.time().Add(time.Hour)})
+		foreign, secret3 := newKey(t, s, other, access.KeyInput{})
 		if first.Name != "Website" || first.ID == second.ID || secret == secret2 {
 			t.Errorf("%+v and %+v", first, second)
 		}
-		for account, want := range map[int64][]crm.Key{account: {first, second}, other: {foreign}} {
+		for account, want := range map[int64][]access.Key{account: {first, second}, other: {foreign}} {
 			got, err := s.Keys(t.Context(), account)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v\n%s", err, diff)
 			}
 		}
-		for secret, want := range map[string]crm.Principal{
-			secret:  {Account: account, Key: first.ID, KeyName: first.Name, Permissions: crm.ContactsRead | crm.CampaignsRead},
-			secret2: {Account: account, Key: second.ID, KeyName: second.Name, Permissions: crm.AllPermissions},
-			secret3: {Account: other, Key: foreign.ID, KeyName: foreign.Name, Permissions: crm.AllPermissions},
+		for secret, want := range map[string]access.Principal{
+			secret:  {Account: account, Key: first.ID, KeyName: first.Name, Permissions: access.ContactsRead | access.CampaignsRead},
+			secret2: {Account: account, Key: second.ID, KeyName: second.Name, Permissions: access.AllPermissions},
+			secret3: {Account: other, Key: foreign.ID, KeyName: foreign.Name, Permissions: access.AllPermissions},
 		} {
 			for range 3 { // from the database, then from memory
 				if who, err := s.Authenticate(t.Context(), secret); err != nil || who != want {
@@ -80,17 +81,17 @@ func TestKeysAreListedAndAuthenticate(t *testing.T) {
 func TestSecretsThatAreNotOursAreRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		_, secret := newKey(t, s, account, crm.KeyInput{})
-		_, unknown, err := crm.NewKey(account, 1, crm.KeyInput{Name: "x"}, time.Now()) // of the same key, with other random bits
+		_, secret := newKey(t, s, account, access.KeyInput{})
+		_, unknown, err := access.NewKey(account, 1, access.KeyInput{Name: "x"}, time.Now()) // of the same key, with other random bits
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, later, _ := crm.NewKey(account, 2, crm.KeyInput{Name: "x"}, time.Now())
-		_, nobody, _ := crm.NewKey(account+1, 1, crm.KeyInput{Name: "x"}, time.Now())
+		_, later, _ := access.NewKey(account, 2, access.KeyInput{Name: "x"}, time.Now())
+		_, nobody, _ := access.NewKey(account+1, 1, access.KeyInput{Name: "x"}, time.Now())
 		for _, bad := range []string{"", "x", unknown, later, nobody, secret + "x", secret[1:], " " + secret, strings.ToUpper(secret)} {
 			who, err := s.Authenticate(t.Context(), bad)
 			wantError(t, bad, err, crm.ErrUnauthenticated)
-			if who != (crm.Principal{}) {
+			if who != (access.Principal{}) {
 				t.Errorf("%q is %+v", bad, who)
 			}
 		}
@@ -101,13 +102,13 @@ func TestNewKeysAreChecked(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		var invalid *doc.Invalid
-		if _, secret, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: " "}); !errors.As(err, &invalid) || secret != "" {
+		if _, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: " "}); !errors.As(err, &invalid) || secret != "" {
 			t.Errorf("a key without a name: %v", err)
 		}
-		if _, _, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "x", ExpiresAt: time.Now().Add(-time.Hour)}); !errors.As(err, &invalid) {
+		if _, _, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "x", ExpiresAt: time.Now().Add(-time.Hour)}); !errors.As(err, &invalid) {
 			t.Errorf("a key that has expired: %v", err)
 		}
-		_, _, err := s.CreateKey(t.Context(), account+1, crm.KeyInput{Name: "x"})
+		_, _, err := s.CreateKey(t.Context(), account+1, access.KeyInput{Name: "x"})
 		wantError(t, "a key of no account", err, crm.ErrNotFound)
 		if keys, err := s.Keys(t.Context(), account); err != nil || len(keys) != 0 {
 			t.Errorf("%v: the keys are %+v", err, keys)
@@ -119,8 +120,8 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account := newAccount(t, s).Number
-		key, secret := newKey(t, s, account, crm.KeyInput{})
-		_, kept := newKey(t, s, account, crm.KeyInput{})
+		key, secret := newKey(t, s, account, access.KeyInput{})
+		_, kept := newKey(t, s, account, access.KeyInput{})
 		for _, secret := range []string{secret, kept} {
 			if _, err := s.Authenticate(t.Context(), secret); err != nil {
 				t.Fatal(err)
@@ -143,7 +144,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 		if err != nil || !keys[0].RevokedAt.Equal(revoked) || !keys[1].RevokedAt.IsZero() {
 			t.Errorf("%v: the keys are %+v", err, keys)
 		}
-		for _, id := range []int64{0, -1, key.ID + 2, crm.MakeID(account+1, 1)} {
+		for _, id := range []int64{0, -1, key.ID + 2, doc.MakeID(account+1, 1)} {
 			wantError(t, "a key that never was", s.RevokeKey(t.Context(), id), crm.ErrNotFound)
 		}
 	})
@@ -153,7 +154,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 func TestARevokedKeyStopsThoughItWasJustRead(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		stopClock(s)
-		key, secret := newKey(t, s, newAccount(t, s).Number, crm.KeyInput{})
+		key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{})
 		spy := spyOn(t, s)
 		spy.read = func(sql string) {
 			if sql != people.SQLKey {
@@ -177,7 +178,7 @@ func TestAKeyRevokedElsewhereStopsWithinTwoSeconds(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		now := stopClock(a)
 		b.Now = now.time
-		key, secret := newKey(t, a, newAccount(t, a).Number, crm.KeyInput{})
+		key, secret := newKey(t, a, newAccount(t, a).Number, access.KeyInput{})
 		for _, s := range []*Book{a, b} {
 			if _, err := s.Authenticate(t.Context(), secret); err != nil {
 				t.Fatal(err)
@@ -197,7 +198,7 @@ func TestAKeyRevokedElsewhereStopsWithinTwoSeconds(t *testing.T) {
 func TestAKeyExpiresToTheSecond(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
-		_, secret := newKey(t, s, newAccount(t, s).Number, crm.KeyInput{ExpiresAt: now.time().Add(10 * time.Second)})
+		_, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{ExpiresAt: now.time().Add(10 * time.Second)})
 		now.move(9*time.Second + 900*time.Millisecond)
 		for range 2 { // it may be cached for a moment, but not for longer than it is valid
 			if _, err := s.Authenticate(t.Context(), secret); err != nil {
@@ -213,7 +214,7 @@ func TestAKeyExpiresToTheSecond(t *testing.T) {
 func TestTheLastUseIsWrittenOnceAMinute(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
-		key, secret := newKey(t, s, newAccount(t, s).Number, crm.KeyInput{})
+		key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{})
 		if !lastUse(t, s, key).IsZero() {
 			t.Error("a new key was used")
 		}
@@ -243,7 +244,7 @@ func TestTheLastUseIsWrittenOnceAMinute(t *testing.T) {
 func TestManyUsesAtOnceAreOneNote(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
-		key, secret := newKey(t, s, newAccount(t, s).Number, crm.KeyInput{})
+		key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{})
 		atOnce(32, func(int) {
 			if _, err := s.Authenticate(t.Context(), secret); err != nil {
 				t.Error(err)
@@ -260,8 +261,8 @@ func TestTheMemoryOfKeysIsBounded(t *testing.T) {
 	var cache people.KeyCache
 	now := time.Now()
 	for i := range int64(2*people.KeyCacheSize + 10) {
-		hash := crm.HashSecret(time.Duration(i).String())
-		cache.Add(hash, people.CachedKey{Who: crm.Principal{Key: i}, Until: now.Add(time.Second)}, 0)
+		hash := access.HashSecret(time.Duration(i).String())
+		cache.Add(hash, people.CachedKey{Who: access.Principal{Key: i}, Until: now.Add(time.Second)}, 0)
 		if len(cache.Keys) > people.KeyCacheSize {
 			t.Fatalf("%d keys are held", len(cache.Keys))
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
@@ -33,7 +35,7 @@ func run(t testing.TB, s *Book, sql string) {
 
 // wantRoomFor lets many clients add a thing at once, on two nodes: as many succeed as the limit allows, and the others are told
 // why.
-func wantRoomFor(t *testing.T, room int, limit crm.Limit, stores []*Book, add func(*Book, int) error) {
+func wantRoomFor(t *testing.T, room int, limit doc.Limit, stores []*Book, add func(*Book, int) error) {
 	t.Helper()
 	var mu sync.Mutex
 	added := 0
@@ -60,14 +62,14 @@ func TestAnAccountHasSoManyActiveKeys(t *testing.T) {
 		account := newAccount(t, a).Number
 		expiry := now.time().Add(time.Hour)
 		add := func(s *Book, _ int) error {
-			_, _, err := s.CreateKey(t.Context(), account, crm.KeyInput{Name: "x", ExpiresAt: expiry})
+			_, _, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "x", ExpiresAt: expiry})
 			return err
 		}
-		wantRoomFor(t, 200, crm.KeyLimit, []*Book{a, b}, add)
-		if err := a.RevokeKey(t.Context(), crm.MakeID(account, 7)); err != nil {
+		wantRoomFor(t, 200, access.KeyLimit, []*Book{a, b}, add)
+		if err := a.RevokeKey(t.Context(), doc.MakeID(account, 7)); err != nil {
 			t.Fatal(err)
 		}
-		wantRoomFor(t, 1, crm.KeyLimit, []*Book{a, b}, add)
+		wantRoomFor(t, 1, access.KeyLimit, []*Book{a, b}, add)
 		now.move(time.Hour) // all of them have expired
 		expiry = now.time().Add(time.Hour)
 		if err := add(a, 0); err != nil {
@@ -81,11 +83,11 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account := newAccount(t, s).Number
-		revoked, _ := newKey(t, s, account, crm.KeyInput{})
-		expired, _ := newKey(t, s, account, crm.KeyInput{ExpiresAt: now.time().Add(time.Hour)})
-		active, secret := newKey(t, s, account, crm.KeyInput{})
-		late, _ := newKey(t, s, account, crm.KeyInput{})
-		for _, key := range []crm.Key{revoked, late} {
+		revoked, _ := newKey(t, s, account, access.KeyInput{})
+		expired, _ := newKey(t, s, account, access.KeyInput{ExpiresAt: now.time().Add(time.Hour)})
+		active, secret := newKey(t, s, account, access.KeyInput{})
+		late, _ := newKey(t, s, account, access.KeyInput{})
+		for _, key := range []access.Key{revoked, late} {
 			if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 				t.Fatal(err)
 			}
@@ -102,10 +104,10 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 				t.Errorf("%s: %v, the keys are %d, want %d", what, err, got, want)
 			}
 		}
-		key, _ := newKey(t, s, account, crm.KeyInput{})
+		key, _ := newKey(t, s, account, access.KeyInput{})
 		wantKeys("at first", revoked.ID, expired.ID, active.ID, late.ID, key.ID)
-		run(t, s, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, crm.KeptKeys+2, account))
-		newer, _ := newKey(t, s, account, crm.KeyInput{})
+		run(t, s, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, access.KeptKeys+2, account))
+		newer, _ := newKey(t, s, account, access.KeyInput{})
 		wantKeys("after many others", active.ID, late.ID, key.ID, newer.ID)
 		if _, err := s.Authenticate(t.Context(), secret); err != nil {
 			t.Errorf("the old active key: %v", err)
@@ -119,12 +121,12 @@ func TestAnAccountHasSoManyOpenInvitations(t *testing.T) {
 		now := stopClock(a)
 		b.Now = now.time
 		account := newAccount(t, a)
-		ada := newUser(t, a, account, crm.Owner, "ada")
+		ada := newUser(t, a, account, access.Owner, "ada")
 		add := func(s *Book, _ int) error {
-			_, _, err := s.Invite(t.Context(), account, ada, crm.Viewer, "")
+			_, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "")
 			return err
 		}
-		wantRoomFor(t, 100, crm.InvitationLimit, []*Book{a, b}, add)
+		wantRoomFor(t, 100, access.InvitationLimit, []*Book{a, b}, add)
 		open, err := a.Invitations(t.Context(), account.Number)
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +134,7 @@ func TestAnAccountHasSoManyOpenInvitations(t *testing.T) {
 		if err := a.RevokeInvitation(t.Context(), account.Number, open[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		wantRoomFor(t, 1, crm.InvitationLimit, []*Book{a, b}, add)
+		wantRoomFor(t, 1, access.InvitationLimit, []*Book{a, b}, add)
 		now.move(7 * 24 * time.Hour)
 		if err := add(a, 0); err != nil {
 			t.Errorf("all the others have expired: %v", err)
@@ -146,24 +148,24 @@ func TestAnAccountHasSoManyOpenInvitations(t *testing.T) {
 func TestAnAccountHasSoManyMembers(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, other := newAccount(t, a), newAccount(t, a)
-		ada := newUser(t, a, account, crm.Owner, "ada")
+		ada := newUser(t, a, account, access.Owner, "ada")
 		var tokens, emails []string
 		for i := range 8 {
-			_, token := invite(t, a, account, ada, crm.Viewer)
-			tokens, emails = append(tokens, token), append(emails, newUser(t, a, other, crm.Viewer, fmt.Sprint("user", i)).Email)
+			_, token := invite(t, a, account, ada, access.Viewer)
+			tokens, emails = append(tokens, token), append(emails, newUser(t, a, other, access.Viewer, fmt.Sprint("user", i)).Email)
 		}
-		filled := crm.MemberLimit.Max - 4
+		filled := access.MemberLimit.Max - 4
 		fill(t, a, filled, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`, `i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
 		fill(t, a, filled, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`, fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
-		wantRoomFor(t, 3, crm.MemberLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
+		wantRoomFor(t, 3, access.MemberLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
 			if i%2 == 0 {
 				_, _, err = s.JoinByInvitation(t.Context(), tokens[i], joiner(fmt.Sprint("new", i)))
 			} else {
-				_, err = s.AddMember(t.Context(), account, crm.Viewer, emails[i])
+				_, err = s.AddMember(t.Context(), account, access.Viewer, emails[i])
 			}
 			return err
 		})
-		if n := count(t, a, fmt.Sprintf(`SELECT COUNT(*) FROM member WHERE account_id = %d`, account.Number)); n != crm.MemberLimit.Max {
+		if n := count(t, a, fmt.Sprintf(`SELECT COUNT(*) FROM member WHERE account_id = %d`, account.Number)); n != access.MemberLimit.Max {
 			t.Errorf("there are %d members", n)
 		}
 		users, links := count(t, a, `SELECT COUNT(*) FROM app_user`), count(t, a, `SELECT COUNT(*) FROM invitation`)
@@ -176,9 +178,9 @@ func TestAnAccountHasSoManyMembers(t *testing.T) {
 func TestWhoCannotJoinWritesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		_, token := invite(t, s, account, newUser(t, s, account, crm.Owner, "ada"), crm.Viewer)
-		fill(t, s, crm.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`, `i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
-		fill(t, s, crm.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`, fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
+		_, token := invite(t, s, account, newUser(t, s, account, access.Owner, "ada"), access.Viewer)
+		fill(t, s, access.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`, `i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
+		fill(t, s, access.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`, fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
 		spy := spyOn(t, s)
 		spy.wrote = func(sql string) {
 			if strings.HasPrefix(sql, "INSERT") || strings.HasPrefix(sql, "DELETE") {
@@ -187,7 +189,7 @@ func TestWhoCannotJoinWritesNothing(t *testing.T) {
 		}
 		_, _, err := s.JoinByInvitation(t.Context(), token, joiner("late"))
 		wantRefused(t, "a member too many", err, "")
-		_, err = s.CreateUser(t.Context(), account, crm.Viewer, joiner("later"))
+		_, err = s.CreateUser(t.Context(), account, access.Viewer, joiner("later"))
 		wantRefused(t, "a member too many", err, "")
 	})
 }
@@ -195,11 +197,11 @@ func TestWhoCannotJoinWritesNothing(t *testing.T) {
 func TestAnOrganizationHasSoManyChapters(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		root := newAccount(t, a)
-		ada := newUser(t, a, root, crm.Owner, "ada")
+		ada := newUser(t, a, root, access.Owner, "ada")
 		chapter := tree(t, a, root, ada, "East")["East"]
-		fill(t, a, crm.ChapterLimit.Max-2, `INSERT INTO account (account_id, public_id, name, parent, created_at)`,
+		fill(t, a, access.ChapterLimit.Max-2, `INSERT INTO account (account_id, public_id, name, parent, created_at)`,
 			fmt.Sprintf(`1000000 + i, 'filler' || CAST(i AS TEXT), 'filler', %d, 0`, root.Number))
-		wantRoomFor(t, 1, crm.ChapterLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
+		wantRoomFor(t, 1, access.ChapterLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
 			if i%3 == 0 {
 				_, err = s.CreateAccount(t.Context(), "New", chapter.ID)
 			} else {
@@ -217,9 +219,9 @@ func TestAnOrganizationHasSoManyChapters(t *testing.T) {
 func TestAChapterIsNotTooDeep(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		root := newAccount(t, s)
-		ada := newUser(t, s, root, crm.Owner, "ada")
+		ada := newUser(t, s, root, access.Owner, "ada")
 		above := root
-		for range crm.LevelLimit.Max {
+		for range access.LevelLimit.Max {
 			var err error
 			if above, err = s.CreateChapter(t.Context(), root, ada.ID, above.ID, "Deeper"); err != nil {
 				t.Fatal(err)
@@ -227,7 +229,7 @@ func TestAChapterIsNotTooDeep(t *testing.T) {
 		}
 		_, err := s.CreateChapter(t.Context(), root, ada.ID, above.ID, "Too deep")
 		wantRefused(t, "one more level", err, "")
-		if chapters, err := s.Chapters(t.Context(), root); err != nil || int64(len(chapters)) != crm.LevelLimit.Max {
+		if chapters, err := s.Chapters(t.Context(), root); err != nil || int64(len(chapters)) != access.LevelLimit.Max {
 			t.Errorf("%v: there are %d chapters", err, len(chapters))
 		}
 	})
@@ -236,16 +238,16 @@ func TestAChapterIsNotTooDeep(t *testing.T) {
 func TestAnOrganizationHasSoManyCampaigns(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		root := newAccount(t, a)
-		chapter := tree(t, a, root, newUser(t, a, root, crm.Owner, "ada"), "East")["East"]
+		chapter := tree(t, a, root, newUser(t, a, root, access.Owner, "ada"), "East")["East"]
 		insert := `INSERT INTO campaign_reader (account_id, campaign_id, relation)`
-		fill(t, a, crm.CampaignLimit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, root.Number, crm.Chapter))
-		fill(t, a, 50, insert, fmt.Sprintf(`%d, -i, %d`, root.Number, crm.Benefiting)) // of others
+		fill(t, a, campaign.Limit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, root.Number, campaign.Chapter))
+		fill(t, a, 50, insert, fmt.Sprintf(`%d, -i, %d`, root.Number, campaign.Benefiting)) // of others
 		title := "Gala"
-		in := crm.CampaignInput{Title: &title}
-		owners := []crm.Account{root, chapter}
-		_, err := a.ImportCampaigns(t.Context(), chapter, []crm.CampaignInput{in, in, in, in})
+		in := campaign.Input{Title: &title}
+		owners := []access.Account{root, chapter}
+		_, err := a.ImportCampaigns(t.Context(), chapter, []campaign.Input{in, in, in, in})
 		wantRefused(t, "an import of four", err, "")
-		wantRoomFor(t, 3, crm.CampaignLimit, []*Book{a, b}, func(s *Book, i int) error {
+		wantRoomFor(t, 3, campaign.Limit, []*Book{a, b}, func(s *Book, i int) error {
 			_, err := s.CreateCampaign(t.Context(), owners[i%3%2], in)
 			return err
 		})
@@ -264,18 +266,18 @@ func TestAnOrganizationHasSoManyCampaigns(t *testing.T) {
 func TestAUserHasSoManySessions(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
-		ada := newUser(t, s, newAccount(t, s), crm.Owner, "ada")
+		ada := newUser(t, s, newAccount(t, s), access.Owner, "ada")
 		var tokens []string
 		start := func() {
 			t.Helper()
 			now.move(time.Second)
-			token, err := s.StartSession(t.Context(), ada.ID, crm.Device{})
+			token, err := s.StartSession(t.Context(), ada.ID, access.Device{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			tokens = append(tokens, token)
 		}
-		for range crm.MaxSessions {
+		for range access.MaxSessions {
 			start()
 		}
 		now.move(time.Hour)
@@ -286,10 +288,10 @@ func TestAUserHasSoManySessions(t *testing.T) {
 		start()
 		start()
 		sessions, err := s.Sessions(t.Context(), ada.ID)
-		if err != nil || len(sessions) != crm.MaxSessions {
+		if err != nil || len(sessions) != access.MaxSessions {
 			t.Errorf("%v: there are %d sessions", err, len(sessions))
 		}
-		for i, want := range map[int]error{0: nil, 1: crm.ErrUnauthenticated, 2: crm.ErrUnauthenticated, 3: nil, crm.MaxSessions + 1: nil} {
+		for i, want := range map[int]error{0: nil, 1: crm.ErrUnauthenticated, 2: crm.ErrUnauthenticated, 3: nil, access.MaxSessions + 1: nil} {
 			_, err := s.Session(t.Context(), tokens[i])
 			wantError(t, fmt.Sprint("session ", i), err, want)
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -54,7 +54,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 				if test.then != "" {
 					d := create(t, s, account, test.then)
 					archive(t, s, account, d.ID)
-					wantLists(t, s, account, want, []int64{crm.IDSeq(d.ID)})
+					wantLists(t, s, account, want, []int64{doc.IDSeq(d.ID)})
 					return
 				}
 				wantLists(t, s, account, want, nil)

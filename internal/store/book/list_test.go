@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 var scopes = []crm.ContactScope{crm.Active, crm.Archived, crm.All}
@@ -45,7 +46,7 @@ func TestListsAgreeWithANaiveList(t *testing.T) {
 				return append(m, true)
 			}
 			i := random.IntN(len(m))
-			id := crm.MakeID(account, int64(i)+1)
+			id := doc.MakeID(account, int64(i)+1)
 			if m[i] {
 				archive(t, s, account, id)
 			} else {
@@ -63,10 +64,10 @@ func TestListsAgreeWithANaiveList(t *testing.T) {
 					ids, total := page(t, s, account, scope, number, perPage)
 					var got []int64
 					for _, id := range ids {
-						if crm.IDAccount(id) != account {
+						if doc.IDAccount(id) != account {
 							t.Fatalf("contact %d is of another account", id)
 						}
-						got = append(got, crm.IDSeq(id))
+						got = append(got, doc.IDSeq(id))
 					}
 					if want := m.page(scope, (number-1)*perPage, perPage); !slices.Equal(got, want) || total != int64(len(m.scope(scope))) {
 						t.Fatalf("%s, page %d by %d: got %v, %d in all, want %v", scope, number, perPage, got, total, want)
@@ -114,7 +115,7 @@ func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 			defer close(writing)
 			for i, left := 0, walkers; left > 0; i++ {
 				create(t, s, account, fmt.Sprintf(`{"first_name":"Late%d"}`, i))
-				id := crm.MakeID(account, int64(i%60)+1)
+				id := doc.MakeID(account, int64(i%60)+1)
 				if _, err := s.AddTags(t.Context(), account, id, []string{fmt.Sprint(i)}); err != nil {
 					t.Error(err)
 				}
@@ -137,7 +138,7 @@ func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 				}
 			}
 			for i, id := range seen {
-				if id != crm.MakeID(account, int64(i)+1) {
+				if id != doc.MakeID(account, int64(i)+1) {
 					t.Errorf("place %d of the walk has contact %d", i+1, id)
 					break
 				}
@@ -166,7 +167,7 @@ func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 				case <-stop:
 					return
 				default: // one is archived at all times, and a new one comes
-					id := crm.MakeID(account, i%10+1)
+					id := doc.MakeID(account, i%10+1)
 					archive(t, s, account, id)
 					restore(t, s, account, id)
 					create(t, s, account, `{"first_name":"More"}`)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -20,7 +21,7 @@ func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document
 	t.Helper()
 	merged := 0
 	for _, d := range documents {
-		if d.ID != crm.MakeID(account, 1) {
+		if d.ID != doc.MakeID(account, 1) {
 			t.Errorf("a create was answered with contact %d", d.ID)
 		}
 		if d.Merged {
@@ -28,7 +29,7 @@ func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document
 		}
 	}
 	wantLists(t, s, account, []int64{1}, nil)
-	p := get(t, s, account, crm.MakeID(account, 1))
+	p := get(t, s, account, doc.MakeID(account, 1))
 	if tags := slices.Compact(slices.Sorted(slices.Values(p.Tags))); len(tags) != n || len(p.Tags) != n || merged != len(documents)-1 {
 		t.Errorf("%d tags, %d merged", len(tags), merged)
 	}
@@ -79,8 +80,8 @@ func TestForceNeverMerges(t *testing.T) {
 		if ids, total := page(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
 			t.Errorf("%d contacts, %d in all", len(ids), total)
 		}
-		if d := create(t, s, account, body); !d.Merged || crm.IDSeq(d.ID) != 1 {
-			t.Errorf("of many that match, %d was taken", crm.IDSeq(d.ID))
+		if d := create(t, s, account, body); !d.Merged || doc.IDSeq(d.ID) != 1 {
+			t.Errorf("of many that match, %d was taken", doc.IDSeq(d.ID))
 		}
 	})
 }
@@ -128,14 +129,14 @@ func TestArchivedContactsNeverMatch(t *testing.T) {
 		body := `{"first_name":"Ana","emails":[{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}]}`
 		for want := int64(1); want <= 3; want++ {
 			d := create(t, s, account, body)
-			if d.Merged || crm.IDSeq(d.ID) != want {
+			if d.Merged || doc.IDSeq(d.ID) != want {
 				t.Errorf("contact %d, merged is %v, want a new one with the number %d", d.ID, d.Merged, want)
 			}
 			archive(t, s, account, d.ID)
 		}
 		wantLists(t, s, account, nil, []int64{1, 2, 3})
-		restore(t, s, account, crm.MakeID(account, 2))
-		if d := create(t, s, account, body); !d.Merged || crm.IDSeq(d.ID) != 2 {
+		restore(t, s, account, doc.MakeID(account, 2))
+		if d := create(t, s, account, body); !d.Merged || doc.IDSeq(d.ID) != 2 {
 			t.Errorf("the restored contact is not found: %d", d.ID)
 		}
 	})
@@ -281,7 +282,7 @@ func TestPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
 		})
 		for _, err := range made {
 			if err != nil {
-				wantMatched(t, "the same person", err, crm.MakeID(account, 1))
+				wantMatched(t, "the same person", err, doc.MakeID(account, 1))
 				asked++
 			}
 		}

@@ -9,16 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
 )
 
 // wantRoles compares the members of an account by name.
-func wantRoles(t testing.TB, s *Book, account crm.Account, want map[string]crm.Role) {
+func wantRoles(t testing.TB, s *Book, account access.Account, want map[string]access.Role) {
 	t.Helper()
 	members, err := s.Members(t.Context(), account.Number)
-	got := map[string]crm.Role{}
+	got := map[string]access.Role{}
 	for _, m := range members {
 		got[m.User.Name] = m.Role
 	}
@@ -31,12 +32,12 @@ func TestMembersAreListedByName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account, other := newAccount(t, s), newAccount(t, s)
-		var want []crm.Member
+		var want []access.Member
 		for _, name := range []string{"ada", "Bob", "Émile"} {
 			now.move(time.Hour)
-			want = append(want, crm.Member{User: newUser(t, s, account, crm.Editor, name), Role: crm.Editor, Since: now.time()})
+			want = append(want, access.Member{User: newUser(t, s, account, access.Editor, name), Role: access.Editor, Since: now.time()})
 		}
-		newUser(t, s, other, crm.Owner, "Stranger")
+		newUser(t, s, other, access.Owner, "Stranger")
 		got, err := s.Members(t.Context(), account.Number)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
@@ -51,7 +52,7 @@ func TestManyMembersAreAllListed(t *testing.T) {
 			for i := range int64(41) {
 				login := "u" + string(rune('a'+i)) + "@x.org"
 				x.Insert(store.UserTable, i+1, login, login, "User", "", int64(0), int64(0))
-				if err := people.AddMember(x, account.Number, crm.User{ID: i + 1, Email: login}, crm.Viewer, s.Now()); err != nil {
+				if err := people.AddMember(x, account.Number, access.User{ID: i + 1, Email: login}, access.Viewer, s.Now()); err != nil {
 					return err
 				}
 			}
@@ -76,11 +77,11 @@ func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ada, bob := newUser(t, s, root, crm.Owner, "ada"), newUser(t, s, chapter, crm.Viewer, "bob")
-		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (crm.Membership{Account: root, Role: crm.Owner, Timezone: "UTC"}) {
+		ada, bob := newUser(t, s, root, access.Owner, "ada"), newUser(t, s, chapter, access.Viewer, "bob")
+		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (access.Membership{Account: root, Role: access.Owner, Timezone: "UTC"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
-		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (crm.Membership{Account: chapter, Role: crm.Viewer, Timezone: "UTC"}) {
+		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (access.Membership{Account: chapter, Role: access.Viewer, Timezone: "UTC"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
 		for _, wrong := range []struct {
@@ -89,7 +90,7 @@ func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 		}{{ada.ID, chapter.ID}, {bob.ID, root.ID}, {0, root.ID}, {ada.ID, ""}, {ada.ID, "x"}, {ada.ID, root.ID[:15] + "\x00"}, {ada.ID, "\xff"}} {
 			m, err := s.Membership(t.Context(), wrong.user, wrong.id)
 			wantError(t, wrong.id, err, crm.ErrNotFound)
-			if m != (crm.Membership{}) {
+			if m != (access.Membership{}) {
 				t.Errorf("%+v was found", m)
 			}
 		}
@@ -99,26 +100,26 @@ func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 func TestRolesChangeAndMembersLeave(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
-		ada, bob := newUser(t, s, account, crm.Owner, "ada"), newUser(t, s, account, crm.Viewer, "bob")
-		stranger := newUser(t, s, other, crm.Viewer, "stranger")
-		if err := s.SetRole(t.Context(), account.Number, bob.ID, crm.Owner); err != nil {
+		ada, bob := newUser(t, s, account, access.Owner, "ada"), newUser(t, s, account, access.Viewer, "bob")
+		stranger := newUser(t, s, other, access.Viewer, "stranger")
+		if err := s.SetRole(t.Context(), account.Number, bob.ID, access.Owner); err != nil {
 			t.Error(err)
 		}
-		if err := s.SetRole(t.Context(), account.Number, ada.ID, crm.Editor); err != nil {
+		if err := s.SetRole(t.Context(), account.Number, ada.ID, access.Editor); err != nil {
 			t.Error(err)
 		}
-		wantRoles(t, s, account, map[string]crm.Role{"ada": crm.Editor, "bob": crm.Owner})
+		wantRoles(t, s, account, map[string]access.Role{"ada": access.Editor, "bob": access.Owner})
 		wantRefused(t, "no role", s.SetRole(t.Context(), account.Number, ada.ID, 0), "role")
 		for _, user := range []int64{stranger.ID, 0, -1} {
-			wantError(t, "a role for a stranger", s.SetRole(t.Context(), account.Number, user, crm.Owner), crm.ErrNotFound)
+			wantError(t, "a role for a stranger", s.SetRole(t.Context(), account.Number, user, access.Owner), crm.ErrNotFound)
 			wantError(t, "a stranger who leaves", s.RemoveMember(t.Context(), account.Number, user), crm.ErrNotFound)
 		}
 		if err := s.RemoveMember(t.Context(), account.Number, ada.ID); err != nil {
 			t.Error(err)
 		}
 		wantError(t, "again", s.RemoveMember(t.Context(), account.Number, ada.ID), crm.ErrNotFound)
-		wantRoles(t, s, account, map[string]crm.Role{"bob": crm.Owner})
-		wantRoles(t, s, other, map[string]crm.Role{"stranger": crm.Viewer})
+		wantRoles(t, s, account, map[string]access.Role{"bob": access.Owner})
+		wantRoles(t, s, other, map[string]access.Role{"stranger": access.Viewer})
 		_, err := s.Membership(t.Context(), ada.ID, account.ID)
 		wantError(t, "who has left", err, crm.ErrNotFound)
 		signIn(t, s, ada.Email, goodPassword) // still a user
@@ -128,14 +129,14 @@ func TestRolesChangeAndMembersLeave(t *testing.T) {
 func TestAnOwnerCannotLeaveAnOrganizationWithoutOne(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		ada := newUser(t, s, account, crm.Owner, "ada")
-		newUser(t, s, account, crm.Editor, "bob")
-		wantRefused(t, "to become an editor", s.SetRole(t.Context(), account.Number, ada.ID, crm.Editor), "role")
+		ada := newUser(t, s, account, access.Owner, "ada")
+		newUser(t, s, account, access.Editor, "bob")
+		wantRefused(t, "to become an editor", s.SetRole(t.Context(), account.Number, ada.ID, access.Editor), "role")
 		wantRefused(t, "to leave", s.RemoveMember(t.Context(), account.Number, ada.ID), "role")
-		if err := s.SetRole(t.Context(), account.Number, ada.ID, crm.Owner); err != nil {
+		if err := s.SetRole(t.Context(), account.Number, ada.ID, access.Owner); err != nil {
 			t.Errorf("to stay an owner: %v", err)
 		}
-		wantRoles(t, s, account, map[string]crm.Role{"ada": crm.Owner, "bob": crm.Editor})
+		wantRoles(t, s, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
 	})
 }
 
@@ -143,14 +144,14 @@ func TestTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		account := newAccount(t, a)
-		owners := []crm.User{newUser(t, a, account, crm.Owner, "ada"), newUser(t, a, account, crm.Owner, "bob")}
+		owners := []access.User{newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Owner, "bob")}
 		for round := range 10 {
 			var mu sync.Mutex
 			refused := 0
 			atOnce(2, func(i int) {
 				var err error
 				if round%2 == 0 {
-					err = stores[i].SetRole(t.Context(), account.Number, owners[i].ID, crm.Viewer)
+					err = stores[i].SetRole(t.Context(), account.Number, owners[i].ID, access.Viewer)
 				} else {
 					err = stores[i].RemoveMember(t.Context(), account.Number, owners[i].ID)
 				}
@@ -167,7 +168,7 @@ func TestTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 				t.Fatalf("round %d: %d owners are left, %d were refused", round, n, refused)
 			}
 			for _, owner := range owners {
-				if _, err := a.AddMember(t.Context(), account, crm.Owner, owner.Email); err != nil {
+				if _, err := a.AddMember(t.Context(), account, access.Owner, owner.Email); err != nil {
 					t.Fatal(err)
 				}
 			}

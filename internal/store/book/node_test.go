@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -33,7 +34,7 @@ func TestTwoStoresSeeEachOthersWrites(t *testing.T) {
 			case i%4 < 3:
 				d := create(t, writer, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}]}`, i, i))
 				m = append(m, true)
-				if d.ID != crm.MakeID(account, int64(len(m))) {
+				if d.ID != doc.MakeID(account, int64(len(m))) {
 					t.Errorf("contact %d has the id %d", len(m), d.ID)
 				}
 				if d := create(t, reader, account, fmt.Sprintf(`{"emails":[{"value":"N%d@x.org"}],"tags":["seen"]}`, i)); !d.Merged {
@@ -44,7 +45,7 @@ func TestTwoStoresSeeEachOthersWrites(t *testing.T) {
 				}
 			default:
 				seq := i % len(m)
-				archive(t, writer, account, crm.MakeID(account, int64(seq)+1))
+				archive(t, writer, account, doc.MakeID(account, int64(seq)+1))
 				m[seq] = false
 			}
 			for _, s := range stores {

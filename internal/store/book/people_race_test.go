@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 )
 
 // What happens if one node is about to commit and another begins.
@@ -51,7 +52,7 @@ func TestASecondFirstUserWaitsForTheFirst(t *testing.T) {
 
 func TestASecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
-		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
+		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
 		if err != nil {
 			t.Fatal(err)
@@ -73,10 +74,10 @@ func TestASecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
 // An attacker with a stolen password signs in at the moment when it is changed.
 func TestAPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
-		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
+		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		var late error
 		finish := whileCommitting(t, a, func() {
-			_, _, late = b.SignIn(context.Background(), ada.Email, goodPassword, crm.Device{})
+			_, _, late = b.SignIn(context.Background(), ada.Email, goodPassword, access.Device{})
 		})
 		err := a.ResetPassword(t.Context(), ada.Email, "another password")
 		finish()
@@ -93,8 +94,8 @@ func TestAPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
 func TestASecondUserOfALinkWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		ada := newUser(t, a, account, crm.Owner, "ada")
-		_, token := invite(t, a, account, ada, crm.Editor)
+		ada := newUser(t, a, account, access.Owner, "ada")
+		_, token := invite(t, a, account, ada, access.Editor)
 		var late error
 		finish := whileCommitting(t, a, func() {
 			_, _, late = b.JoinByInvitation(context.Background(), token, joiner("eve"))
@@ -105,17 +106,17 @@ func TestASecondUserOfALinkWaitsForTheFirst(t *testing.T) {
 			t.Error(err)
 		}
 		wantError(t, "the second", late, crm.ErrNotFound)
-		wantRoles(t, a, account, map[string]crm.Role{"ada": crm.Owner, "bob": crm.Editor})
+		wantRoles(t, a, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
 	})
 }
 
 func TestASecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		ada, bob := newUser(t, a, account, crm.Owner, "ada"), newUser(t, a, account, crm.Owner, "bob")
+		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Owner, "bob")
 		var late error
 		finish := whileCommitting(t, a, func() { late = b.RemoveMember(context.Background(), account.Number, bob.ID) })
-		err := a.SetRole(t.Context(), account.Number, ada.ID, crm.Viewer)
+		err := a.SetRole(t.Context(), account.Number, ada.ID, access.Viewer)
 		finish()
 		if err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -155,7 +156,7 @@ func TestALargePageOfCampaignsIsReadInPieces(t *testing.T) {
 		for n := range 10 {
 			rows = append(rows, fmt.Sprintf(`{"title":"Gala %d","description":"<p>%s</p>"}`, n, strings.Repeat("long ", 19_000)))
 		}
-		inputs, err := crm.DecodeCampaigns([]byte("[" + strings.Join(rows, ",") + "]"))
+		inputs, err := campaign.DecodeAll([]byte("[" + strings.Join(rows, ",") + "]"))
 		if err == nil {
 			_, err = s.ImportCampaigns(t.Context(), owner, inputs)
 		}
@@ -163,7 +164,7 @@ func TestALargePageOfCampaignsIsReadInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := func(flush store.Flush) ([]byte, store.ListResult, error) {
-			return s.Campaigns(t.Context(), owner.Number, crm.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", nil, flush)
+			return s.Campaigns(t.Context(), owner.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", nil, flush)
 		}
 		whole, _, err := page(nil)
 		if err != nil {

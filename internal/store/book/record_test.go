@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/contacts"
 )
 
@@ -27,7 +28,7 @@ func TestARecordIsAContactInAnyState(t *testing.T) {
 				archive(t, s, account, id)
 			}
 		}
-		for _, id := range []int64{foreign, crm.MakeID(account, 2), crm.MakeID(account, 0), 0, -1} {
+		for _, id := range []int64{foreign, doc.MakeID(account, 2), doc.MakeID(account, 0), 0, -1} {
 			_, err := s.ContactRecord(t.Context(), account, id)
 			wantError(t, fmt.Sprint(id), err, crm.ErrNotFound)
 		}
@@ -47,7 +48,7 @@ func TestAMergeTellsWhatTheContactWasBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		after, err := s.ContactRecord(t.Context(), account, merged.ID)
-		want := []crm.Change{{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"}, {Field: "Email added", After: "b@x.org"}}
+		want := []doc.Change{{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"}, {Field: "Email added", After: "b@x.org"}}
 		if diff := cmp.Diff(want, crm.Changes(before, after)); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
@@ -83,7 +84,7 @@ func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 		for n := range 23 {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, n))
 			if n%3 == 1 {
-				archive(t, s, account, crm.MakeID(account, int64(n)))
+				archive(t, s, account, doc.MakeID(account, int64(n)))
 			}
 			if n%7 == 0 || n == 22 {
 				for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
@@ -116,7 +117,7 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 			made = append(made, now.time())
 			create(t, s, account, `{"first_name":"A"}`)
 		}
-		archive(t, s, account, crm.MakeID(account, 5)) // it was created anyway
+		archive(t, s, account, doc.MakeID(account, 5)) // it was created anyway
 		var moments []time.Time
 		var want []int64
 		for hour := -2; hour < 120; hour++ {

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -87,7 +90,7 @@ func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		refusal := store.Answer{Status: 403, Body: []byte(`{"message":"no"}`)}
-		_, err := s.AddTags(attempting(t, "tags", "tags"), account, crm.MakeID(account, 9), []string{"a"})
+		_, err := s.AddTags(attempting(t, "tags", "tags"), account, doc.MakeID(account, 9), []string{"a"})
 		wantError(t, "tags of no contact", err, crm.ErrNotFound)
 		if keys := keptKeys(t, s, account); len(keys) != 0 {
 			t.Errorf("%q are kept", keys)
@@ -249,14 +252,14 @@ func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
 					return s.CreateContact(ctx, number, input(t, fmt.Sprintf(`{"first_name":"Bob","last_name":"Ray","note":%q}`, long)), crm.Dedupe)
 				},
 				"campaign": func(ctx context.Context) (store.Made, error) {
-					made, err := s.CreateCampaign(ctx, account, crm.CampaignInput{Title: ptr("Gala"), Description: ptr(long)})
+					made, err := s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Gala"), Description: ptr(long)})
 					return campaigns.MadeCampaign{Campaign: made}, err
 				},
 				"gift": func(ctx context.Context) (store.Made, error) {
 					return s.CreateGift(ctx, number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":%q}`, person.ID, long), true, s.Now()))
 				},
 				"note": func(ctx context.Context) (store.Made, error) {
-					return s.AddNote(ctx, number, person.ID, crm.NoteInput{Note: &long})
+					return s.AddNote(ctx, number, person.ID, history.NoteInput{Note: &long})
 				},
 			} {
 				made, err := change(attempting(t, name, name))

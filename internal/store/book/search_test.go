@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
 
 // search walks through all pages of a search, the newest first, and returns the sequence numbers that it found.
-func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what crm.Search, limit int64) (seqs []int64) {
+func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what find.Search, limit int64) (seqs []int64) {
 	t.Helper()
 	for page := int64(1); ; page++ {
 		found, result, err := searchPage(t, s, account, scope, what, page, limit)
@@ -20,7 +22,7 @@ func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what c
 			t.Fatalf("%q, page %d: %d contacts, %v", what.Text, page, len(found), err)
 		}
 		for _, contact := range found {
-			seqs = append(seqs, crm.IDSeq(contact.ID))
+			seqs = append(seqs, doc.IDSeq(contact.ID))
 		}
 		if page*limit < result.Total {
 			continue
@@ -32,12 +34,12 @@ func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what c
 	}
 }
 
-func searchPage(t testing.TB, s *Book, account int64, scope crm.ContactScope, what crm.Search, page, limit int64) ([]crm.Contact, store.ListResult, error) {
-	f := crm.ContactFilter{Search: what, Sort: crm.ContactSort{Descending: true}}
+func searchPage(t testing.TB, s *Book, account int64, scope crm.ContactScope, what find.Search, page, limit int64) ([]crm.Contact, store.ListResult, error) {
+	f := find.Filter{Search: what, Sort: find.Sort{Descending: true}}
 	return s.MatchingContacts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: limit})
 }
 
-func typed(text string) crm.Search { return crm.ParseSearch(text, "US") }
+func typed(text string) find.Search { return find.ParseSearch(text, "US") }
 
 func TestSearchFindsPeople(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
@@ -105,10 +107,10 @@ func TestSearchKeepsToTheScope(t *testing.T) {
 			create(t, s, account, `{"first_name":"Ana","last_name":"Diaz","tags":["a"]}`)
 		}
 		for _, seq := range []int64{1, 4, 5} {
-			archive(t, s, account, crm.MakeID(account, seq))
+			archive(t, s, account, doc.MakeID(account, seq))
 		}
 		for scope, want := range map[crm.ContactScope][]int64{crm.Active: {6, 3, 2}, crm.Archived: {5, 4, 1}, crm.All: {6, 5, 4, 3, 2, 1}} {
-			for _, what := range []crm.Search{typed("ana"), typed("diaz a"), crm.TagSearch("a")} {
+			for _, what := range []find.Search{typed("ana"), typed("diaz a"), find.TagSearch("a")} {
 				if got := search(t, s, account, scope, what, 2); !slices.Equal(got, want) {
 					t.Errorf("%s, %q: got %v, want %v", scope, what.Text, got, want)
 				}
@@ -141,8 +143,8 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org", "1", "12", "12m", "12 mo", "an.bo", "bo.ana", "ana.bob", "12monkeys", "1234"} {
 			var want []int64
 			for _, c := range all {
-				if typed(text).Finds(c.SearchWords()) {
-					want = append(want, crm.IDSeq(c.ID))
+				if typed(text).Finds(find.SearchWords(&c)) {
+					want = append(want, doc.IDSeq(c.ID))
 				}
 			}
 			slices.Sort(want)
@@ -172,7 +174,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 			for i := first; i < min(first+part, n); i++ {
 				contact, err := crm.NewContact(input(t, body(i)), s.Now())
 				if err == nil {
-					_, err = contacts.InsertContact(x, account, contact, contact.AppendBody(nil), contact.SearchDocument(account))
+					_, err = contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account))
 				}
 				if err != nil {
 					return err

@@ -9,13 +9,15 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
-func segment(t testing.TB, name, query string) crm.Segment {
+func segment(t testing.TB, name, query string) find.Segment {
 	t.Helper()
-	made, err := crm.NewSegment(name, query, "US")
+	made, err := find.NewSegment(name, query, "US")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +27,14 @@ func segment(t testing.TB, name, query string) crm.Segment {
 func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		ctx := store.By(t.Context(), crm.ConsoleChannel, "ann@x.org")
+		ctx := store.By(t.Context(), history.ConsoleChannel, "ann@x.org")
 		names := func() (all []string) {
 			t.Helper()
 			found, err := s.Segments(t.Context(), account)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return store.Collect(found, func(s crm.Segment) string { return s.Name + "?" + s.Query + " by " + s.Actor })
+			return store.Collect(found, func(s find.Segment) string { return s.Name + "?" + s.Query + " by " + s.Actor })
 		}
 		vip, err := s.CreateSegment(ctx, account, segment(t, "VIPs", "tag=vip"))
 		if err != nil {
@@ -69,7 +71,7 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 		if want := []string{"Boston?city=boston&sort=-last_gift by ann@x.org"}; !slices.Equal(names(), want) {
 			t.Errorf("%q", names())
 		}
-		told := changesOf(t, s, account, crm.SegmentNoun)
+		told := changesOf(t, s, account, history.SegmentNoun)
 		want := []string{
 			`created ann@x.org {"name":[null,"VIPs"],"query":[null,"tag=vip"]}`, `created ann@x.org {"name":[null,"Boston"],"query":[null,"city=boston&sort=-last_gift"]}`,
 			`updated ann@x.org {"name":["VIPs","vips"]}`, `deleted ann@x.org {"name":["vips",null],"query":["tag=vip",null]}`,
@@ -81,9 +83,9 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 }
 
 // changesOf are the changes of a noun, as the history of an account tells them.
-func changesOf(t testing.TB, s *Book, account int64, noun crm.Noun) []string {
+func changesOf(t testing.TB, s *Book, account int64, noun history.Noun) []string {
 	t.Helper()
-	found, err := store.List(t.Context(), s.Base, func(r db.Row) string { return fmt.Sprintf("%s %s %s", crm.ChangeKind(r.Int(0)), r.Text(1), r.Text(2)) },
+	found, err := store.List(t.Context(), s.Base, func(r db.Row) string { return fmt.Sprintf("%s %s %s", history.Kind(r.Int(0)), r.Text(1), r.Text(2)) },
 		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, account, int64(noun))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +96,7 @@ func changesOf(t testing.TB, s *Book, account int64, noun crm.Noun) []string {
 func TestThereAreAtMost200Segments(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		for i := range crm.SegmentLimit.Max {
+		for i := range find.SegmentLimit.Max {
 			if _, err := s.CreateSegment(t.Context(), account, segment(t, fmt.Sprint(i), "tag=vip")); err != nil {
 				t.Fatal(err)
 			}

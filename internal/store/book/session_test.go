@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -18,15 +19,15 @@ func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account := newAccount(t, s)
-		ada, bob := newUser(t, s, account, crm.Owner, "ada"), newUser(t, s, account, crm.Viewer, "bob")
+		ada, bob := newUser(t, s, account, access.Owner, "ada"), newUser(t, s, account, access.Viewer, "bob")
 		now.move(time.Hour)
-		device := crm.Device{Address: "2001:db8::1", Agent: "Browser 1.0"}
+		device := access.Device{Address: "2001:db8::1", Agent: "Browser 1.0"}
 		token, user, err := s.SignIn(t.Context(), " ADA@example.org ", goodPassword, device)
 		if err != nil || user != ada {
 			t.Fatalf("%v: %+v has signed in", err, user)
 		}
-		want := crm.Session{
-			ID: crm.HashToken(token), User: ada, Account: account.Number, Device: device,
+		want := access.Session{
+			ID: access.HashToken(token), User: ada, Account: account.Number, Device: device,
 			CreatedAt: now.time(), SeenAt: now.time(), ExpiresAt: now.time().AddDate(0, 0, 30),
 		}
 		got, err := s.Session(t.Context(), token)
@@ -34,7 +35,7 @@ func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		now.move(time.Second)
-		second, err := s.StartSession(t.Context(), ada.ID, crm.Device{})
+		second, err := s.StartSession(t.Context(), ada.ID, access.Device{})
 		if err != nil || second == token {
 			t.Fatal(err)
 		}
@@ -43,10 +44,10 @@ func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
 			t.Errorf("%v: the session is of %+v", err, bobs.User)
 		}
 		sessions, err := s.Sessions(t.Context(), ada.ID)
-		if err != nil || len(sessions) != 2 || sessions[0].ID != crm.HashToken(second) || sessions[1] != want {
+		if err != nil || len(sessions) != 2 || sessions[0].ID != access.HashToken(second) || sessions[1] != want {
 			t.Errorf("%v: the sessions are %+v", err, sessions)
 		}
-		_, err = s.StartSession(t.Context(), ada.ID+1, crm.Device{})
+		_, err = s.StartSession(t.Context(), ada.ID+1, access.Device{})
 		wantError(t, "a session of nobody", err, crm.ErrUnauthenticated)
 	})
 }
@@ -54,14 +55,14 @@ func TestASessionIsOfWhoeverSignedIn(t *testing.T) {
 // An unknown email must cost the same work as a wrong password, so that the time does not reveal who is a user.
 func TestSigningInTellsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		ada := newUser(t, s, newAccount(t, s), crm.Owner, "ada")
+		ada := newUser(t, s, newAccount(t, s), access.Owner, "ada")
 		for _, test := range []struct{ email, password string }{
 			{ada.Email, "a wrong password"}, {ada.Email, ""}, {ada.Email, goodPassword + "\x00"}, {"nobody@example.org", goodPassword},
 			{"", goodPassword}, {"no email", goodPassword}, {"a\x00\xff@b.org", goodPassword}, {"", ""},
 		} {
 			before := s.Passwords.Worked.Load()
-			token, user, err := s.SignIn(t.Context(), test.email, test.password, crm.Device{})
-			if err != crm.ErrUnauthenticated || token != "" || user != (crm.User{}) {
+			token, user, err := s.SignIn(t.Context(), test.email, test.password, access.Device{})
+			if err != crm.ErrUnauthenticated || token != "" || user != (access.User{}) {
 				t.Errorf("%q, %q: %q, %+v, %v", test.email, test.password, token, user, err)
 			}
 			if n := s.Passwords.Worked.Load() - before; n != 1 {
@@ -76,13 +77,13 @@ func TestSigningInTellsNothing(t *testing.T) {
 
 func TestCookiesThatAreNotOursAreRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		ada := newUser(t, s, newAccount(t, s), crm.Owner, "ada")
+		ada := newUser(t, s, newAccount(t, s), access.Owner, "ada")
 		token := signIn(t, s, ada.Email, goodPassword)
-		other, _ := crm.NewToken()
-		for _, wrong := range []string{"", "x", other, token + "x", token[1:], crm.HashToken(token), "a\x00\xff"} {
+		other, _ := access.NewToken()
+		for _, wrong := range []string{"", "x", other, token + "x", token[1:], access.HashToken(token), "a\x00\xff"} {
 			session, err := s.Session(t.Context(), wrong)
 			wantError(t, wrong, err, crm.ErrUnauthenticated)
-			if session != (crm.Session{}) {
+			if session != (access.Session{}) {
 				t.Errorf("%q is of %+v", wrong, session)
 			}
 		}
@@ -93,7 +94,7 @@ func TestASessionExpires(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		const day = 24 * time.Hour
 		now := stopClock(s)
-		ada := newUser(t, s, newAccount(t, s), crm.Owner, "ada")
+		ada := newUser(t, s, newAccount(t, s), access.Owner, "ada")
 		idle, used := signIn(t, s, ada.Email, goodPassword), signIn(t, s, ada.Email, goodPassword)
 		use := func(token string, want error) {
 			t.Helper()
@@ -145,7 +146,7 @@ func TestTheUseOfASessionIsWrittenOnceAMinute(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		account := newAccount(t, s)
-		ada := newUser(t, s, account, crm.Owner, "ada")
+		ada := newUser(t, s, account, access.Owner, "ada")
 		token := signIn(t, s, ada.Email, goodPassword)
 		first := now.time()
 		spy := spyOn(t, s)
@@ -175,7 +176,7 @@ func TestTheUseOfASessionIsWrittenOnceAMinute(t *testing.T) {
 func TestASessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		ada, bob := newUser(t, a, account, crm.Owner, "ada"), newUser(t, a, account, crm.Viewer, "bob")
+		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Viewer, "bob")
 		var tokens []string
 		for range 4 {
 			tokens = append(tokens, signIn(t, a, ada.Email, goodPassword))
@@ -192,15 +193,15 @@ func TestASessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
 			}
 		}
 		wantSessions("at first", true, true, true, true, true)
-		for _, id := range []string{"", "x", tokens[0], crm.HashToken(bobs), crm.HashToken("x"), "a\x00\xff"} {
+		for _, id := range []string{"", "x", tokens[0], access.HashToken(bobs), access.HashToken("x"), "a\x00\xff"} {
 			wantError(t, "the end of "+id, a.EndSession(t.Context(), ada.ID, id), crm.ErrNotFound)
 		}
 		wantSessions("with wrong ids", true, true, true, true, true)
-		if err := a.EndSession(t.Context(), ada.ID, crm.HashToken(tokens[0])); err != nil {
+		if err := a.EndSession(t.Context(), ada.ID, access.HashToken(tokens[0])); err != nil {
 			t.Fatal(err)
 		}
 		wantSessions("one", false, true, true, true, true)
-		if err := b.EndSessions(t.Context(), ada.ID, crm.HashToken(tokens[2])); err != nil {
+		if err := b.EndSessions(t.Context(), ada.ID, access.HashToken(tokens[2])); err != nil {
 			t.Fatal(err)
 		}
 		wantSessions("all but one", false, false, true, false, true)
@@ -208,7 +209,7 @@ func TestASessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantSessions("all", false, false, false, false, true)
-		wantError(t, "the end of an ended one", b.EndSession(t.Context(), ada.ID, crm.HashToken(tokens[0])), crm.ErrNotFound)
+		wantError(t, "the end of an ended one", b.EndSession(t.Context(), ada.ID, access.HashToken(tokens[0])), crm.ErrNotFound)
 	})
 }
 
@@ -216,13 +217,13 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		first, second, foreign := newAccount(t, s), newAccount(t, s), newAccount(t, s)
-		ada := newUser(t, s, first, crm.Owner, "ada")
-		newUser(t, s, foreign, crm.Owner, "bob")
-		if _, err := s.AddMember(t.Context(), second, crm.Viewer, ada.Email); err != nil {
+		ada := newUser(t, s, first, access.Owner, "ada")
+		newUser(t, s, foreign, access.Owner, "bob")
+		if _, err := s.AddMember(t.Context(), second, access.Viewer, ada.Email); err != nil {
 			t.Fatal(err)
 		}
 		token := signIn(t, s, ada.Email, goodPassword)
-		for _, account := range []crm.Account{first, second, first, second} {
+		for _, account := range []access.Account{first, second, first, second} {
 			now.move(time.Hour)
 			session, err := s.Session(t.Context(), token)
 			s.Touching.Wait()
@@ -254,9 +255,9 @@ func TestWhereSomebodyWasSeenStaysThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		one, other := newAccount(t, s), newAccount(t, s)
-		ada := newUser(t, s, one, crm.Owner, "ada")
+		ada := newUser(t, s, one, access.Owner, "ada")
 		signIn(t, s, ada.Email, goodPassword)
-		if _, err := s.AddMember(t.Context(), other, crm.Viewer, ada.Email); err != nil {
+		if _, err := s.AddMember(t.Context(), other, access.Viewer, ada.Email); err != nil {
 			t.Fatal(err)
 		}
 		for account, want := range map[int64]time.Time{one.Number: now.time(), other.Number: {}} {
@@ -276,9 +277,9 @@ func TestNeitherPasswordsNorTokensAreInTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	account := newAccount(t, s)
-	ada := newUser(t, s, account, crm.Owner, "Findable name")
+	ada := newUser(t, s, account, access.Owner, "Findable name")
 	token := signIn(t, s, ada.Email, goodPassword)
-	_, invitation, err := s.Invite(t.Context(), account, ada, crm.Viewer, "")
+	_, invitation, err := s.Invite(t.Context(), account, ada, access.Viewer, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store/people"
 )
 
@@ -20,8 +21,8 @@ func setupToken(t testing.TB, s *Book) string {
 	return token
 }
 
-func founder(name string) crm.SetupInput {
-	return crm.SetupInput{UserInput: joiner(name), Organization: " Harbor Light "}
+func founder(name string) access.SetupInput {
+	return access.SetupInput{UserInput: joiner(name), Organization: " Harbor Light "}
 }
 
 func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
@@ -36,7 +37,7 @@ func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
 		if err != nil || user.Name != "ada" || user.Email != "ada@Example.org" || account.Name != "Harbor Light" || account.Parent != 0 {
 			t.Fatalf("%v: %+v, %+v", err, user, account)
 		}
-		want := []people.UserRecord{{User: user, Memberships: []crm.Membership{{Account: account, Role: crm.Owner}}}}
+		want := []people.UserRecord{{User: user, Memberships: []access.Membership{{Account: account, Role: access.Owner}}}}
 		got, err := a.Users(t.Context())
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
@@ -60,7 +61,7 @@ func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
 
 func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		var made []crm.Account
+		var made []access.Account
 		for _, name := range []string{"zebra", "Apple"} {
 			account, err := s.CreateAccount(t.Context(), name, "")
 			if err != nil {
@@ -74,7 +75,7 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 		}
 		token := setupToken(t, s)
 		got, err := s.SetupOffer(t.Context(), token)
-		if diff := cmp.Diff(people.SetupOffer{Accounts: []crm.Account{made[1], made[0]}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(people.SetupOffer{Accounts: []access.Account{made[1], made[0]}}, got); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		in := founder("ada")
@@ -88,7 +89,7 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 		if err != nil || account != made[0] {
 			t.Fatalf("%v: %+v", err, account)
 		}
-		if m, err := s.Membership(t.Context(), user.ID, account.ID); err != nil || m.Role != crm.Owner {
+		if m, err := s.Membership(t.Context(), user.ID, account.ID); err != nil || m.Role != access.Owner {
 			t.Errorf("%v: %+v", err, m)
 		}
 		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 3 {
@@ -100,7 +101,7 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 func TestAWrongSetupIsToldEverythingAndMayBeTriedAgain(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		token := setupToken(t, s)
-		_, _, err := s.Setup(t.Context(), token, crm.SetupInput{})
+		_, _, err := s.Setup(t.Context(), token, access.SetupInput{})
 		wantRefused(t, "nothing at all", err, "name", "email", "password", "organization")
 		if users, err := s.Users(t.Context()); err != nil || len(users) != 0 {
 			t.Errorf("%v: the users are %+v", err, users)
@@ -125,7 +126,7 @@ func TestASetupTokenLastsADay(t *testing.T) {
 		_, _, err = s.Setup(t.Context(), old, founder("ada"))
 		wantError(t, "after a day", err, crm.ErrNotFound)
 		later := setupToken(t, s)
-		for _, wrong := range []string{"", "x", later + "x", crm.HashToken(later)} {
+		for _, wrong := range []string{"", "x", later + "x", access.HashToken(later)} {
 			_, err := s.SetupOffer(t.Context(), wrong)
 			wantError(t, wrong, err, crm.ErrNotFound)
 		}
@@ -174,11 +175,11 @@ func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
 		create(t, s, chapter.Number, `{"first_name":"B"}`)
 		token := setupToken(t, s)
 		offer, err := s.SetupOffer(t.Context(), token)
-		if diff := cmp.Diff(people.SetupOffer{Accounts: []crm.Account{empty}, Withheld: true}, offer); err != nil || diff != "" {
+		if diff := cmp.Diff(people.SetupOffer{Accounts: []access.Account{empty}, Withheld: true}, offer); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}
 		in := founder("eve")
-		for what, account := range map[string]crm.Account{"with contacts": used, "with a chapter that has contacts": above, "a chapter": chapter} {
+		for what, account := range map[string]access.Account{"with contacts": used, "with a chapter that has contacts": above, "a chapter": chapter} {
 			in.Account = account.ID
 			_, _, err := s.Setup(t.Context(), token, in)
 			wantRefused(t, what, err, "organization")
@@ -205,7 +206,7 @@ func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
 func TestASetupTokenEndsWhenAnOperatorMakesTheFirstUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		token := setupToken(t, s)
-		newUser(t, s, newAccount(t, s), crm.Owner, "ada")
+		newUser(t, s, newAccount(t, s), access.Owner, "ada")
 		_, err := s.SetupOffer(t.Context(), token)
 		wantError(t, "a look", err, crm.ErrNotFound)
 		_, _, err = s.Setup(t.Context(), token, founder("bob"))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -24,7 +24,7 @@ func TestTheArchiveBecomesASet(t *testing.T) {
 			return `{"first_name":"F","tags":["y"]}`
 		})
 		for _, seq := range []int64{101, 102, db.BlockSize + 2} {
-			archive(t, s, account, crm.MakeID(account, seq))
+			archive(t, s, account, doc.MakeID(account, seq))
 		}
 		damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
 		damage(t, s, `UPDATE contact_set SET size = 4, bits = $2 WHERE account_id = $1 AND name = 't:x' AND block = 1`, account, []byte{0, 0, 2, 0, 3, 0, 4, 0})
@@ -36,7 +36,7 @@ func TestTheArchiveBecomesASet(t *testing.T) {
 		}{{"a:x", 1, []byte{1, 0}}, {"a:y", 0, []byte{100, 0, 101, 0}}, {"a:y", 1, []byte{0, 0, 1, 0, 2, 0, 3, 0, 4, 0}}} {
 			damage(t, s, `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, $2, $3, $4, $5)`, account, had.name, had.block, int64(len(had.bits)/2), had.bits)
 		}
-		damage(t, s, `UPDATE contact SET created_at = created_at + 100 WHERE id = $1`, crm.MakeID(account, 4000))
+		damage(t, s, `UPDATE contact SET created_at = created_at + 100 WHERE id = $1`, doc.MakeID(account, 4000))
 		told := int64(0)
 		err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
 			return steps.FillSets(x.Tx, func(_ string, done, _ int64) { told = done })

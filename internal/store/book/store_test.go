@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -142,7 +144,7 @@ func open(t testing.TB, o store.Options) *Book {
 
 type person = rig.Person
 
-func newAccount(t testing.TB, s *Book) crm.Account {
+func newAccount(t testing.TB, s *Book) access.Account {
 	t.Helper()
 	return rig.NewAccount(t, s)
 }
@@ -243,8 +245,8 @@ func TestReopeningKeepsEverything(t *testing.T) {
 		for i := range 5 {
 			create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i, i))
 		}
-		archive(t, s, account.Number, crm.MakeID(account.Number, 2))
-		key, secret, err := s.CreateKey(t.Context(), account.Number, crm.KeyInput{Name: "K", Permissions: crm.ContactsRead})
+		archive(t, s, account.Number, doc.MakeID(account.Number, 2))
+		key, secret, err := s.CreateKey(t.Context(), account.Number, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,14 +263,14 @@ func TestReopeningKeepsEverything(t *testing.T) {
 		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 1 || accounts[0].ID != account.ID {
 			t.Errorf("%v: the accounts are %+v", err, accounts)
 		}
-		if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID || who.Permissions != crm.ContactsRead {
+		if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID || who.Permissions != access.ContactsRead {
 			t.Errorf("%v: the key is of %+v", err, who)
 		}
-		if d := create(t, s, account.Number, `{"emails":[{"value":"P3@X.ORG"}]}`); !d.Merged || crm.IDSeq(d.ID) != 4 {
+		if d := create(t, s, account.Number, `{"emails":[{"value":"P3@X.ORG"}]}`); !d.Merged || doc.IDSeq(d.ID) != 4 {
 			t.Errorf("the fourth contact is not found by its email: %+v", d)
 		}
-		if d := create(t, s, account.Number, `{"first_name":"New"}`); crm.IDSeq(d.ID) != 6 {
-			t.Errorf("the next contact has the number %d", crm.IDSeq(d.ID))
+		if d := create(t, s, account.Number, `{"first_name":"New"}`); doc.IDSeq(d.ID) != 6 {
+			t.Errorf("the next contact has the number %d", doc.IDSeq(d.ID))
 		}
 	})
 }

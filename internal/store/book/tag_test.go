@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -149,7 +151,7 @@ func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 		creating := func(end func() error) func() error {
 			return func() error {
 				return s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
-					if _, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), contact.SearchDocument(account)); err != nil {
+					if _, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account)); err != nil {
 						return err
 					}
 					return end()
@@ -184,7 +186,7 @@ func TestTagCountsStayTrueUnderRandomChanges(t *testing.T) {
 			s := []*Book{a, b}[i%2]
 			for range 25 {
 				account := accounts[rand.IntN(len(accounts))]
-				id := crm.MakeID(account, 1+rand.Int64N(12))
+				id := doc.MakeID(account, 1+rand.Int64N(12))
 				var err error
 				switch rand.IntN(8) {
 				case 0, 1, 2:

@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -78,7 +79,7 @@ func TestATagOfFewContactsIsChangedAtOnce(t *testing.T) {
 		}
 		wantTagsIn(t, s, account, map[string]int{"new": 6, "a new z": 2})
 		wantTags(t, s, account, contacts.TagCount{Name: "new", Contacts: 6}, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "z", Contacts: 1})
-		for id := crm.MakeID(account, 1); id <= crm.MakeID(account, 8); id++ {
+		for id := doc.MakeID(account, 1); id <= doc.MakeID(account, 8); id++ {
 			if c, err := s.ContactRecord(t.Context(), account, id); err != nil || !c.UpdatedAt.Equal(s.Now()) {
 				t.Errorf("%v: contact %d was updated at %v", err, id, c.UpdatedAt)
 			}
@@ -103,7 +104,7 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 		fillTagged(t, s, account, 2000, "old")
 		active := int64(2000 - 286)
 		for range 2 { // the same request again
-			changed, err := s.RenameTag(store.By(t.Context(), crm.ConsoleChannel, "ana@example.org"), account, "old", "new")
+			changed, err := s.RenameTag(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, "old", "new")
 			if err != nil || !changed.Unfinished() || changed.TagCount != (contacts.TagCount{Name: "old", Contacts: active}) {
 				t.Errorf("renamed: %+v, %v", changed, err)
 			}
@@ -237,7 +238,7 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 		if _, err := s.RenameTag(t.Context(), account, "old", "new"); err != nil {
 			t.Fatal(err)
 		}
-		id := crm.MakeID(account, 3)
+		id := doc.MakeID(account, 3)
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 		var told []error
 		worker := jobs.NewJobWorker(s.JobStore)
@@ -263,7 +264,7 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, seq := range []int64{2, 3, 4} {
-			if _, err := s.AddTags(t.Context(), account, crm.MakeID(account, seq), []string{"rare"}); err != nil && !errors.Is(err, crm.ErrArchived) {
+			if _, err := s.AddTags(t.Context(), account, doc.MakeID(account, seq), []string{"rare"}); err != nil && !errors.Is(err, crm.ErrArchived) {
 				t.Fatal(err)
 			}
 		}
@@ -291,7 +292,7 @@ func TestAChangeOfATagSeesItsBatch(t *testing.T) {
 		var changes []func() error
 		for seq := range int64(jobs.BulkUnit) { // those that would be next
 			changes = append(changes, func() error {
-				_, err := s.SyncTags(t.Context(), account, crm.MakeID(account, seq+1), []string{"few"})
+				_, err := s.SyncTags(t.Context(), account, doc.MakeID(account, seq+1), []string{"few"})
 				return err
 			})
 		}

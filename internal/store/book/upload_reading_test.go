@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
@@ -303,7 +304,7 @@ func TestAnErasedPersonLeavesThePreviewOfAnOpenImport(t *testing.T) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Vanderkwolf","emails":[{"value":"kwolf@example.org"}]}`)
 		im := upload(t, s, account, "first_name,last_name,email\nQuetzalina,Vanderkwolf,kwolf@example.org\nOtto,Bystander,otto@example.org\n")
-		erase(t, s, store.By(t.Context(), crm.ConsoleChannel, "owner@example.org"), account, person.ID)
+		erase(t, s, store.By(t.Context(), history.ConsoleChannel, "owner@example.org"), account, person.ID)
 		if rows := fmt.Sprint(previewOf(t, s, im)); rows != "[[Otto Bystander otto@example.org]]" {
 			t.Errorf("the preview is %s", rows)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store/people"
 )
@@ -19,7 +20,7 @@ import (
 const goodPassword = "a good password"
 
 // newUser makes a user of an account, with goodPassword.
-func newUser(t testing.TB, s *Book, account crm.Account, role crm.Role, name string) crm.User {
+func newUser(t testing.TB, s *Book, account access.Account, role access.Role, name string) access.User {
 	t.Helper()
 	user, err := s.CreateUser(t.Context(), account, role, joiner(name))
 	if err != nil {
@@ -28,13 +29,13 @@ func newUser(t testing.TB, s *Book, account crm.Account, role crm.Role, name str
 	return user
 }
 
-func joiner(name string) crm.UserInput {
-	return crm.UserInput{Name: name, Email: strings.ReplaceAll(name, " ", ".") + "@Example.org", Password: goodPassword}
+func joiner(name string) access.UserInput {
+	return access.UserInput{Name: name, Email: strings.ReplaceAll(name, " ", ".") + "@Example.org", Password: goodPassword}
 }
 
 func signIn(t testing.TB, s *Book, email, password string) (token string) {
 	t.Helper()
-	token, _, err := s.SignIn(t.Context(), email, password, crm.Device{Address: "192.0.2.1", Agent: "Browser"})
+	token, _, err := s.SignIn(t.Context(), email, password, access.Device{Address: "192.0.2.1", Agent: "Browser"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +70,16 @@ func TestUsersAreListedByEmailWithWhereTheyBelong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		zoe := newUser(t, s, root, crm.Owner, "Zoë")
-		ada := newUser(t, s, root, crm.Viewer, "ada")
-		if got, err := s.AddMember(t.Context(), chapter, crm.Editor, " ADA@example.ORG "); err != nil || got != ada {
+		zoe := newUser(t, s, root, access.Owner, "Zoë")
+		ada := newUser(t, s, root, access.Viewer, "ada")
+		if got, err := s.AddMember(t.Context(), chapter, access.Editor, " ADA@example.ORG "); err != nil || got != ada {
 			t.Errorf("%v: %+v was added", err, got)
 		}
 		now.move(time.Hour)
 		signIn(t, s, ada.Email, goodPassword)
 		want := []people.UserRecord{
-			{User: ada, Memberships: []crm.Membership{{Account: chapter, Role: crm.Editor}, {Account: root, Role: crm.Viewer}}, SeenAt: now.time()},
-			{User: zoe, Memberships: []crm.Membership{{Account: root, Role: crm.Owner}}},
+			{User: ada, Memberships: []access.Membership{{Account: chapter, Role: access.Editor}, {Account: root, Role: access.Viewer}}, SeenAt: now.time()},
+			{User: zoe, Memberships: []access.Membership{{Account: root, Role: access.Owner}}},
 		}
 		got, err := s.Users(t.Context())
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -96,17 +97,17 @@ func TestUsersAreListedByEmailWithWhereTheyBelong(t *testing.T) {
 func TestAnEmailBelongsToOneUser(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		newUser(t, a, account, crm.Owner, "ada")
+		newUser(t, a, account, access.Owner, "ada")
 		in := joiner("Another")
 		in.Email = " ADA@EXAMPLE.ORG"
-		_, err := b.CreateUser(t.Context(), account, crm.Viewer, in)
+		_, err := b.CreateUser(t.Context(), account, access.Viewer, in)
 		wantRefused(t, "the same email in other letters", err, "email")
 
 		var mu sync.Mutex
 		made, stores := 0, []*Book{a, b}
-		accounts := []crm.Account{newAccount(t, a), newAccount(t, a), newAccount(t, a), newAccount(t, a)}
+		accounts := []access.Account{newAccount(t, a), newAccount(t, a), newAccount(t, a), newAccount(t, a)}
 		atOnce(8, func(i int) { // into different accounts, so that nothing else keeps them apart
-			_, err := stores[i%2].CreateUser(t.Context(), accounts[i%4], crm.Viewer, joiner("bob"))
+			_, err := stores[i%2].CreateUser(t.Context(), accounts[i%4], access.Viewer, joiner("bob"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -124,15 +125,15 @@ func TestAnEmailBelongsToOneUser(t *testing.T) {
 func TestARefusedUserLeavesNothingBehind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		_, err := s.CreateUser(t.Context(), account, crm.Owner, crm.UserInput{Name: " ", Email: "x", Password: "short"})
+		_, err := s.CreateUser(t.Context(), account, access.Owner, access.UserInput{Name: " ", Email: "x", Password: "short"})
 		wantRefused(t, "a wrong user", err, "name", "email", "password")
 		_, err = s.CreateUser(t.Context(), account, 9, joiner("ada"))
 		wantRefused(t, "a wrong role", err, "role")
-		_, err = s.CreateUser(t.Context(), crm.Account{Number: account.Number + 1}, crm.Owner, joiner("ada"))
+		_, err = s.CreateUser(t.Context(), access.Account{Number: account.Number + 1}, access.Owner, joiner("ada"))
 		wantError(t, "no account", err, crm.ErrNotFound)
-		_, err = s.AddMember(t.Context(), account, crm.Owner, "ada@example.org")
+		_, err = s.AddMember(t.Context(), account, access.Owner, "ada@example.org")
 		wantError(t, "a member who is no user", err, crm.ErrNotFound)
-		_, err = s.AddMember(t.Context(), account, crm.Owner, "a\x00\xff")
+		_, err = s.AddMember(t.Context(), account, access.Owner, "a\x00\xff")
 		wantError(t, "a member without an email", err, crm.ErrNotFound)
 		if users, err := s.Users(t.Context()); err != nil || len(users) != 0 {
 			t.Errorf("%v: the users are %+v", err, users)
@@ -143,34 +144,34 @@ func TestARefusedUserLeavesNothingBehind(t *testing.T) {
 func TestAddingAMemberAgainSetsTheRole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		ada, bob := newUser(t, s, account, crm.Owner, "ada"), newUser(t, s, account, crm.Viewer, "bob")
-		if _, err := s.AddMember(t.Context(), account, crm.Editor, bob.Email); err != nil {
+		ada, bob := newUser(t, s, account, access.Owner, "ada"), newUser(t, s, account, access.Viewer, "bob")
+		if _, err := s.AddMember(t.Context(), account, access.Editor, bob.Email); err != nil {
 			t.Error(err)
 		}
-		wantRoles(t, s, account, map[string]crm.Role{"ada": crm.Owner, "bob": crm.Editor})
-		_, err := s.AddMember(t.Context(), account, crm.Viewer, ada.Email)
+		wantRoles(t, s, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
+		_, err := s.AddMember(t.Context(), account, access.Viewer, ada.Email)
 		wantRefused(t, "the last owner", err, "role")
-		wantRoles(t, s, account, map[string]crm.Role{"ada": crm.Owner, "bob": crm.Editor})
+		wantRoles(t, s, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
 	})
 }
 
 func TestAUserIsRenamed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		user := newUser(t, s, account, crm.Owner, "ada")
+		user := newUser(t, s, account, access.Owner, "ada")
 		if err := s.RenameUser(t.Context(), user.ID, " Ada Lovelace "); err != nil {
 			t.Error(err)
 		}
 		wantRefused(t, "no name", s.RenameUser(t.Context(), user.ID, " "), "name")
 		wantError(t, "nobody", s.RenameUser(t.Context(), user.ID+1, "X"), crm.ErrNotFound)
-		wantRoles(t, s, account, map[string]crm.Role{"Ada Lovelace": crm.Owner})
+		wantRoles(t, s, account, map[string]access.Role{"Ada Lovelace": access.Owner})
 	})
 }
 
 func TestAChangedPasswordEndsAllOtherSessions(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
-		ada, bob := newUser(t, a, account, crm.Owner, "ada"), newUser(t, a, account, crm.Viewer, "bob")
+		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Viewer, "bob")
 		here, there, bobs := signIn(t, a, ada.Email, goodPassword), signIn(t, b, ada.Email, goodPassword), signIn(t, b, bob.Email, goodPassword)
 		session, err := a.Session(t.Context(), here)
 		if err != nil {
@@ -193,7 +194,7 @@ func TestAChangedPasswordEndsAllOtherSessions(t *testing.T) {
 					t.Errorf("a session that should go on: %v", err)
 				}
 			}
-			_, _, err := s.SignIn(t.Context(), ada.Email, goodPassword, crm.Device{})
+			_, _, err := s.SignIn(t.Context(), ada.Email, goodPassword, access.Device{})
 			wantError(t, "the old password", err, crm.ErrUnauthenticated)
 			signIn(t, s, ada.Email, "another password")
 		}
@@ -202,7 +203,7 @@ func TestAChangedPasswordEndsAllOtherSessions(t *testing.T) {
 
 func TestAResetPasswordEndsAllSessions(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
-		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
+		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		token := signIn(t, b, ada.Email, goodPassword)
 		wantError(t, "nobody", a.ResetPassword(t.Context(), "nobody@example.org", "another password"), crm.ErrNotFound)
 		wantRefused(t, "a weak one", a.ResetPassword(t.Context(), ada.Email, "ada@example.ORG"), "password")
@@ -218,7 +219,7 @@ func TestAResetPasswordEndsAllSessions(t *testing.T) {
 // An attacker who signs in with a stolen password while it is being changed must not stay signed in.
 func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
-		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
+		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		spy := spyOn(t, b)
 		spy.read = func(sql string) {
 			if sql != people.SQLUserByLogin {
@@ -229,7 +230,7 @@ func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		_, _, err := b.SignIn(t.Context(), ada.Email, goodPassword, crm.Device{})
+		_, _, err := b.SignIn(t.Context(), ada.Email, goodPassword, access.Device{})
 		wantError(t, "the password of a moment ago", err, crm.ErrUnauthenticated)
 		if sessions, err := a.Sessions(t.Context(), ada.ID); err != nil || len(sessions) != 0 {
 			t.Errorf("%v: the sessions are %+v", err, sessions)
@@ -239,7 +240,7 @@ func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 
 func TestTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
-		ada := newUser(t, a, newAccount(t, a), crm.Owner, "ada")
+		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
 		if err != nil {
 			t.Fatal(err)
@@ -268,10 +269,10 @@ func TestHashesWaitForEachOther(t *testing.T) {
 	<-busy
 	ctx, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer leave()
-	_, _, err := s.SignIn(ctx, "ada@example.org", goodPassword, crm.Device{})
+	_, _, err := s.SignIn(ctx, "ada@example.org", goodPassword, access.Device{})
 	wantError(t, "while two are busy", err, context.DeadlineExceeded)
 	close(free)
-	_, _, err = s.SignIn(t.Context(), "ada@example.org", goodPassword, crm.Device{})
+	_, _, err = s.SignIn(t.Context(), "ada@example.org", goodPassword, access.Device{})
 	wantError(t, "afterwards", err, crm.ErrUnauthenticated)
 }
 

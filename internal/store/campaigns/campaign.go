@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
@@ -35,7 +39,7 @@ type ImportResult struct {
 
 // ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
 // is refused, none.
-func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput) (result ImportResult, err error) {
+func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input) (result ImportResult, err error) {
 	plans, err := s.changeCampaigns(ctx, owner, inputs, func(c *campaignChange) ([]campaignPlan, error) {
 		return c.planImport(inputs)
 	})
@@ -54,7 +58,7 @@ func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner crm.Account, 
 
 // CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
 // number until it is.
-func (s *CampaignStore) CreateCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput) (crm.Campaign, error) {
+func (s *CampaignStore) CreateCampaign(ctx context.Context, owner access.Account, in campaign.Input) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		slug, _, err := c.findSlug(in, false)
 		return c.plan(nil, in, slug, err)
@@ -62,7 +66,7 @@ func (s *CampaignStore) CreateCampaign(ctx context.Context, owner crm.Account, i
 }
 
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
-func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner crm.Account, id int64, in crm.CampaignInput) (crm.Campaign, error) {
+func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account, id int64, in campaign.Input) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		old, err := c.own(id, in.Seen)
 		if err != nil {
@@ -75,8 +79,8 @@ func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner crm.Account, i
 	})
 }
 
-func (s *CampaignStore) changeCampaign(ctx context.Context, owner crm.Account, in crm.CampaignInput, decide func(*campaignChange) (campaignPlan, error)) (crm.Campaign, error) {
-	plans, err := s.changeCampaigns(ctx, owner, []crm.CampaignInput{in}, func(c *campaignChange) ([]campaignPlan, error) {
+func (s *CampaignStore) changeCampaign(ctx context.Context, owner access.Account, in campaign.Input, decide func(*campaignChange) (campaignPlan, error)) (campaign.Campaign, error) {
+	plans, err := s.changeCampaigns(ctx, owner, []campaign.Input{in}, func(c *campaignChange) ([]campaignPlan, error) {
 		p, err := decide(c)
 		if err == nil && !p.isNew { // a new one has no gifts, and no id yet
 			p.campaign.Given, err = c.given(p.campaign)
@@ -84,14 +88,14 @@ func (s *CampaignStore) changeCampaign(ctx context.Context, owner crm.Account, i
 		return []campaignPlan{p}, err
 	})
 	if err != nil {
-		return crm.Campaign{}, err
+		return campaign.Campaign{}, err
 	}
 	return plans[0].campaign, nil
 }
 
 // MadeCampaign is a campaign that was created or changed, as the API shows it.
 type MadeCampaign struct {
-	crm.Campaign
+	campaign.Campaign
 	BaseURL string // of its address
 	Created bool
 }
@@ -99,7 +103,7 @@ type MadeCampaign struct {
 // Append appends the wire form.
 func (m MadeCampaign) Append(dst []byte) []byte {
 	body, urlAt := m.AppendBody(nil)
-	return crm.AppendCampaign(dst, m.ID, body, urlAt, m.BaseURL, m.Given)
+	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given)
 }
 
 // Fate tells what has become of a create.
@@ -108,7 +112,7 @@ func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
 // campaignChange is a unit of work in which campaigns of one account change.
 type campaignChange struct {
 	*store.Tx
-	owner crm.Account
+	owner access.Account
 	now   time.Time
 
 	above         []int64          // the accounts above the owner, which list its campaigns, too
@@ -124,23 +128,23 @@ type campaignChange struct {
 
 // campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
 type campaignPlan struct {
-	campaign crm.Campaign
-	old      *crm.Campaign // nil for a new one
+	campaign campaign.Campaign
+	old      *campaign.Campaign // nil for a new one
 	isNew    bool
 	changed  bool // its document, or what is kept beside it
 	deleted  bool
-	slug     string                 // that it had, where that changes
-	readers  map[int64]crm.Relation // who may list it from now on; nil where that stays
-	benefits doc.Differences        // whom it benefits, where that changes
-	moved    []int64                // the accounts whose lists change
+	slug     string                      // that it had, where that changes
+	readers  map[int64]campaign.Relation // who may list it from now on; nil where that stays
+	benefits doc.Differences             // whom it benefits, where that changes
+	moved    []int64                     // the accounts whose lists change
 }
 
 // changeCampaigns decides about campaigns and writes them. It locks every account whose list may change before anything else, in
 // ascending order, so that two changes do not wait for each other: the owner, the accounts above it and the beneficiaries. Where a list
 // of any other account changes, as that of a former beneficiary, it begins again with that one.
-func (s *CampaignStore) changeCampaigns(ctx context.Context, owner crm.Account, inputs []crm.CampaignInput, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
+func (s *CampaignStore) changeCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
 	var above []int64
-	named, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (named []crm.Account, err error) {
+	named, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (named []access.Account, err error) {
 		if above, err = people.AccountsAbove(c, owner); err == nil {
 			named, err = db.List(c, people.ReadAccount, people.SQLAccountsByID, beneficiariesOf(inputs))
 		}
@@ -185,19 +189,19 @@ func (s *CampaignStore) changeCampaigns(ctx context.Context, owner crm.Account, 
 }
 
 // beneficiariesOf are the public ids of accounts that inputs name.
-func beneficiariesOf(inputs []crm.CampaignInput) (ids []string) {
+func beneficiariesOf(inputs []campaign.Input) (ids []string) {
 	for _, in := range inputs {
 		if in.Beneficiaries != nil {
 			ids = append(ids, *in.Beneficiaries...)
 		}
 	}
 	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !crm.IsAccountID(id) })
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !access.IsAccountID(id) })
 }
 
 // planImport decides about every row, and tells all faults at once.
-func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaignPlan, err error) {
-	wrong := &crm.RowsInvalid{}
+func (c *campaignChange) planImport(inputs []campaign.Input) (plans []campaignPlan, err error) {
+	wrong := &campaign.RowsInvalid{}
 	for i, in := range inputs {
 		slug, old, err := c.findSlug(in, true)
 		c.slugs[slug] = true
@@ -208,7 +212,7 @@ func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaig
 		var faults *doc.Invalid
 		switch {
 		case errors.As(err, &faults):
-			wrong.Rows = append(wrong.Rows, crm.RowFaults{Row: i + 1, Faults: faults.Faults})
+			wrong.Rows = append(wrong.Rows, campaign.RowFaults{Row: i + 1, Faults: faults.Faults})
 		case err != nil:
 			return nil, err
 		}
@@ -221,7 +225,7 @@ func (c *campaignChange) planImport(inputs []crm.CampaignInput) (plans []campaig
 }
 
 // plan decides about one campaign, a new one where old is nil, and tells all its faults at once; slugErr is what is wrong with its slug.
-func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug string, slugErr error) (p campaignPlan, err error) {
+func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug string, slugErr error) (p campaignPlan, err error) {
 	var inputErr, readersErr error
 	if old == nil {
 		inputErr = in.CheckNew()
@@ -235,9 +239,9 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 	if err := FirstOrFaults(inputErr, slugErr, readersErr); err != nil {
 		return p, err
 	}
-	var was map[int64]crm.Relation
+	var was map[int64]campaign.Relation
 	if p.old = old; old == nil {
-		p.campaign, p.isNew = crm.NewCampaign(in, c.owner, 0, slug, c.now), true // number gives the id
+		p.campaign, p.isNew = campaign.New(in, c.owner, 0, slug, c.now), true // number gives the id
 	} else {
 		before, _ := old.AppendBody(nil)
 		after, _ := p.campaign.AppendBody(nil)
@@ -264,7 +268,7 @@ func (c *campaignChange) plan(old *crm.Campaign, in crm.CampaignInput, slug stri
 }
 
 // checkCurrency refuses another currency once a campaign has gifts: what it has raised would become other money.
-func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
+func (c *campaignChange) checkCurrency(old, next campaign.Campaign) error {
 	if next.Currency == old.Currency {
 		return nil
 	}
@@ -276,16 +280,16 @@ func (c *campaignChange) checkCurrency(old, next crm.Campaign) error {
 }
 
 // given is what the gifts to a campaign come to in its currency.
-func (c *campaignChange) given(campaign crm.Campaign) (crm.Given, error) {
-	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, campaign.Cell())
+func (c *campaignChange) given(of campaign.Campaign) (campaign.Given, error) {
+	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, giving.CampaignCell(of.ID, of.Currency))
 	if err != nil || sums == nil {
-		return crm.Given{}, err
+		return campaign.Given{}, err
 	}
-	return crm.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
+	return campaign.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
 }
 
 // move notes whose lists change where those who could list a campaign were others.
-func (c *campaignChange) move(p *campaignPlan, was map[int64]crm.Relation) {
+func (c *campaignChange) move(p *campaignPlan, was map[int64]campaign.Relation) {
 	p.moved = Differences(was, p.readers)
 	for _, account := range p.moved {
 		if c.Accounts[account] == nil {
@@ -296,8 +300,8 @@ func (c *campaignChange) move(p *campaignPlan, was map[int64]crm.Relation) {
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it
 // may also be that of a campaign of the account, which is old then.
-func (c *campaignChange) findSlug(in crm.CampaignInput, mine bool) (slug string, old *crm.Campaign, err error) {
-	for slug := range crm.SlugCandidates(in, c.tried) {
+func (c *campaignChange) findSlug(in campaign.Input, mine bool) (slug string, old *campaign.Campaign, err error) {
+	for slug := range campaign.SlugCandidates(in, c.tried) {
 		if c.slugs[slug] {
 			continue
 		}
@@ -319,7 +323,7 @@ func (c *campaignChange) findSlug(in crm.CampaignInput, mine bool) (slug string,
 
 // number gives the new campaigns their ids, in the order in which lists show them. The account at the top, which counts all of its organization, is locked.
 func (c *campaignChange) number(plans []campaignPlan, top int64) error {
-	var created []*crm.Campaign
+	var created []*campaign.Campaign
 	for i := range plans {
 		if plans[i].isNew {
 			created = append(created, &plans[i].campaign)
@@ -328,18 +332,18 @@ func (c *campaignChange) number(plans []campaignPlan, top int64) error {
 	if len(created) == 0 {
 		return nil
 	}
-	if err := c.CheckLimit(crm.CampaignLimit, int64(len(created)), sqlCampaignCount, top, int64(crm.Benefiting)); err != nil {
+	if err := c.CheckLimit(campaign.Limit, int64(len(created)), sqlCampaignCount, top, int64(campaign.Benefiting)); err != nil {
 		return err
 	}
-	slices.SortStableFunc(created, func(a, b *crm.Campaign) int { return cmp.Compare(a.ListedAt, b.ListedAt) })
+	slices.SortStableFunc(created, func(a, b *campaign.Campaign) int { return cmp.Compare(a.ListedAt, b.ListedAt) })
 	row := c.Account(c.owner.Number)
 	seq := row.CampaignSeq
 	for _, campaign := range created {
 		for taken := true; taken; { // by an older campaign, whose id is a time
-			if seq++; seq > crm.MaxSeq {
+			if seq++; seq > doc.MaxSeq {
 				return store.ErrNoMoreIDs
 			}
-			campaign.ID = crm.MakeID(row.Account, seq)
+			campaign.ID = doc.MakeID(row.Account, seq)
 			var err error
 			if taken, err = c.Exists(SQLCampaignByID, campaign.ID); err != nil {
 				return err
@@ -352,16 +356,16 @@ func (c *campaignChange) number(plans []campaignPlan, top int64) error {
 }
 
 // readers is who may list a campaign, and why: its owner, its beneficiaries, and every account above the owner.
-func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]crm.Relation, error) {
-	readers := map[int64]crm.Relation{c.owner.Number: crm.Own}
+func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]campaign.Relation, error) {
+	readers := map[int64]campaign.Relation{c.owner.Number: campaign.Own}
 	for _, account := range c.above {
-		readers[account] |= crm.Chapter
+		readers[account] |= campaign.Chapter
 	}
 	faults := &doc.Invalid{}
 	if beneficiaries != nil {
 		for i, id := range *beneficiaries {
 			if account, ok := c.beneficiaries[id]; ok {
-				readers[account] |= crm.Benefiting
+				readers[account] |= campaign.Benefiting
 				continue
 			}
 			field := fmt.Sprintf("beneficiaries.%d", i)
@@ -372,7 +376,7 @@ func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]crm.Relatio
 }
 
 // own finds a campaign of the account, which is locked, where it is still what the user saw of it.
-func (c *campaignChange) own(id int64, seen string) (crm.Campaign, error) {
+func (c *campaignChange) own(id int64, seen string) (campaign.Campaign, error) {
 	row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLCampaignRow, id)
 	if err == nil && row.of != c.owner.Number {
 		err = crm.ErrNotFound
@@ -407,7 +411,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		revision := c.note(p)
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, store.Checksum(body), p.campaign.Cell(), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, store.Checksum(body), giving.CampaignCell(p.campaign.ID, p.campaign.Currency), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
 		switch {
 		case p.isNew:
 			c.Insert(store.CampaignTable, row...)
@@ -429,39 +433,39 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 
 // note notes what is done to a campaign; the revision is 0 where that is nothing.
 func (c *campaignChange) note(p campaignPlan) (revision int64) {
-	kind, data := crm.DidUpdate, p.benefits
+	kind, data := history.DidUpdate, p.benefits
 	switch {
 	case p.isNew:
-		kind = crm.DidCreate
+		kind = history.DidCreate
 	case p.deleted:
-		kind, data = crm.DidDelete, doc.Differences{doc.TextDifference("title", p.campaign.Title, "")}
+		kind, data = history.DidDelete, doc.Differences{doc.TextDifference("title", p.campaign.Title, "")}
 	case p.changed:
 		data = append(p.old.Differences(&p.campaign), data...)
 	case len(p.moved) == 0:
 		return 0
 	}
-	return c.Record(c.Account(c.owner.Number), crm.CampaignNoun, p.campaign.ID, kind, data.Text())
+	return c.Record(c.Account(c.owner.Number), history.CampaignNoun, p.campaign.ID, kind, data.Text())
 }
 
 // Relations is who may list a campaign now.
-func Relations(c db.Conn, campaign int64) (map[int64]crm.Relation, error) {
-	readers := make(map[int64]crm.Relation)
+func Relations(c db.Conn, id int64) (map[int64]campaign.Relation, error) {
+	readers := make(map[int64]campaign.Relation)
 	err := c.Each(func(r db.Row) error {
-		readers[r.Int(0)] = crm.Relation(r.Int(1))
+		readers[r.Int(0)] = campaign.Relation(r.Int(1))
 		return nil
-	}, sqlCampaignReaders, campaign)
+	}, sqlCampaignReaders, id)
 	return readers, err
 }
 
 // Differences are the accounts whose relations differ, in ascending order.
-func Differences(was, now map[int64]crm.Relation) []int64 {
+func Differences(was, now map[int64]campaign.Relation) []int64 {
 	accounts := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(now))
 	slices.Sort(accounts)
 	return slices.DeleteFunc(slices.Compact(accounts), func(account int64) bool { return was[account] == now[account] })
 }
 
 // SaveReaders makes a campaign one that these accounts may list.
-func SaveReaders(t *store.Tx, campaign int64, readers map[int64]crm.Relation) error {
+func SaveReaders(t *store.Tx, campaign int64, readers map[int64]campaign.Relation) error {
 	was, err := Relations(t.Conn, campaign)
 	if err != nil {
 		return err
@@ -470,7 +474,7 @@ func SaveReaders(t *store.Tx, campaign int64, readers map[int64]crm.Relation) er
 }
 
 // MoveReaders writes what these accounts may do with a campaign, and moves their campaign revisions.
-func MoveReaders(t *store.Tx, campaign int64, accounts []int64, readers map[int64]crm.Relation) error {
+func MoveReaders(t *store.Tx, campaign int64, accounts []int64, readers map[int64]campaign.Relation) error {
 	for _, account := range accounts {
 		if readers[account] == 0 {
 			t.Delete(store.ReaderTable, account, campaign)

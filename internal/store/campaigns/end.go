@@ -3,7 +3,8 @@ package campaigns
 import (
 	"context"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -38,7 +39,7 @@ func checkDeletable(c db.Conn, owner, id int64) error {
 
 // DeleteCampaign removes a campaign that the account owns, where nothing hangs on it and it is still what the user saw of it. The account
 // is locked, as it is by one that records a gift, so that no gift can come in between.
-func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner crm.Account, id int64, seen string) error {
+func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner access.Account, id int64, seen string) error {
 	_, err := s.changeCampaigns(ctx, owner, nil, func(c *campaignChange) ([]campaignPlan, error) {
 		old, err := c.own(id, seen)
 		if err == nil {
@@ -62,7 +63,7 @@ func (c *campaignChange) moveSlugs(p campaignPlan) error {
 		return c.dropSlugs(p.campaign.ID, 0)
 	case p.slug != "":
 		c.Save(store.SlugTable, p.slug, p.campaign.ID, c.now.UnixMicro())
-		return c.dropSlugs(p.campaign.ID, crm.OldSlugs)
+		return c.dropSlugs(p.campaign.ID, campaign.OldSlugs)
 	}
 	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
@@ -36,7 +39,7 @@ type CampaignRow struct {
 	Body         []byte
 	Checksum     int64
 	status, link string
-	given        crm.Given
+	given        campaign.Given
 	listedAt     int64
 }
 
@@ -45,28 +48,28 @@ func ScanCampaign(r db.Row) CampaignRow {
 }
 
 // scanGiven reads what the gifts of a campaign come to.
-func scanGiven(r db.Row) crm.Given { return crm.Given{Amount: r.Int(6), Donors: r.Int(7)} }
+func scanGiven(r db.Row) campaign.Given { return campaign.Given{Amount: r.Int(6), Donors: r.Int(7)} }
 
-func (row CampaignRow) Parse() (crm.Campaign, error) {
+func (row CampaignRow) Parse() (campaign.Campaign, error) {
 	if err := store.Intact(store.CampaignTable, row.ID, row.Body, row.Checksum); err != nil {
-		return crm.Campaign{}, err
+		return campaign.Campaign{}, err
 	}
-	c, err := crm.ParseCampaign(row.ID, row.Body)
+	c, err := campaign.Parse(row.ID, row.Body)
 	c.Status, c.PaymentLink, c.Given, c.ListedAt = row.status, row.link, row.given, row.listedAt
 	return c, err
 }
 
 // ParseFound parses a campaign that was found.
-func ParseFound(row CampaignRow, err error) (crm.Campaign, error) {
+func ParseFound(row CampaignRow, err error) (campaign.Campaign, error) {
 	if err != nil {
-		return crm.Campaign{}, err
+		return campaign.Campaign{}, err
 	}
 	return row.Parse()
 }
 
 // CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
 // it has, or by one that it had and no other campaign has now.
-func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campaign crm.Campaign, owner string, err error) {
+func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campaign campaign.Campaign, owner string, err error) {
 	err = crm.ErrNotFound
 	for _, sql := range []string{sqlCampaignBySlug, SQLCampaignByOldSlug} {
 		if errors.Is(err, crm.ErrNotFound) {
@@ -81,8 +84,8 @@ func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campai
 
 // CampaignRecord is a campaign as an account that may list it sees it.
 type CampaignRecord struct {
-	Campaign crm.Campaign
-	Relation crm.Relation
+	Campaign campaign.Campaign
+	Relation campaign.Relation
 
 	// Only for the owner:
 	Beneficiaries []string // public ids of accounts in ascending order
@@ -99,7 +102,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (Campai
 		if record.Campaign, err = ParseFound(row, err); err != nil {
 			return record, err
 		}
-		if record.Relation = crm.Relation(row.of); record.Relation&crm.Own != 0 {
+		if record.Relation = campaign.Relation(row.of); record.Relation&campaign.Own != 0 {
 			if record.Beneficiaries, err = beneficiaries(c, id); err == nil {
 				record.Uncounted, err = uncounted(c, account, record.Campaign)
 			}
@@ -117,7 +120,7 @@ func readCampaign(c db.Conn, account, id int64) (row CampaignRow, err error) {
 		return ScanCampaign(r)
 	}, sqlCampaign, account, id)
 	if err == nil {
-		_, err = c.One(func(r db.Row) { row.given = crm.Given{Amount: r.Int(0), Donors: r.Int(1)} }, sqlCampaignGiven, owner, cell)
+		_, err = c.One(func(r db.Row) { row.given = campaign.Given{Amount: r.Int(0), Donors: r.Int(1)} }, sqlCampaignGiven, owner, cell)
 	}
 	return row, err
 }
@@ -135,40 +138,40 @@ const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND ce
 
 // uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts
 // have given in each: the sums of all of them come first.
-func uncounted(c db.Conn, owner int64, campaign crm.Campaign) (currencies []string, err error) {
-	from, end := crm.Cell(campaign.ID, 0, "", 0), crm.Cell(campaign.ID, 1, "", 0)
+func uncounted(c db.Conn, owner int64, campaign campaign.Campaign) (currencies []string, err error) {
+	from, end := giving.Cell(campaign.ID, 0, "", 0), giving.Cell(campaign.ID, 1, "", 0)
 	for found := true; found && err == nil; {
 		found, err = c.One(func(r db.Row) {
-			_, _, currency, _ := crm.CellParts(r.Text(0))
+			_, _, currency, _ := giving.CellParts(r.Text(0))
 			if currency != campaign.Currency && r.Int(1) > 0 {
 				currencies = append(currencies, currency)
 			}
-			from = crm.Cell(campaign.ID, 0, currency+"~", 0) // after those of all contacts
+			from = giving.Cell(campaign.ID, 0, currency+"~", 0) // after those of all contacts
 		}, sqlNextCell, owner, from, end)
 	}
 	return currencies, err
 }
 
 // beneficiaries are the public ids of accounts that a campaign benefits, in ascending order.
-func beneficiaries(c db.Conn, campaign int64) (ids []string, err error) {
-	readers, err := Relations(c, campaign)
+func beneficiaries(c db.Conn, id int64) (ids []string, err error) {
+	readers, err := Relations(c, id)
 	if err != nil {
 		return nil, err
 	}
 	var numbers []int64
 	for account, relation := range readers {
-		if relation&crm.Benefiting != 0 {
+		if relation&campaign.Benefiting != 0 {
 			numbers = append(numbers, account)
 		}
 	}
 	accounts, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, numbers)
-	ids = store.Collect(accounts, func(a crm.Account) string { return a.ID })
+	ids = store.Collect(accounts, func(a access.Account) string { return a.ID })
 	slices.Sort(ids)
 	return ids, err
 }
 
 // CampaignPage is one page of campaigns, newest first.
-func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest) (campaigns []crm.Campaign, result store.ListResult, err error) {
+func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope campaign.Scope, page crm.PageRequest) (campaigns []campaign.Campaign, result store.ListResult, err error) {
 	rows, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (rows []CampaignRow, err error) {
 		var ids []int64
 		if result, ids, err = s.Cache.Page(c, account, scope, page, store.NewestFirst); err != nil || len(ids) == 0 {
@@ -187,13 +190,13 @@ func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope c
 }
 
 // CampaignTotals is how many campaigns the account has in each scope.
-func (s *CampaignStore) CampaignTotals(ctx context.Context, account int64) (map[crm.CampaignScope]int64, error) {
+func (s *CampaignStore) CampaignTotals(ctx context.Context, account int64) (map[campaign.Scope]int64, error) {
 	list, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (*campaignList, error) { return s.Cache.of(c, account) })
 	if err != nil {
 		return nil, err
 	}
-	totals := map[crm.CampaignScope]int64{}
-	for _, scope := range crm.CampaignScopes {
+	totals := map[campaign.Scope]int64{}
+	for _, scope := range campaign.Scopes {
 		totals[scope] = int64(len(list.ids[scope]))
 	}
 	return totals, nil
@@ -208,7 +211,7 @@ type campaignCache struct {
 
 type campaignList struct {
 	revision int64
-	ids      map[crm.CampaignScope][]int64
+	ids      map[campaign.Scope][]int64
 }
 
 // campaignListsKept bounds the cache; lists are quickly read again.
@@ -226,15 +229,15 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 	if list != nil && list.revision == row.CampaignRevision {
 		return list, nil
 	}
-	list = &campaignList{revision: row.CampaignRevision, ids: map[crm.CampaignScope][]int64{}}
+	list = &campaignList{revision: row.CampaignRevision, ids: map[campaign.Scope][]int64{}}
 	found, err := ReadableCampaigns(c, account)
 	if err != nil {
 		return nil, err
 	}
-	for _, campaign := range found {
-		for _, scope := range crm.CampaignScopes {
-			if campaign.Relation&scope.Mask() != 0 {
-				list.ids[scope] = append(list.ids[scope], campaign.ID)
+	for _, one := range found {
+		for _, scope := range campaign.Scopes {
+			if one.Relation&scope.Mask() != 0 {
+				list.ids[scope] = append(list.ids[scope], one.ID)
 			}
 		}
 	}
@@ -250,14 +253,14 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 // readableCampaign is a campaign that an account may list.
 type readableCampaign struct {
 	ID, Owner, listedAt int64
-	Relation            crm.Relation
+	Relation            campaign.Relation
 }
 
 // ReadableCampaigns are the campaigns that an account may list, oldest first.
 func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err error) {
-	relations, ids := map[int64]crm.Relation{}, []int64{}
+	relations, ids := map[int64]campaign.Relation{}, []int64{}
 	err = c.Each(func(r db.Row) error {
-		relations[r.Int(0)], ids = crm.Relation(r.Int(1)), append(ids, r.Int(0))
+		relations[r.Int(0)], ids = campaign.Relation(r.Int(1)), append(ids, r.Int(0))
 		return nil
 	}, SQLReaderCampaigns, account)
 	if err != nil || len(ids) == 0 {
@@ -274,7 +277,7 @@ func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err 
 
 // Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
 // flush piece by piece.
-func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope crm.CampaignScope, page crm.PageRequest, baseURL string, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope campaign.Scope, page crm.PageRequest, baseURL string, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	var result store.ListResult
 	var ids []int64
 	p := store.NewPieces(dst, flush)
@@ -285,7 +288,7 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope crm.
 			if err != nil {
 				return dst, err
 			}
-			return crm.AppendCampaign(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r)), nil
+			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r)), nil
 		}, SQLCampaigns, ids)
 	}
 	err := s.View(ctx, func(c db.Conn) (err error) {
@@ -304,7 +307,7 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope crm.
 }
 
 // Page finds one page of the account's list, the oldest campaign first for either order of pages.
-func (cache *campaignCache) Page(c db.Conn, account int64, scope crm.CampaignScope, page crm.PageRequest, order store.PageOrder) (result store.ListResult, ids []int64, err error) {
+func (cache *campaignCache) Page(c db.Conn, account int64, scope campaign.Scope, page crm.PageRequest, order store.PageOrder) (result store.ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
 		return result, nil, err
@@ -324,6 +327,6 @@ const GivingColumns = `SELECT cell, entries, gifts, amount, recurring, donors FR
 
 const SQLGiving = GivingColumns + ` AND cell = ANY($2)`
 
-func ScanGiving(r db.Row) (string, *crm.Giving) {
-	return r.Text(0), &crm.Giving{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
+func ScanGiving(r db.Row) (string, *giving.Sums) {
+	return r.Text(0), &giving.Sums{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
@@ -12,7 +13,7 @@ import (
 // campaignUnit is what a batch knows of the campaigns of an account, and of what was given to them and by its contacts.
 type campaignUnit struct {
 	Campaigns store.Lookup[int64, *OwnCampaign]
-	Giving    store.Lookup[string, *crm.Giving]
+	Giving    store.Lookup[string, *giving.Sums]
 }
 
 var campaignsPart = &store.Part{}

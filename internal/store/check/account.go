@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -111,7 +113,7 @@ func (c *accountCheck) problemOf(table *db.Table, row []any) (p Problem) {
 	case store.ChangeTable:
 		p.What = fmt.Sprintf("change %d: ", row[1])
 	case store.GiftTable, store.PlanTable:
-		p.What = fmt.Sprintf("%s %s: ", table.Name, crm.GiftNumber(row[1].(int64)))
+		p.What = fmt.Sprintf("%s %s: ", table.Name, giving.GiftNumber(row[1].(int64)))
 	}
 	return p
 }
@@ -165,8 +167,8 @@ func (c *accountCheck) enter(table *db.Table, row []any, sign uint64) {
 	case store.TagTable:
 		c.byName[sharedName{table, row[2].(string)}] += hashRow(row) * sign
 	case store.GivingTable:
-		if contact := crm.CellContact(row[1].(string)); contact != 0 {
-			c.add(topic{table, ""}, crm.MakeID(c.number, contact), row, sign)
+		if contact := giving.CellContact(row[1].(string)); contact != 0 {
+			c.add(topic{table, ""}, doc.MakeID(c.number, contact), row, sign)
 		} else {
 			c.byName[sharedName{table, row[1].(string)}] += hashRow(row) * sign
 		}
@@ -189,7 +191,7 @@ func (c *accountCheck) enterSet(row []any, sign uint64) {
 		c.byName[set] += maphash.Comparable(checkSeed, member{name, -number - 1})
 	}
 	for at := range block.Places {
-		if id := crm.MakeID(c.number, number*db.BlockSize+int64(at)+1); !c.derives.damaged[id] {
+		if id := doc.MakeID(c.number, number*db.BlockSize+int64(at)+1); !c.derives.damaged[id] {
 			c.byName[set] += maphash.Comparable(checkSeed, member{name, id}) * sign
 		}
 	}
@@ -259,9 +261,9 @@ func (c *accountCheck) tellID(t topic, id int64, left uint64) error {
 	case t.table == store.IndexTable:
 		p.What = "the index does not have exactly its match keys"
 	case t.kind == gifts.PlanReference:
-		p = Problem{What: fmt.Sprintf("plan %s: the external id that leads to it is not the one that it has", crm.GiftNumber(id))}
+		p = Problem{What: fmt.Sprintf("plan %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
 	default:
-		p = Problem{What: fmt.Sprintf("gift %s: the external id that leads to it is not the one that it has", crm.GiftNumber(id))}
+		p = Problem{What: fmt.Sprintf("gift %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
 	}
 	return c.mend(c.number, p)
 }
@@ -288,7 +290,7 @@ func toldSet(name string) string {
 	if campaign, ok := strings.CutPrefix(name, contacts.DonorSet); ok {
 		return "gave for campaign " + campaign
 	}
-	if words := crm.TellCommonWord(name); words != "" {
+	if words := find.TellCommonWord(name); words != "" {
 		return words
 	}
 	if name == contacts.ArchiveSet {
@@ -313,7 +315,7 @@ func (k *checker) everyWord() error {
 	}
 	told := make(map[int64]bool)
 	return k.words.each(func(id int64, left uint64) error {
-		account := crm.IDAccount(id)
+		account := doc.IDAccount(id)
 		_, exists := k.accounts[account]
 		switch {
 		case left == 0 || k.damaged[id] || k.tallies[account].Importing != 0 || told[account]:

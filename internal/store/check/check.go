@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -199,7 +199,7 @@ type rule struct {
 }
 
 const (
-	// What the ids of an account begin with, as crm.MakeID says.
+	// What the ids of an account begin with, as doc.MakeID says.
 	idLead = `account_id - CASE WHEN account_id < 1000000 THEN 1 ELSE 0 END`
 
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
@@ -209,7 +209,7 @@ const (
 
 var rules = []rule{
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("its row is in this account, but its id belongs to account %s: %s", k.name(crm.IDAccount(r.Int(1))), restoreIt)}
+		return Problem{What: fmt.Sprintf("its row is in this account, but its id belongs to account %s: %s", k.name(doc.IDAccount(r.Int(1))), restoreIt)}
 	}},
 	{sqlLostGivers, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)}

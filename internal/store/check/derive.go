@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -21,10 +23,10 @@ type derivation struct {
 	was         []any    // that row as it is; nil where it is missing
 	known       accounts // all accounts; nil where no campaigns are looked at
 
-	heads map[crm.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
+	heads map[history.Noun]perID[int64] // the last change of each document; nil where the history was not looked at
 
-	giving bool                  // all gifts can be read, so that what they come to is known
-	cells  map[string]crm.Giving // the sums of the account
+	giving bool                   // all gifts can be read, so that what they come to is known
+	cells  map[string]giving.Sums // the sums of the account
 
 	damaged map[int64]bool // contacts whose documents cannot be read
 
@@ -52,7 +54,7 @@ type settler interface {
 var derivedTables = []*db.Table{store.IndexTable, store.SetTable, store.TagTable, store.GivingTable, store.ReferenceTable}
 
 func newDerivation(c db.Conn, on settler, row store.Tally, read func(what string, n int64) error) *derivation {
-	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool), cells: make(map[string]crm.Giving), tags: make(map[string]int64)}
+	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool), cells: make(map[string]giving.Sums), tags: make(map[string]int64)}
 }
 
 // everything goes through all that the account has. The history comes first, since documents name their last change in it; gifts come before
@@ -197,7 +199,7 @@ func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	if !words {
 		return nil
 	}
-	return t.ClearWords(store.WordsTable, account, crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq))
+	return t.ClearWords(store.WordsTable, account, doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq))
 }
 
 // rebuilder writes what a derivation finds: all of it, or without words, or without what is kept where not all gifts can be read.
@@ -234,7 +236,7 @@ func ofGiving(table *db.Table) bool {
 // gap puts rows in the place of changes that are missing, because no number is given out again.
 func (w rebuilder) gap(account, first, last int64) error {
 	for revision := first; revision <= last; revision++ {
-		w.Save(store.ChangeTable, account, revision, int64(0), int64(crm.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
+		w.Save(store.ChangeTable, account, revision, int64(0), int64(history.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
 		if revision%derivedAtOnce == 0 {
 			if err := w.Flush(); err != nil {
 				return err

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -28,7 +32,7 @@ func (d *derivation) totals() error {
 	if err != nil {
 		return err
 	}
-	campaign, err := d.conn.Int(sqlLastCampaign, d.Account, crm.MakeID(d.Account, 0), crm.MakeID(d.Account, crm.MaxSeq))
+	campaign, err := d.conn.Int(sqlLastCampaign, d.Account, doc.MakeID(d.Account, 0), doc.MakeID(d.Account, doc.MaxSeq))
 	if err != nil {
 		return err
 	}
@@ -36,8 +40,8 @@ func (d *derivation) totals() error {
 		return err
 	}
 	d.LastCreated = max(d.LastCreated, d.created)
-	d.KeySeq = max(d.KeySeq, crm.IDSeq(key))
-	d.CampaignSeq = max(d.CampaignSeq, crm.IDSeq(campaign))
+	d.KeySeq = max(d.KeySeq, doc.IDSeq(key))
+	d.CampaignSeq = max(d.CampaignSeq, doc.IDSeq(campaign))
 	if len(d.fields) > 0 {
 		d.FieldSeq = max(d.FieldSeq, d.fields[len(d.fields)-1])
 	}
@@ -45,11 +49,11 @@ func (d *derivation) totals() error {
 }
 
 // accounts are all accounts, by their numbers.
-type accounts map[int64]crm.Account
+type accounts map[int64]access.Account
 
 func readAccounts(c db.Conn) (accounts, error) {
 	all, err := db.List(c, people.ReadAccount, people.SQLAccountList)
-	return store.Keyed(all, func(a crm.Account) int64 { return a.Number }), err
+	return store.Keyed(all, func(a access.Account) int64 { return a.Number }), err
 }
 
 // campaigns looks at campaigns of the account: what stands beside their documents, and who may list them.
@@ -86,32 +90,32 @@ func (d *derivation) campaign(row []any) error {
 	}
 	_, urlAt := campaign.AppendBody(nil)
 	should := slices.Clone(row)
-	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), campaign.Cell(), d.head(crm.CampaignNoun, id, row[10].(int64))
+	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), giving.CampaignCell(campaign.ID, campaign.Currency), d.head(history.CampaignNoun, id, row[10].(int64))
 	return d.settle(store.CampaignTable, row, should)
 }
 
 // readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written nowhere else.
-func (d *derivation) readers(campaign int64) error {
-	was, err := campaigns.Relations(d.conn, campaign)
+func (d *derivation) readers(id int64) error {
+	was, err := campaigns.Relations(d.conn, id)
 	if err != nil {
 		return err
 	}
-	should := map[int64]crm.Relation{d.Account: crm.Own}
+	should := map[int64]campaign.Relation{d.Account: campaign.Own}
 	for account, relation := range was {
-		if _, exists := d.known[account]; exists && relation&crm.Benefiting != 0 {
-			should[account] |= crm.Benefiting
+		if _, exists := d.known[account]; exists && relation&campaign.Benefiting != 0 {
+			should[account] |= campaign.Benefiting
 		}
 	}
-	for above := d.known[d.Account].Parent; above != 0 && should[above]&crm.Chapter == 0; above = d.known[above].Parent { // or it is a circle
+	for above := d.known[d.Account].Parent; above != 0 && should[above]&campaign.Chapter == 0; above = d.known[above].Parent { // or it is a circle
 		if _, exists := d.known[above]; exists {
-			should[above] |= crm.Chapter
+			should[above] |= campaign.Chapter
 		}
 	}
-	row := func(readers map[int64]crm.Relation, account int64) []any {
+	row := func(readers map[int64]campaign.Relation, account int64) []any {
 		if readers[account] == 0 {
 			return nil
 		}
-		return []any{account, campaign, int64(readers[account])}
+		return []any{account, id, int64(readers[account])}
 	}
 	for _, account := range campaigns.Differences(was, should) {
 		if err := d.on.settle(store.ReaderTable, row(was, account), row(should, account)); err != nil {

@@ -7,6 +7,10 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -65,7 +69,7 @@ func (d *derivation) contacts() (err error) {
 
 // missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
 func (d *derivation) missing(to int64) {
-	switch first, last := crm.MakeID(d.Account, d.last+1), crm.MakeID(d.Account, to); {
+	switch first, last := doc.MakeID(d.Account, d.last+1), doc.MakeID(d.Account, to); {
 	case first == last:
 		d.on.lost(Problem{Contact: first, What: "it is missing: " + restoreIt})
 	case first < last:
@@ -75,8 +79,8 @@ func (d *derivation) missing(to int64) {
 
 // contact works out what follows from the document of a contact, and from what it gave; nil is nothing.
 func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
-	d.missing(crm.IDSeq(s.ID) - 1)
-	d.last = crm.IDSeq(s.ID)
+	d.missing(doc.IDSeq(s.ID) - 1)
+	d.last = doc.IDSeq(s.ID)
 	d.created = max(d.created, created(s))
 	if g == nil {
 		g = new(givenSums)
@@ -103,7 +107,7 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 		tags = nil // they count active contacts
 	}
 	d.keep(s.ID, c.MatchKeys, tags, append(contacts.SetsOf(c), g.sets...))
-	d.on.derived(store.WordsTable, d.Account, s.ID, c.SearchDocument(d.Account))
+	d.on.derived(store.WordsTable, d.Account, s.ID, find.SearchDocument(c, d.Account))
 	return d.settle(store.ContactTable, s.Row(d.Account, s.Columns), should.Values(d.Account))
 }
 
@@ -121,11 +125,11 @@ func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored 
 	should.Contact = s.Contact.WithEmailKeys()
 	c := &should.Contact
 	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), contacts.Flag(len(c.Custom) > 0), contacts.Flag(c.Archived())
-	should.Revision, should.CreatedAt = d.head(crm.ContactNoun, s.ID, s.Revision), d.created
+	should.Revision, should.CreatedAt = d.head(history.ContactNoun, s.ID, s.Revision), d.created
 	if !d.giving {
 		return should
 	}
-	sums := g.sums[crm.Cell(0, 0, d.Currency, s.ID)]
+	sums := g.sums[giving.Cell(0, 0, d.Currency, s.ID)]
 	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), gifts.StatsOf(&sums, d.Currency)
 	if c.Stats != s.Contact.Stats {
 		should.Body = c.AppendBody(nil)
@@ -160,7 +164,7 @@ func (b *blockSets) add(id int64, names []string) {
 	if b.members == nil {
 		b.members = make(map[string]*db.SetBlock)
 	}
-	_, at := db.BlockOf(crm.IDSeq(id))
+	_, at := db.BlockOf(doc.IDSeq(id))
 	for _, name := range names {
 		if b.members[name] == nil {
 			b.members[name] = new(db.SetBlock)

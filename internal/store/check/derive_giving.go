@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -66,22 +68,22 @@ func (d *derivation) gifts() error {
 		}
 		if g.Damage != nil {
 			d.giving = false
-			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", crm.GiftNumber(r.id), restoreIt)})
+			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", giving.GiftNumber(r.id), restoreIt)})
 			return nil
 		}
 		if g.ExternalID != "" {
 			d.on.derived(store.ReferenceTable, d.Account, gifts.GiftReference+g.ExternalID, r.id)
 		}
 		if !moving {
-			g.Local = crm.GiftClock(g.At, d.Location())
+			g.Local = giving.GiftClock(g.At, d.Location())
 		}
-		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(crm.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
+		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
 	if err == nil && n < d.GiftSeq {
 		d.giving = false
 		d.on.lost(Problem{What: fmt.Sprintf("%d gifts of %d are missing: restore a backup", d.GiftSeq-n, d.GiftSeq)})
 	}
-	d.GiftSeq = max(d.GiftSeq, crm.IDSeq(last))
+	d.GiftSeq = max(d.GiftSeq, doc.IDSeq(last))
 	return err
 }
 
@@ -95,34 +97,34 @@ func (d *derivation) plans() error {
 		p := r.doc
 		if p.Damage != nil {
 			d.giving = false
-			d.on.lost(Problem{What: fmt.Sprintf("plan %s: its document is damaged: %s", crm.GiftNumber(r.id), restoreIt)})
+			d.on.lost(Problem{What: fmt.Sprintf("plan %s: its document is damaged: %s", giving.GiftNumber(r.id), restoreIt)})
 			return nil
 		}
 		if p.ExternalID != "" {
 			d.on.derived(store.ReferenceTable, d.Account, gifts.PlanReference+p.ExternalID, r.id)
 		}
-		return d.settle(store.PlanTable, r.row, gifts.PlanValues(d.Account, d.head(crm.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
+		return d.settle(store.PlanTable, r.row, gifts.PlanValues(d.Account, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
 	})
-	d.PlanSeq = max(d.PlanSeq, crm.IDSeq(last))
+	d.PlanSeq = max(d.PlanSeq, doc.IDSeq(last))
 	return err
 }
 
 // givenSums are what the gifts of one contact come to.
 type givenSums struct {
-	sums map[string]crm.Giving // of the contact
-	sets []string              // that they put it in
-	last int64                 // when the last one was given that counts
-	in   map[string]bool       // the same sets
+	sums map[string]giving.Sums // of the contact
+	sets []string               // that they put it in
+	last int64                  // when the last one was given that counts
+	in   map[string]bool        // the same sets
 }
 
 // given adds up the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
 	err := d.conn.Each(func(r db.Row) error {
-		s := gifts.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), Month: crm.Month(gifts.OnClock(r.Int(5))), Net: r.Int(4), Recurring: r.Int(2) != 0}
+		s := gifts.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), Month: giving.Month(gifts.OnClock(r.Int(5))), Net: r.Int(4), Recurring: r.Int(2) != 0}
 		g := all[s.Contact]
 		if g == nil {
-			g = &givenSums{sums: make(map[string]crm.Giving), in: make(map[string]bool)}
+			g = &givenSums{sums: make(map[string]giving.Sums), in: make(map[string]bool)}
 			all[s.Contact] = g
 		}
 		if s.Net > 0 {
@@ -148,9 +150,9 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 }
 
 // add counts a gift in the sums that it is part of: those of its contact, and those of the account.
-func (d *derivation) add(s gifts.Share, own map[string]crm.Giving) {
+func (d *derivation) add(s gifts.Share, own map[string]giving.Sums) {
 	for _, name := range s.Cells() {
-		if crm.CellContact(name) != 0 {
+		if giving.CellContact(name) != 0 {
 			own[name] = add(own[name], s)
 		} else {
 			d.cells[name] = add(d.cells[name], s)
@@ -159,7 +161,7 @@ func (d *derivation) add(s gifts.Share, own map[string]crm.Giving) {
 }
 
 // add is sums with one gift more.
-func add(g crm.Giving, s gifts.Share) crm.Giving {
+func add(g giving.Sums, s gifts.Share) giving.Sums {
 	if g.Entries++; s.Net > 0 {
 		g.Gifts++
 		g.Amount += s.Net
@@ -171,11 +173,11 @@ func add(g crm.Giving, s gifts.Share) crm.Giving {
 }
 
 // enterDonor hands over the sums of a contact, and counts it as a donor of campaigns where something is left of its gifts.
-func (d *derivation) enterDonor(own map[string]crm.Giving) {
+func (d *derivation) enterDonor(own map[string]giving.Sums) {
 	for name, sums := range own {
 		d.on.derived(store.GivingTable, gifts.GivingValues(d.Account, name, &sums)...)
-		if campaign, _, currency, _ := crm.CellParts(name); campaign != 0 && sums.Gifts > 0 {
-			all := crm.Cell(campaign, 0, currency, 0)
+		if campaign, _, currency, _ := giving.CellParts(name); campaign != 0 && sums.Gifts > 0 {
+			all := giving.Cell(campaign, 0, currency, 0)
 			total := d.cells[all]
 			total.Donors++
 			d.cells[all] = total

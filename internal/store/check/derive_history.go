@@ -1,7 +1,7 @@
 package check
 
 import (
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
@@ -9,8 +9,8 @@ import (
 
 // history goes through the changes, and learns from them which one is the last of each document.
 func (d *derivation) history() error {
-	d.heads = make(map[crm.Noun]perID[int64])
-	for _, noun := range []crm.Noun{crm.ContactNoun, crm.CampaignNoun, crm.GiftNoun, crm.PlanNoun} {
+	d.heads = make(map[history.Noun]perID[int64])
+	for _, noun := range []history.Noun{history.ContactNoun, history.CampaignNoun, history.GiftNoun, history.PlanNoun} {
 		d.heads[noun] = make(perID[int64])
 	}
 	given, last := d.Revision, int64(0)
@@ -23,7 +23,7 @@ func (d *derivation) history() error {
 			gaps = append(gaps, [2]int64{last + 1, revision - 1})
 		}
 		last = revision
-		if heads := d.heads[crm.Noun(row[2].(int64))]; heads != nil {
+		if heads := d.heads[history.Noun(row[2].(int64))]; heads != nil {
 			*heads.at(row[4].(int64)) = revision
 		}
 		return d.read("changes", 1)
@@ -44,7 +44,7 @@ func (d *derivation) history() error {
 }
 
 // head is the last change of a document, which may name another one. One that is no longer kept can be named as well.
-func (d *derivation) head(noun crm.Noun, id, named int64) int64 {
+func (d *derivation) head(noun history.Noun, id, named int64) int64 {
 	switch head := d.heads[noun].get(id); {
 	case d.heads == nil:
 		return named

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -97,7 +98,7 @@ type timelinePage struct {
 }
 
 func readTimeline(c db.Conn, w store.Weigh, account, contact int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
-	if found.Total, err = c.Int(store.SQLHowMany, account, int64(crm.ContactNoun), contact); err == nil {
+	if found.Total, err = c.Int(store.SQLHowMany, account, int64(history.ContactNoun), contact); err == nil {
 		err = w(found.Total)
 	}
 	if err != nil || page.Skip() >= found.Total {
@@ -107,10 +108,10 @@ func readTimeline(c db.Conn, w store.Weigh, account, contact int64, page crm.Pag
 	if newest {
 		sql = store.SQLNewestOf
 	}
-	found.revisions, err = db.List(c, store.Number, sql, account, int64(crm.ContactNoun), contact, page.PerPage, page.Skip())
+	found.revisions, err = db.List(c, store.Number, sql, account, int64(history.ContactNoun), contact, page.PerPage, page.Skip())
 	found.Count = int64(len(found.revisions))
 	if err == nil && found.Count > 0 {
-		found.undone, err = store.UndoneSince(c, account, crm.ContactNoun, contact, slices.Min(found.revisions))
+		found.undone, err = store.UndoneSince(c, account, history.ContactNoun, contact, slices.Min(found.revisions))
 	}
 	return found, err
 }
@@ -205,7 +206,7 @@ func (n NoteDocument) Append(dst []byte) []byte { return n.Change.Append(dst) }
 func (NoteDocument) Fate() (created, merged bool) { return true, false }
 
 // AddNote adds a valid note to the history of an active contact. Its document stays as it is.
-func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in crm.NoteInput) (NoteDocument, error) {
+func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in history.NoteInput) (NoteDocument, error) {
 	if store.Foreign(account, contact) {
 		return NoteDocument{}, crm.ErrNotFound
 	}
@@ -217,16 +218,16 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in c
 		if err != nil {
 			return made, err
 		}
-		made.Change = store.Change{Noun: crm.ContactNoun, ID: contact, Kind: crm.DidNote, At: store.Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
-		made.Revision = Mention(t, t.Account(account), row, crm.DidNote, made.Data)
+		made.Change = store.Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: store.Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
+		made.Revision = Mention(t, t.Account(account), row, history.DidNote, made.Data)
 		return made, nil
 	})
 }
 
 // Mention notes something in the history of a contact whose document stays as it is.
-func Mention(t *store.Tx, a *store.Account, row *Stored, kind crm.ChangeKind, data string) (revision int64) {
+func Mention(t *store.Tx, a *store.Account, row *Stored, kind history.Kind, data string) (revision int64) {
 	at := row.Trace
-	at.Revision = t.Record(a, crm.ContactNoun, row.ID, kind, data)
+	at.Revision = t.Record(a, history.ContactNoun, row.ID, kind, data)
 	WriteContact(t, t.Save, a, row.CreatedAt, at, row.Contact, row.Body)
 	return at.Revision
 }
@@ -258,7 +259,7 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 // changeOf finds a change of a contact.
 func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, error) {
 	change, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, account, revision)
-	if err == nil && (change.Noun != crm.ContactNoun || change.ID != contact) {
+	if err == nil && (change.Noun != history.ContactNoun || change.ID != contact) {
 		err = crm.ErrNotFound
 	}
 	return change, err
@@ -268,7 +269,7 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
-	if change.Kind == crm.DidNote {
+	if change.Kind == history.DidNote {
 		return undoNote(t, row, change)
 	}
 	differences, err := doc.ParseDifferences(change.Data)
@@ -276,7 +277,7 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 		return made, nil, err
 	}
 	made, err = Change(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
-		undone, left, err = c.Undo(change.Kind, differences, region, now)
+		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
 		return undone, err
 	})
 	return made, left, err
@@ -284,8 +285,8 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 
 // undoNote hides a note, or shows one again that was hidden.
 func undoNote(t *store.Tx, row *Stored, change store.Change) (made Document, left []string, err error) {
-	account := crm.IDAccount(row.ID)
-	undone, err := store.UndoneSince(t.Conn, account, crm.ContactNoun, row.ID, change.Revision)
+	account := doc.IDAccount(row.ID)
+	undone, err := store.UndoneSince(t.Conn, account, history.ContactNoun, row.ID, change.Revision)
 	switch {
 	case err != nil:
 		return made, nil, err
@@ -294,7 +295,7 @@ func undoNote(t *store.Tx, row *Stored, change store.Change) (made Document, lef
 	}
 	a, err := t.LockAccount(account)
 	if err == nil {
-		Mention(t, a, row, crm.DidNote, "")
+		Mention(t, a, row, history.DidNote, "")
 	}
 	return Document{ID: row.ID, Body: row.Body}, nil, err
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -44,7 +47,7 @@ func editNeeds(id int64, in crm.ContactInput) store.Needs {
 	if in.Tags != nil {
 		n = syncNeeds(id, *in.Tags)
 	}
-	n.Sets, n.Words = append(n.Sets, in.CommonWords()...), in.Addresses != nil || len(in.Custom) > 0
+	n.Sets, n.Words = append(n.Sets, find.InputCommonWords(&in)...), in.Addresses != nil || len(in.Custom) > 0
 	return n
 }
 
@@ -158,7 +161,7 @@ type contactColumns struct {
 }
 
 func columnsOf(c *crm.Contact) contactColumns {
-	return contactColumns{store.Seconds(c.UpdatedAt), c.SortName(), c.Stats.TotalContributions}
+	return contactColumns{store.Seconds(c.UpdatedAt), find.SortName(c), c.Stats.TotalContributions}
 }
 
 func ScanContact(r db.Row) *Stored {
@@ -245,7 +248,7 @@ func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []stri
 	if err != nil || len(ids) <= FewCandidates {
 		return ids, err
 	}
-	if name, ok := in.NameSearch(); ok {
+	if name, ok := find.NameSearch(in); ok {
 		return named(t, a.Account, ids, name)
 	}
 	return ids, nil
@@ -275,7 +278,7 @@ func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64) (bes
 }
 
 // Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.
-func Change(t *store.Tx, s *Stored, kind crm.ChangeKind, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+func Change(t *store.Tx, s *Stored, kind history.Kind, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
 	changed, err := decide(s.Contact)
 	if err != nil {
 		return Document{}, err
@@ -283,7 +286,7 @@ func Change(t *store.Tx, s *Stored, kind crm.ChangeKind, decide func(crm.Contact
 	body := changed.AppendBody(make([]byte, 0, len(s.Body)+256))
 	if string(body) == string(s.Body) {
 		d, err := document(t, &changed, s.Body)
-		d.Tag = s.etag(t.Account(crm.IDAccount(s.ID)))
+		d.Tag = s.etag(t.Account(doc.IDAccount(s.ID)))
 		return d, err
 	}
 	if err := saveContact(t, s, kind, changed, body); err != nil {
@@ -292,8 +295,8 @@ func Change(t *store.Tx, s *Stored, kind crm.ChangeKind, decide func(crm.Contact
 	return document(t, &changed, body)
 }
 
-func saveContact(t *store.Tx, s *Stored, kind crm.ChangeKind, changed crm.Contact, body []byte) error {
-	account := crm.IDAccount(s.ID)
+func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact, body []byte) error {
+	account := doc.IDAccount(s.ID)
 	a, err := t.LockAccount(account)
 	if err != nil {
 		return err
@@ -318,7 +321,7 @@ func saveContact(t *store.Tx, s *Stored, kind crm.ChangeKind, changed crm.Contac
 		dropKey(t, a, key, s.ID)
 	}
 	insertKeys(t, a, s.ID, added)
-	if words := changed.SearchDocument(account); words != s.Contact.SearchDocument(account) {
+	if words := find.SearchDocument(&changed, account); words != find.SearchDocument(&s.Contact, account) {
 		t.Save(store.WordsTable, account, s.ID, words)
 	}
 	return nil
@@ -348,10 +351,10 @@ func InsertContact(t *store.Tx, account int64, c crm.Contact, body []byte, words
 	if err != nil {
 		return 0, err
 	}
-	if a.ContactSeq >= crm.MaxSeq {
+	if a.ContactSeq >= doc.MaxSeq {
 		return 0, store.ErrNoMoreIDs
 	}
-	c.ID = crm.MakeID(account, a.ContactSeq+1)
+	c.ID = doc.MakeID(account, a.ContactSeq+1)
 	if last := store.Moment(a.LastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
 		c.CreatedAt, c.UpdatedAt = last, last
 		body = c.AppendBody(make([]byte, 0, len(body)))
@@ -359,7 +362,7 @@ func InsertContact(t *store.Tx, account int64, c crm.Contact, body []byte, words
 	if err := MoveSets(t, a, c.ID, nil, SetsOf(&c)); err != nil {
 		return 0, err
 	}
-	at := Trace{Revision: t.Record(a, crm.ContactNoun, c.ID, crm.DidCreate, "")}
+	at := Trace{Revision: t.Record(a, history.ContactNoun, c.ID, history.DidCreate, "")}
 	AddContact(t, a, at, c, body, words)
 	return c.ID, nil
 }
@@ -402,7 +405,7 @@ func Flag(b bool) int64 {
 
 // EachStored reads all contacts of an account; after is called after some of them, when another statement may run.
 func EachStored(c db.Conn, account int64, read func(*Stored) error, after func() error) error {
-	id, end := crm.MakeID(account, 0), crm.MakeID(account, crm.MaxSeq)
+	id, end := doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq)
 	for n := storedRead; n == storedRead; {
 		n = 0
 		err := c.Each(func(r db.Row) error {
@@ -429,15 +432,15 @@ const (
 )
 
 // trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
-func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind crm.ChangeKind) Trace {
+func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind history.Kind) Trace {
 	differences := s.Contact.Differences(changed)
 	switch kind {
 	case 0:
-		kind = crm.Kind(differences)
-	case crm.DidErase:
+		kind = history.KindOf(differences)
+	case history.DidErase:
 		differences = nil // the history must not keep what was erased
 	}
 	at := s.Trace
-	at.Revision = t.Record(a, crm.ContactNoun, s.ID, kind, differences.Text())
+	at.Revision = t.Record(a, history.ContactNoun, s.ID, kind, differences.Text())
 	return at
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
@@ -37,7 +39,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 	if err != nil {
 		return nil, err
 	}
-	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), words: fresh.SearchDocument(account)}
+	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), words: find.SearchDocument(&fresh, account)}
 	if mode != crm.Force {
 		n.MatchKeys = in.MatchKeys()
 	}
@@ -75,7 +77,7 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 		return Document{}, err
 	}
 	if merge {
-		made, err := Change(t, found, crm.DidMerge, func(c crm.Contact) (crm.Contact, error) { return c.Merge(n.In, now) })
+		made, err := Change(t, found, history.DidMerge, func(c crm.Contact) (crm.Contact, error) { return c.Merge(n.In, now) })
 		made.Merged, made.Before = true, found.Body
 		return made, err
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -26,39 +29,39 @@ const sqlCustomFields = `SELECT 0 AS id, '' AS title, '' AS description, '' AS t
 	FROM account_tally WHERE account_id = $1
 	UNION ALL SELECT id, title, description, type, options, place, created_at, ended_at FROM custom_field WHERE account_id = $1`
 
-func ReadCustomFields(c db.Conn, account int64) (*crm.CustomFields, error) {
+func ReadCustomFields(c db.Conn, account int64) (*custom.Fields, error) {
 	var seq int64
-	rows, err := db.List(c, func(r db.Row) crm.CustomField {
-		return crm.CustomField{
-			ID: r.Int(0), Title: r.Text(1), Description: r.Text(2), Type: crm.FieldType(r.Text(3)), Options: store.SplitKeys(r.Text(4)),
+	rows, err := db.List(c, func(r db.Row) custom.Field {
+		return custom.Field{
+			ID: r.Int(0), Title: r.Text(1), Description: r.Text(2), Type: custom.FieldType(r.Text(3)), Options: store.SplitKeys(r.Text(4)),
 			Place: r.Int(5), CreatedAt: store.Moment(r.Int(6)), EndedAt: store.Moment(r.Int(7)),
 		}
 	}, sqlCustomFields, account)
-	all := slices.DeleteFunc(rows, func(f crm.CustomField) bool {
+	all := slices.DeleteFunc(rows, func(f custom.Field) bool {
 		if f.ID == 0 {
 			seq = f.Place
 		}
 		return f.ID == 0
 	})
-	return crm.NewCustomFields(seq, all), err
+	return custom.NewFields(seq, all), err
 }
 
 // CustomFields are the definitions of an account's custom fields.
-func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*crm.CustomFields, error) {
-	return store.Lend(ctx, s.Read, func(c db.Conn) (*crm.CustomFields, error) { return s.Fields.read(c, account) })
+func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*custom.Fields, error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (*custom.Fields, error) { return s.Fields.read(c, account) })
 }
 
 // fieldCache has the definitions that were read last.
 type fieldCache struct {
 	mu    sync.Mutex
-	Known map[int64]*crm.CustomFields // by account
+	Known map[int64]*custom.Fields // by account
 }
 
 // fieldCacheSize is for how many accounts definitions are kept. They take some kilobytes each.
 const fieldCacheSize = 1_000
 
 // read reads the definitions of an account and keeps them.
-func (k *fieldCache) read(c db.Conn, account int64) (*crm.CustomFields, error) {
+func (k *fieldCache) read(c db.Conn, account int64) (*custom.Fields, error) {
 	fields, err := ReadCustomFields(c, account)
 	if err != nil {
 		return nil, err
@@ -66,14 +69,14 @@ func (k *fieldCache) read(c db.Conn, account int64) (*crm.CustomFields, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.Known == nil || len(k.Known) >= fieldCacheSize {
-		k.Known = make(map[int64]*crm.CustomFields)
+		k.Known = make(map[int64]*custom.Fields)
 	}
 	k.Known[account] = fields
 	return fields, nil
 }
 
 // at are the definitions of an account as they were at a count of their changes, nil where they are not known.
-func (k *fieldCache) at(account, seq int64) *crm.CustomFields {
+func (k *fieldCache) at(account, seq int64) *custom.Fields {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if fields := k.Known[account]; fields != nil && fields.Seq == seq {
@@ -87,12 +90,12 @@ var errUnknownFields = errors.New("the definitions of custom fields are not know
 
 // append appends the wire form of a contact whose row says at in its column customAt. known are definitions that the caller has read, nil for
 // none: those in the cache may be of another moment.
-func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *crm.CustomFields) ([]byte, error) {
+func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *custom.Fields) ([]byte, error) {
 	if at == 0 {
 		return crm.AppendContact(dst, id, body), nil
 	}
 	if known == nil || known.Seq != at {
-		known = k.at(crm.IDAccount(id), at)
+		known = k.at(doc.IDAccount(id), at)
 	}
 	if known == nil {
 		return dst, errUnknownFields
@@ -104,7 +107,7 @@ func (k *fieldCache) append(dst []byte, id int64, body []byte, at int64, known *
 type fieldReader struct {
 	cache   *fieldCache
 	account int64
-	known   *crm.CustomFields // that it has read itself
+	known   *custom.Fields // that it has read itself
 }
 
 // Learn reads the definitions where a statement has failed because it met fields whose definitions were not known.
@@ -117,13 +120,13 @@ func (f *fieldReader) Learn(c db.Conn, failed error) (again bool, err error) {
 }
 
 // customFields are the definitions as they are in the unit of work.
-func customFields(t *store.Tx, a *store.Account) (*crm.CustomFields, error) {
+func customFields(t *store.Tx, a *store.Account) (*custom.Fields, error) {
 	if Of(a).fields == nil {
 		fields, err := ReadCustomFields(t.Conn, a.Account)
 		if err != nil {
 			return nil, err
 		}
-		Of(a).fields = crm.NewCustomFields(a.FieldSeq, fields.All)
+		Of(a).fields = custom.NewFields(a.FieldSeq, fields.All)
 	}
 	return Of(a).fields, nil
 }
@@ -173,15 +176,15 @@ func (s *ContactStore) patchContact(ctx context.Context, account int64, n store.
 }
 
 // DefineField adds a custom field.
-func (s *ContactStore) DefineField(ctx context.Context, account int64, in crm.CustomFieldInput) (made crm.CustomField, err error) {
+func (s *ContactStore) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		fields, err := customFields(t, a)
 		if err == nil {
-			made, err = crm.NewCustomField(in, a.FieldSeq+1, fields, s.Now())
+			made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now())
 		}
 		if err == nil {
-			saveField(t, a, crm.CustomField{ID: made.ID}, made, crm.DidCreate)
+			saveField(t, a, custom.Field{ID: made.ID}, made, history.DidCreate)
 		}
 		return err
 	})
@@ -189,8 +192,8 @@ func (s *ContactStore) DefineField(ctx context.Context, account int64, in crm.Cu
 }
 
 // ReviseField changes the title, the description and the options of a custom field. Values that contacts have stay as they are.
-func (s *ContactStore) ReviseField(ctx context.Context, account, id int64, in crm.CustomFieldInput) error {
-	return s.changeField(ctx, account, id, crm.DidUpdate, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+func (s *ContactStore) ReviseField(ctx context.Context, account, id int64, in custom.FieldInput) error {
+	return s.changeField(ctx, account, id, history.DidUpdate, func(f custom.Field, all *custom.Fields) (custom.Field, error) {
 		return f.Revise(in, all)
 	})
 }
@@ -198,7 +201,7 @@ func (s *ContactStore) ReviseField(ctx context.Context, account, id int64, in cr
 // EndField takes a custom field out of use. Contacts keep their values, which no one is shown.
 func (s *ContactStore) EndField(ctx context.Context, account, id int64) error {
 	now := s.Now()
-	return s.changeField(ctx, account, id, crm.DidArchive, func(f crm.CustomField, _ *crm.CustomFields) (crm.CustomField, error) {
+	return s.changeField(ctx, account, id, history.DidArchive, func(f custom.Field, _ *custom.Fields) (custom.Field, error) {
 		if f.Ended() {
 			return f, nil
 		}
@@ -208,7 +211,7 @@ func (s *ContactStore) EndField(ctx context.Context, account, id int64) error {
 
 // ResumeField brings a custom field back, with the values that contacts have in it.
 func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error {
-	return s.changeField(ctx, account, id, crm.DidRestore, func(f crm.CustomField, all *crm.CustomFields) (crm.CustomField, error) {
+	return s.changeField(ctx, account, id, history.DidRestore, func(f custom.Field, all *custom.Fields) (custom.Field, error) {
 		if !f.Ended() {
 			return f, nil
 		}
@@ -216,14 +219,14 @@ func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error
 	})
 }
 
-func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind crm.ChangeKind, decide func(crm.CustomField, *crm.CustomFields) (crm.CustomField, error)) error {
+func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind history.Kind, decide func(custom.Field, *custom.Fields) (custom.Field, error)) error {
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		fields, err := customFields(t, a)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(fields.All, func(f crm.CustomField) bool { return f.ID == id })
+		at := slices.IndexFunc(fields.All, func(f custom.Field) bool { return f.ID == id })
 		if at < 0 {
 			return crm.ErrNotFound
 		}
@@ -252,14 +255,14 @@ func (s *ContactStore) MoveField(ctx context.Context, account, id int64, by int)
 		}
 		moved, passed := *field, *other
 		moved.Place, passed.Place = other.Place, field.Place
-		saveField(t, a, *field, moved, crm.DidUpdate)
-		saveField(t, a, *other, passed, crm.DidUpdate)
+		saveField(t, a, *field, moved, history.DidUpdate)
+		saveField(t, a, *other, passed, history.DidUpdate)
 		return nil
 	})
 }
 
 // saveField writes a definition that has changed, and notes it for the changes that come after.
-func saveField(t *store.Tx, a *store.Account, old, f crm.CustomField, kind crm.ChangeKind) {
+func saveField(t *store.Tx, a *store.Account, old, f custom.Field, kind history.Kind) {
 	differences := old.Differences(&f)
 	if len(differences) == 0 && old.EndedAt.Equal(f.EndedAt) {
 		return
@@ -269,10 +272,10 @@ func saveField(t *store.Tx, a *store.Account, old, f crm.CustomField, kind crm.C
 	}
 	a.Touch(t)
 	a.FieldSeq++
-	t.Record(a, crm.FieldNoun, f.ID, kind, differences.Text())
+	t.Record(a, history.FieldNoun, f.ID, kind, differences.Text())
 	t.Save(store.FieldTable, a.Account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, store.Seconds(f.CreatedAt), store.Seconds(f.EndedAt))
-	others := slices.DeleteFunc(slices.Clone(Of(a).fields.All), func(known crm.CustomField) bool { return known.ID == f.ID })
-	Of(a).fields = crm.NewCustomFields(a.FieldSeq, append(others, f))
+	others := slices.DeleteFunc(slices.Clone(Of(a).fields.All), func(known custom.Field) bool { return known.ID == f.ID })
+	Of(a).fields = custom.NewFields(a.FieldSeq, append(others, f))
 }
 
 const SQLFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -18,9 +20,9 @@ type Document struct {
 	Created bool   // it is new
 	Merged  bool   // a create was merged into a contact that was there
 	Before  []byte // the body of that contact as it was
-	Tag     crm.ETag
+	Tag     doc.ETag
 
-	fields *crm.CustomFields // that it is shown with; nil where it has none
+	fields *custom.Fields // that it is shown with; nil where it has none
 }
 
 // Fate tells what has become of a create.
@@ -39,7 +41,7 @@ func (d Document) Append(dst []byte) []byte {
 // document is a contact that was changed, for its answer.
 func document(t *store.Tx, c *crm.Contact, body []byte) (d Document, err error) {
 	d = Document{ID: c.ID, Body: body}
-	a, err := t.LockAccount(crm.IDAccount(c.ID))
+	a, err := t.LockAccount(doc.IDAccount(c.ID))
 	if err != nil {
 		return d, err
 	}
@@ -61,12 +63,12 @@ func (s *ContactStore) Contact(ctx context.Context, account, id int64, dst []byt
 }
 
 // TaggedContact is Contact with the tag of the state that it is in.
-func (s *ContactStore) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, crm.ETag, error) {
+func (s *ContactStore) TaggedContact(ctx context.Context, account, id int64, dst []byte) ([]byte, doc.ETag, error) {
 	return s.customContact(ctx, account, id, dst, nil)
 }
 
 // customContact is TaggedContact for a caller that knows definitions of custom fields, or nil.
-func (s *ContactStore) customContact(ctx context.Context, account, id int64, dst []byte, fields *crm.CustomFields) (_ []byte, tag crm.ETag, err error) {
+func (s *ContactStore) customContact(ctx context.Context, account, id int64, dst []byte, fields *custom.Fields) (_ []byte, tag doc.ETag, err error) {
 	if store.Foreign(account, id) {
 		return dst, tag, crm.ErrNotFound
 	}
@@ -82,7 +84,7 @@ func (s *ContactStore) customContact(ctx context.Context, account, id int64, dst
 			body, err := store.ContactBody(r, 0, id)
 			if err == nil {
 				dst, err = s.Fields.append(dst, id, body, r.Int(3), fields)
-				tag = crm.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
+				tag = doc.ETag{Revision: r.Int(4), Checksum: r.Int(1), Fields: r.Int(3)}
 			}
 			return err
 		}, sqlContact, account, id)

@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 )
 
 // ETag names the state that a contact is in.
-func (d Document) ETag() crm.ETag { return d.Tag }
+func (d Document) ETag() doc.ETag { return d.Tag }
 
-func (s *Stored) etag(a *store.Account) crm.ETag {
-	tag := crm.ETag{Revision: s.Revision, Checksum: s.Checksum}
+func (s *Stored) etag(a *store.Account) doc.ETag {
+	tag := doc.ETag{Revision: s.Revision, Checksum: s.Checksum}
 	if s.Custom != 0 {
 		tag.Fields = a.FieldSeq
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -33,7 +36,7 @@ type Filtering struct {
 	ctx    context.Context
 	conn   db.Conn
 	row    store.Tally // of the account
-	filter crm.ContactFilter
+	filter find.Filter
 	costs  FilterCosts
 	sets   *SetCache
 	weigh  store.Weigh
@@ -56,7 +59,7 @@ type FilterCosts struct {
 var UsualCosts = FilterCosts{Few: 200, Document: 16, Sorted: 2000, Key: 4}
 
 // Filtered runs fn on a snapshot, with the contacts that pass a filter.
-func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, fn func(c db.Conn, w *Filtering) error) error {
+func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, fn func(c db.Conn, w *Filtering) error) error {
 	return s.InTurn(ctx, account, func(weigh store.Weigh) error {
 		return s.View(ctx, func(c db.Conn) error {
 			row, err := store.ReadTally(c, account)
@@ -109,7 +112,7 @@ func (w *Filtering) exact() error {
 			return err
 		}
 		w.keep(&set)
-		w.filter.Created = crm.Window{}
+		w.filter.Created = find.Window{}
 	}
 	if w.filter.Import == 0 {
 		return nil
@@ -118,16 +121,16 @@ func (w *Filtering) exact() error {
 	err := w.weigh(w.row.ContactSeq)
 	if err == nil {
 		err = w.conn.Each(func(r db.Row) error {
-			set.Add(crm.IDSeq(r.Int(0)))
+			set.Add(doc.IDSeq(r.Int(0)))
 			return nil
-		}, fmt.Sprintf(store.MadeByImport, crm.ContactNoun, crm.DidCreate, "2"), w.row.Account, w.filter.Import)
+		}, fmt.Sprintf(store.MadeByImport, history.ContactNoun, history.DidCreate, "2"), w.row.Account, w.filter.Import)
 	}
 	w.keep(&set)
 	return err
 }
 
 // addedIn are the contacts that were added in a stretch of time, which have their sequence numbers one after the other.
-func addedIn(c db.Conn, row *store.Tally, window crm.Window) (db.Set, error) {
+func addedIn(c db.Conn, row *store.Tally, window find.Window) (db.Set, error) {
 	low, high := bounds(window)
 	before, err := CountBefore(c, row, []int64{low, high})
 	if err != nil {
@@ -250,7 +253,7 @@ func (w *Filtering) area(start string) error {
 func (w *Filtering) withKey(keys ...string) error {
 	var set db.Set
 	err := w.conn.Each(func(r db.Row) error {
-		set.Add(crm.IDSeq(r.Int(1)))
+		set.Add(doc.IDSeq(r.Int(1)))
 		return nil
 	}, SQLMatch, w.row.Account, keys)
 	w.keep(&set)
@@ -270,7 +273,7 @@ func (w *Filtering) find(sql string, args ...any) (set db.Set, whole bool, err e
 	args = append(append([]any{w.row.Account}, args...), min(most, math.MaxInt64-1)+1)
 	err = w.conn.Each(func(r db.Row) error {
 		n++
-		set.Add(crm.IDSeq(r.Int(0)))
+		set.Add(doc.IDSeq(r.Int(0)))
 		return w.alive(n)
 	}, sql, args...)
 	return set, n <= most, err
@@ -304,7 +307,7 @@ func (w *Filtering) gave() error {
 }
 
 // bounds are a stretch of time as columns have it: its beginning, and the first moment after it.
-func bounds(window crm.Window) (low, high int64) {
+func bounds(window find.Window) (low, high int64) {
 	low, high = math.MinInt64, math.MaxInt64
 	if !window.From.IsZero() {
 		low = window.From.Unix()
@@ -322,7 +325,7 @@ func (w *Filtering) lastName() error {
 }
 
 // search keeps what the search of the console finds.
-func (w *Filtering) search(search crm.Search) error {
+func (w *Filtering) search(search find.Search) error {
 	if err := w.weigh(w.row.ContactSeq); err != nil {
 		return err
 	}
@@ -330,7 +333,7 @@ func (w *Filtering) search(search crm.Search) error {
 	n, most := int64(0), w.most()
 	err := w.conn.Search(store.WordsTable, query(w.row.Account, search), most+1, func(id int64) error {
 		n++
-		set.Add(crm.IDSeq(id))
+		set.Add(doc.IDSeq(id))
 		return w.alive(n)
 	})
 	if n > most || err != nil {
@@ -392,7 +395,7 @@ func (w *Filtering) readDocuments() error {
 		err = w.conn.Each(func(r db.Row) error {
 			contact := ScanContact(r)
 			if contact.Damage == nil && w.filter.Matches(&contact.Contact, givers[contact.ID]) {
-				set.Add(crm.IDSeq(contact.ID))
+				set.Add(doc.IDSeq(contact.ID))
 			}
 			return contact.Damage
 		}, SQLLoadContacts, w.row.Account, ids)

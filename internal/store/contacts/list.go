@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -47,13 +49,13 @@ func (s *ContactStore) Contacts(ctx context.Context, account int64, scope crm.Co
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
-		err = l.readFirst(ctx, crm.ContactFilter{})
+		err = l.readFirst(ctx, find.Filter{})
 	}
 	return l.finish(ctx, err)
 }
 
 // FilteredContacts is Contacts for those that pass a filter, in the order that it asks for.
-func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
@@ -119,7 +121,7 @@ func excluded(scope crm.ContactScope) int64 {
 }
 
 // readFirst finds the page and reads its first piece, on the same snapshot.
-func (l *contactList) readFirst(ctx context.Context, f crm.ContactFilter) error {
+func (l *contactList) readFirst(ctx context.Context, f find.Filter) error {
 	return l.store.Filtered(ctx, l.account, l.scope, f, func(c db.Conn, w *Filtering) error {
 		seqs, err := w.page(l.page)
 		if err != nil {
@@ -164,7 +166,7 @@ func (l *contactList) appendContact(dst []byte, r db.Row) ([]byte, error) {
 }
 
 // MatchingContacts is one page of the contacts that pass a filter, in the order that it asks for.
-func (s *ContactStore) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f crm.ContactFilter, page crm.PageRequest) (contacts []crm.Contact, result store.ListResult, err error) {
+func (s *ContactStore) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, page crm.PageRequest) (contacts []crm.Contact, result store.ListResult, err error) {
 	err = s.Filtered(ctx, account, scope, f, func(c db.Conn, w *Filtering) error {
 		seqs, err := w.page(page)
 		if err != nil {
@@ -186,7 +188,7 @@ func (s *ContactStore) MatchingContacts(ctx context.Context, account int64, scop
 func IDsOf(account int64, seqs []int64) []int64 {
 	ids := make([]int64, 0, len(seqs))
 	for _, seq := range seqs {
-		ids = append(ids, crm.MakeID(account, seq))
+		ids = append(ids, doc.MakeID(account, seq))
 	}
 	return ids
 }

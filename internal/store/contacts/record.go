@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -38,7 +40,7 @@ func (s *ContactStore) ContactRecord(ctx context.Context, account, id int64) (co
 
 // ContactPage is one page of contacts, newest first.
 func (s *ContactStore) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result store.ListResult, err error) {
-	return s.MatchingContacts(ctx, account, scope, crm.ContactFilter{Sort: crm.ContactSort{Descending: true}}, page)
+	return s.MatchingContacts(ctx, account, scope, find.Filter{Sort: find.Sort{Descending: true}}, page)
 }
 
 // LoadContacts reads the contacts with these ids, in ascending order.
@@ -96,9 +98,9 @@ func CountBefore(c db.Conn, row *store.Tally, moments []int64) (low []int64, err
 			switch middle := middleID(row.Account, low[i], high[i]); {
 			case low[i] == high[i]:
 			case made[middle] < moment:
-				low[i] = crm.IDSeq(middle)
+				low[i] = doc.IDSeq(middle)
 			default:
-				high[i] = crm.IDSeq(middle) - 1
+				high[i] = doc.IDSeq(middle) - 1
 			}
 		}
 	}
@@ -106,4 +108,4 @@ func CountBefore(c db.Conn, row *store.Tally, moments []int64) (low []int64, err
 }
 
 // middleID is the contact in the middle of those numbered from low+1 to high.
-func middleID(account, low, high int64) int64 { return crm.MakeID(account, low+(high-low+1)/2) }
+func middleID(account, low, high int64) int64 { return doc.MakeID(account, low+(high-low+1)/2) }

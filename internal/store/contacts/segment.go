@@ -6,26 +6,28 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
 const sqlSegments = `SELECT id, name, query, actor, created_at FROM segment WHERE account_id = $1 ORDER BY id`
 
-func scanSegment(r db.Row) crm.Segment {
-	return crm.Segment{ID: r.Int(0), Name: r.Text(1), Query: r.Text(2), Actor: r.Text(3), CreatedAt: store.Moment(r.Int(4))}
+func scanSegment(r db.Row) find.Segment {
+	return find.Segment{ID: r.Int(0), Name: r.Text(1), Query: r.Text(2), Actor: r.Text(3), CreatedAt: store.Moment(r.Int(4))}
 }
 
 // Segments are the saved filters of an account, oldest first.
-func (s *ContactStore) Segments(ctx context.Context, account int64) ([]crm.Segment, error) {
+func (s *ContactStore) Segments(ctx context.Context, account int64) ([]find.Segment, error) {
 	return store.List(ctx, s.Base, scanSegment, sqlSegments, account)
 }
 
 // CreateSegment saves a filter that was checked.
-func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made crm.Segment) (crm.Segment, error) {
+func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made find.Segment) (find.Segment, error) {
 	made.CreatedAt = s.Now()
-	return made, s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []crm.Segment) error {
-		if err := crm.SegmentLimit.Check(int64(len(all)), 1); err != nil {
+	return made, s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []find.Segment) error {
+		if err := find.SegmentLimit.Check(int64(len(all)), 1); err != nil {
 			return err
 		}
 		if err := freeSegmentName(all, made.Name, 0); err != nil {
@@ -33,8 +35,8 @@ func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made cr
 		}
 		a.Touch(t)
 		a.SegmentSeq++
-		made.ID, made.Actor = crm.MakeID(account, a.SegmentSeq), t.Author.Who
-		t.Record(a, crm.SegmentNoun, made.ID, crm.DidCreate, crm.Segment{}.Change(made).Text())
+		made.ID, made.Actor = doc.MakeID(account, a.SegmentSeq), t.Author.Who
+		t.Record(a, history.SegmentNoun, made.ID, history.DidCreate, find.Segment{}.Change(made).Text())
 		t.Insert(store.SegmentTable, account, made.ID, made.Name, made.Query, made.Actor, store.Seconds(made.CreatedAt))
 		return nil
 	})
@@ -42,7 +44,7 @@ func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made cr
 
 // RenameSegment gives a segment another name, which must be a valid one.
 func (s *ContactStore) RenameSegment(ctx context.Context, account, id int64, name string) error {
-	return s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []crm.Segment) error {
+	return s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []find.Segment) error {
 		old, err := segmentOf(all, id)
 		if err != nil || old.Name == name {
 			return err
@@ -52,26 +54,26 @@ func (s *ContactStore) RenameSegment(ctx context.Context, account, id int64, nam
 		}
 		renamed := old
 		renamed.Name = name
-		t.Record(a, crm.SegmentNoun, id, crm.DidUpdate, old.Change(renamed).Text())
+		t.Record(a, history.SegmentNoun, id, history.DidUpdate, old.Change(renamed).Text())
 		t.Save(store.SegmentTable, account, id, name, old.Query, old.Actor, store.Seconds(old.CreatedAt))
 		return nil
 	})
 }
 
 // DeleteSegment removes a segment, and says which one it was. Contacts stay as they are.
-func (s *ContactStore) DeleteSegment(ctx context.Context, account, id int64) (old crm.Segment, err error) {
-	return old, s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []crm.Segment) error {
+func (s *ContactStore) DeleteSegment(ctx context.Context, account, id int64) (old find.Segment, err error) {
+	return old, s.changeSegments(ctx, account, func(t *store.Tx, a *store.Account, all []find.Segment) error {
 		if old, err = segmentOf(all, id); err != nil {
 			return err
 		}
-		t.Record(a, crm.SegmentNoun, id, crm.DidDelete, old.Change(crm.Segment{}).Text())
+		t.Record(a, history.SegmentNoun, id, history.DidDelete, old.Change(find.Segment{}).Text())
 		t.Delete(store.SegmentTable, account, id)
 		return nil
 	})
 }
 
 // changeSegments decides about one segment with a look at all of them: there are few.
-func (s *ContactStore) changeSegments(ctx context.Context, account int64, change func(*store.Tx, *store.Account, []crm.Segment) error) error {
+func (s *ContactStore) changeSegments(ctx context.Context, account int64, change func(*store.Tx, *store.Account, []find.Segment) error) error {
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
 		if err != nil {
@@ -81,17 +83,17 @@ func (s *ContactStore) changeSegments(ctx context.Context, account int64, change
 	})
 }
 
-func segmentOf(all []crm.Segment, id int64) (crm.Segment, error) {
-	i := slices.IndexFunc(all, func(s crm.Segment) bool { return s.ID == id })
+func segmentOf(all []find.Segment, id int64) (find.Segment, error) {
+	i := slices.IndexFunc(all, func(s find.Segment) bool { return s.ID == id })
 	if i < 0 {
-		return crm.Segment{}, crm.ErrNotFound
+		return find.Segment{}, crm.ErrNotFound
 	}
 	return all[i], nil
 }
 
 // freeSegmentName refuses a name that another segment has.
-func freeSegmentName(all []crm.Segment, name string, id int64) error {
-	if slices.ContainsFunc(all, func(s crm.Segment) bool { return s.ID != id && s.IsCalled(name) }) {
+func freeSegmentName(all []find.Segment, name string, id int64) error {
+	if slices.ContainsFunc(all, func(s find.Segment) bool { return s.ID != id && s.IsCalled(name) }) {
 		return store.Fault("name", doc.Taken)
 	}
 	return nil

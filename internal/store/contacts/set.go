@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -45,7 +47,7 @@ func FirstOfSet(c db.Conn, account int64, name string, limit int) (ids []int64, 
 			if len(ids) == limit {
 				return store.ErrFull
 			}
-			ids = append(ids, crm.MakeID(account, r.Int(0)*db.BlockSize+int64(at)+1))
+			ids = append(ids, doc.MakeID(account, r.Int(0)*db.BlockSize+int64(at)+1))
 		}
 		return damagedSet(account, name, r.Int(0), err)
 	}, sqlSetStart, account, name, int64(limit))
@@ -79,7 +81,7 @@ func SetsOf(c *crm.Contact) []string {
 			names = append(names, LackingSet+string(d))
 		}
 	}
-	return append(names, c.CommonWords()...)
+	return append(names, find.CommonWords(c)...)
 }
 
 // sameSets tells whether a change leaves a contact in the sets that it is in.
@@ -162,7 +164,7 @@ func lookUpFoundSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
 				blocks[BlockOf(row.ID)] = append(blocks[BlockOf(row.ID)], SetNames(TagSet, row.Contact.Tags)...)
 			}
 			if n.Words {
-				blocks[BlockOf(row.ID)] = append(blocks[BlockOf(row.ID)], row.Contact.CommonWords()...)
+				blocks[BlockOf(row.ID)] = append(blocks[BlockOf(row.ID)], find.CommonWords(&row.Contact)...)
 			}
 		}
 	}
@@ -173,7 +175,7 @@ func lookUpFoundSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
 func newestBlock(a *store.Account) int64 { return a.ContactSeq / db.BlockSize }
 
 func BlockOf(id int64) int64 {
-	block, _ := db.BlockOf(crm.IDSeq(id))
+	block, _ := db.BlockOf(doc.IDSeq(id))
 	return block
 }
 
@@ -199,7 +201,7 @@ func LookUpBlocks(a *store.Account, t *store.Tx, blocks map[int64][]string) erro
 // MoveSets takes a contact out of the sets that it leaves, and puts it into those that it joins. It fails before it changes anything.
 func MoveSets(t *store.Tx, a *store.Account, id int64, before, after []string) error {
 	left, joined := without(before, after), without(after, before)
-	block, at := db.BlockOf(crm.IDSeq(id))
+	block, at := db.BlockOf(doc.IDSeq(id))
 	moved := slices.Concat(left, joined)
 	if err := loadBlocks(t, a, block, moved); err != nil || len(moved) == 0 {
 		return err
@@ -213,7 +215,7 @@ func MoveSets(t *store.Tx, a *store.Account, id int64, before, after []string) e
 		if kept := Of(a).sets[key]; kept.Has(at) != joins {
 			kept.Put(at, joins)
 			kept.changed = true
-			Of(a).setsMoved = Of(a).setsMoved || crm.IDSeq(id) <= a.ContactSeq // a new contact only changes the end of sets
+			Of(a).setsMoved = Of(a).setsMoved || doc.IDSeq(id) <= a.ContactSeq // a new contact only changes the end of sets
 		}
 	}
 	return nil

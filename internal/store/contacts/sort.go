@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -34,11 +36,11 @@ type sortOrder struct {
 }
 
 // sortOrders are those that have an index. Contacts are numbered as they are made, so that all others are the order of their ids.
-var sortOrders = map[crm.SortField]sortOrder{
-	crm.ByUpdate:   {up: sqlByUpdate, down: sqlByUpdateDown, column: 1},
-	crm.ByName:     {up: sqlByName, down: sqlByNameDown, column: 2, text: true},
-	crm.ByTotal:    {up: sqlByTotal, down: sqlByTotalDown, column: 3, sparse: true},
-	crm.ByLastGift: {up: sqlByLastGift, down: sqlByLastGiftDown, column: 4, sparse: true},
+var sortOrders = map[find.SortField]sortOrder{
+	find.ByUpdate:   {up: sqlByUpdate, down: sqlByUpdateDown, column: 1},
+	find.ByName:     {up: sqlByName, down: sqlByNameDown, column: 2, text: true},
+	find.ByTotal:    {up: sqlByTotal, down: sqlByTotalDown, column: 3, sparse: true},
+	find.ByLastGift: {up: sqlByLastGift, down: sqlByLastGiftDown, column: 4, sparse: true},
 }
 
 // sortKey is a value that contacts are sorted by: a number or a text.
@@ -63,7 +65,7 @@ func (k sortKey) compare(other sortKey) int {
 	return cmp.Or(cmp.Compare(k.number, other.number), strings.Compare(k.text, other.text), cmp.Compare(k.id, other.id))
 }
 
-func (k sortKey) seq() int64 { return crm.IDSeq(k.id) }
+func (k sortKey) seq() int64 { return doc.IDSeq(k.id) }
 
 // place is a key as the statements of the order take it.
 func (o sortOrder) place(k sortKey) any {
@@ -169,7 +171,7 @@ func section[T any](list []T, from, to int64) []T {
 func (w *Filtering) inIndex(order sortOrder, want int64) (seqs []int64, err error) {
 	sql, at := order.up, sortKey{number: math.MinInt64}
 	if w.filter.Sort.Descending {
-		sql, at = order.down, sortKey{number: math.MaxInt64, text: crm.LastName, id: math.MaxInt64}
+		sql, at = order.down, sortKey{number: math.MaxInt64, text: find.LastSortName, id: math.MaxInt64}
 	}
 	limit := min(walkedAtOnce, w.walked(want))
 	for ended := false; int64(len(seqs)) < want && !ended; limit = min(walkedAtOnce, 4*limit) {

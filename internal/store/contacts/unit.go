@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -13,7 +13,7 @@ import (
 type contactUnit struct {
 	Keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
 	Contacts map[int64]*Stored  // those that were looked up; nil where there is none
-	fields   *crm.CustomFields  // nil where no change has needed them
+	fields   *custom.Fields     // nil where no change has needed them
 	sets     contactSets
 
 	setsMoved bool // a contact that was there before has joined a set, or left one

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -41,7 +42,7 @@ const (
 // Donor is a contact with what it gave in a time.
 type Donor struct {
 	Contact crm.Contact
-	Giving  crm.Giving
+	Giving  giving.Sums
 }
 
 // DonorPlace is where a page of donors lies: after an id or before it. The zero value is the first page.
@@ -50,14 +51,14 @@ type DonorPlace struct{ After, Before int64 }
 // DonorPage is one page of donors, in the order of their ids.
 type DonorPage struct {
 	Donors     []Donor
-	Totals     map[crm.DonorKind]int64 // of all pages, of each kind
+	Totals     map[giving.DonorKind]int64 // of all pages, of each kind
 	Currency   string
 	Others     map[string]int64 // given in the year in other currencies, which the list leaves out
 	Next, Prev DonorPlace       // of the pages beside it; the zero value where there is none
 }
 
 // Donors finds contacts who gave, in the account's currency.
-func (s *GiftStore) Donors(ctx context.Context, account int64, f crm.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
+func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
@@ -82,26 +83,26 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f crm.DonorFilter
 		given := store.Keyed(found, func(g givenBy) int64 { return g.contact })
 		contacts, err := contacts.LoadContacts(c, account, store.Collect(found, func(g givenBy) int64 { return g.contact }))
 		for _, contact := range contacts {
-			page.Donors = append(page.Donors, Donor{contact, given[contact.ID].Giving})
+			page.Donors = append(page.Donors, Donor{contact, given[contact.ID].Sums})
 		}
 		return page, err
 	})
 }
 
 // campaignDonorTotals is how many gave to a campaign, which is kept.
-func campaignDonorTotals(c db.Conn, w store.Weigh, account, campaign int64, currency string) (map[crm.DonorKind]int64, error) {
-	sums, err := readCell(c, account, crm.Cell(campaign, 0, currency, 0))
+func campaignDonorTotals(c db.Conn, w store.Weigh, account, campaign int64, currency string) (map[giving.DonorKind]int64, error) {
+	sums, err := readCell(c, account, giving.Cell(campaign, 0, currency, 0))
 	if err == nil {
 		err = w(sums.Entries)
 	}
-	return map[crm.DonorKind]int64{crm.AllDonors: sums.Donors}, err
+	return map[giving.DonorKind]int64{giving.AllDonors: sums.Donors}, err
 }
 
 // donorTotals counts the donors of a year by their kinds, and those of the year before.
-func donorTotals(c db.Conn, account int64, currency string, year int64) (totals map[crm.DonorKind]int64, yearBefore int64, err error) {
+func donorTotals(c db.Conn, account int64, currency string, year int64) (totals map[giving.DonorKind]int64, yearBefore int64, err error) {
 	begin := func(year int64) int64 { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC).Unix() }
 	_, err = c.One(func(r db.Row) {
-		totals = map[crm.DonorKind]int64{crm.AllDonors: r.Int(0), crm.NewDonors: r.Int(1), crm.ReturningDonors: r.Int(2), crm.LapsedDonors: r.Int(3)}
+		totals = map[giving.DonorKind]int64{giving.AllDonors: r.Int(0), giving.NewDonors: r.Int(1), giving.ReturningDonors: r.Int(2), giving.LapsedDonors: r.Int(3)}
 		yearBefore = r.Int(4)
 	}, sqlDonorCounts, account, currency, begin(year), begin(year+1), begin(year-1), begin(year+2))
 	return totals, yearBefore, err
@@ -110,15 +111,15 @@ func donorTotals(c db.Conn, account int64, currency string, year int64) (totals 
 // givenBy is what a contact gave.
 type givenBy struct {
 	contact int64
-	crm.Giving
+	giving.Sums
 }
 
 func scanGivenBy(r db.Row) givenBy {
-	return givenBy{r.Int(0), crm.Giving{Gifts: r.Int(1), Amount: r.Int(2)}}
+	return givenBy{r.Int(0), giving.Sums{Gifts: r.Int(1), Amount: r.Int(2)}}
 }
 
 // donorsAt is one page of the contacts whom a filter finds, in the order of their ids, and where the pages beside it are.
-func donorsAt(c db.Conn, account int64, currency string, f crm.DonorFilter, at DonorPlace, limit int) (found []givenBy, next, prev DonorPlace, err error) {
+func donorsAt(c db.Conn, account int64, currency string, f giving.DonorFilter, at DonorPlace, limit int) (found []givenBy, next, prev DonorPlace, err error) {
 	sql, campaignSQL, before := sqlDonorsAfter, sqlCampaignDonorsAfter, int64(math.MaxInt64)
 	if at.Before != 0 {
 		sql, campaignSQL, before = sqlDonorsBefore, sqlCampaignDonorsBefore, at.Before

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -17,19 +18,19 @@ import (
 type GiftEvent struct {
 	At      time.Time
 	Who     string
-	Changes []crm.GiftChange // a refund is a change of "refund", its undoing one of "refund_undone"
+	Changes []giving.GiftChange // a refund is a change of "refund", its undoing one of "refund_undone"
 }
 
 // giftDifferences is what a change did to a gift.
-func giftDifferences(before, after *crm.Gift) (kind crm.ChangeKind, all doc.Differences) {
-	kind = crm.DidUpdate
-	changes := crm.GiftChanges(before, after)
+func giftDifferences(before, after *giving.Gift) (kind history.Kind, all doc.Differences) {
+	kind = history.DidUpdate
+	changes := giving.GiftChanges(before, after)
 	if refunded := after.Refunded() - before.Refunded(); refunded > 0 {
-		kind = crm.DidRefund
-		changes = append(changes, crm.GiftChange{Field: "refund", After: text.MoneyInput(refunded, after.Currency)})
+		kind = history.DidRefund
+		changes = append(changes, giving.GiftChange{Field: "refund", After: text.MoneyInput(refunded, after.Currency)})
 	} else if refunded < 0 {
-		kind = crm.DidRefund
-		changes = append(changes, crm.GiftChange{Field: "refund_undone", After: text.MoneyInput(-refunded, after.Currency)})
+		kind = history.DidRefund
+		changes = append(changes, giving.GiftChange{Field: "refund_undone", After: text.MoneyInput(-refunded, after.Currency)})
 	}
 	for _, c := range changes {
 		all = append(all, doc.Difference{Field: c.Field, Before: clipped(c.Before), After: clipped(c.After), At: -1})
@@ -47,7 +48,7 @@ func clipped(value string) json.RawMessage {
 	case value == "":
 		return json.RawMessage("null")
 	case json.Unmarshal([]byte(value), &text) == nil:
-		value = crm.Clip(text, KeptText)
+		value = giving.Clip(text, KeptText)
 	case json.Valid([]byte(value)):
 		return json.RawMessage(value)
 	}
@@ -62,16 +63,16 @@ const shownEvents = 200
 
 // giftEvents are the latest changes of a gift, in the order in which they happened.
 func giftEvents(c db.Conn, account, id int64) (events []GiftEvent, err error) {
-	changes, err := store.DocumentChanges(c, account, crm.GiftNoun, id, shownEvents)
+	changes, err := store.DocumentChanges(c, account, history.GiftNoun, id, shownEvents)
 	for _, one := range changes {
-		if one.Kind == crm.DidCreate {
+		if one.Kind == history.DidCreate {
 			continue
 		}
 		event := GiftEvent{At: one.At, Who: one.Who}
 		differences, parseErr := doc.ParseDifferences(one.Data)
 		err = errors.Join(err, parseErr)
 		for _, d := range differences {
-			event.Changes = append(event.Changes, crm.GiftChange{Field: d.Field, Before: plain(d.Before), After: plain(d.After)})
+			event.Changes = append(event.Changes, giving.GiftChange{Field: d.Field, Before: plain(d.Before), After: plain(d.After)})
 		}
 		events = append(events, event)
 	}

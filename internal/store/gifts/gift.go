@@ -9,6 +9,9 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -31,7 +34,7 @@ const (
 
 // GiftDocument is a gift as a change has left it.
 type GiftDocument struct {
-	crm.Gift
+	giving.Gift
 	Slug     string // of its campaign
 	Created  bool   // it is new
 	Existing bool   // a create has found it by its external id
@@ -43,12 +46,12 @@ func (d GiftDocument) Fate() (created, merged bool) { return d.Created, false }
 
 // Append appends the wire form.
 func (d GiftDocument) Append(dst []byte) []byte {
-	return crm.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
+	return giving.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
 }
 
 // StoredGift is a gift as it is stored, whether it can be read or not.
 type StoredGift struct {
-	crm.Gift
+	giving.Gift
 	Body     []byte
 	Revision int64 // of its last change
 	Damage   error
@@ -59,7 +62,7 @@ func ScanGift(r db.Row) (int64, *StoredGift) {
 	body, err := store.DocumentIn(store.GiftTable, r, 6, id)
 	g := &StoredGift{Body: slices.Clone(body), Revision: r.Int(8), Damage: err}
 	if err == nil {
-		g.Gift, g.Damage = crm.ParseGift(id, r.Text(5), r.Int(2), g.Body)
+		g.Gift, g.Damage = giving.ParseGift(id, r.Text(5), r.Int(2), g.Body)
 		g.Local = OnClock(r.Int(9))
 	}
 	return id, g
@@ -69,7 +72,7 @@ func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
 // external id that is known already answers with its gift, where that is what was sent.
-func (s *GiftStore) CreateGift(ctx context.Context, account int64, in crm.GiftInput) (GiftDocument, error) {
+func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.GiftInput) (GiftDocument, error) {
 	now := s.Now()
 	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx) (GiftDocument, error) {
 		a, err := t.LockAccount(account)
@@ -81,7 +84,7 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in crm.GiftIn
 }
 
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
-func RecordGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (GiftDocument, error) {
+func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, from, err := DecideGift(t, a, in, now)
 	if err != nil || made.Existing {
 		return made, err
@@ -90,16 +93,16 @@ func RecordGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time)
 }
 
 // NewGiftNeeds is giftNeeds with what finds the giver of a new gift.
-func NewGiftNeeds(account int64, in *crm.GiftInput) store.Needs {
+func NewGiftNeeds(account int64, in *giving.GiftInput) store.Needs {
 	n := giftNeeds(account, in)
 	if in.Contact == nil {
-		n.Keys, n.Sets = in.Giver.MatchKeys(), append(n.Sets, in.Giver.CommonWords()...)
+		n.Keys, n.Sets = in.Giver.MatchKeys(), append(n.Sets, find.InputCommonWords(&in.Giver)...)
 	}
 	return n
 }
 
 // giftNeeds is what a create or a change of a gift will look up.
-func giftNeeds(account int64, in *crm.GiftInput) (n store.Needs) {
+func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 	if in.Campaign != nil && *in.Campaign != 0 {
 		n.Campaigns, n.Sets = append(n.Campaigns, *in.Campaign), contacts.GiftSets(*in.Campaign)
 	}
@@ -118,14 +121,14 @@ func giftNeeds(account int64, in *crm.GiftInput) (n store.Needs) {
 
 // CodeID is the id that a public id stands for, 0 where it can be none.
 func CodeID(account int64, code string) int64 {
-	if seq, ok := crm.CodeSeq(code); ok {
-		return crm.MakeID(account, seq)
+	if seq, ok := giving.CodeSeq(code); ok {
+		return doc.MakeID(account, seq)
 	}
 	return 0
 }
 
 // sameGift is the gift with the external id that was sent, nil where there is none.
-func sameGift(t *store.Tx, a *store.Account, in *crm.GiftInput) (*StoredGift, error) {
+func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
 	if in.ExternalID == nil || *in.ExternalID == "" {
 		return nil, nil
 	}
@@ -148,7 +151,7 @@ func sameGift(t *store.Tx, a *store.Account, in *crm.GiftInput) (*StoredGift, er
 }
 
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
-func DecideGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
 	found, err := sameGift(t, a, in)
 	switch {
 	case err != nil:
@@ -172,8 +175,8 @@ func DecideGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time)
 	if plan != nil {
 		code = plan.Code
 	}
-	if made.Gift, err = crm.NewGift(in, &from.contact, currency, code, now); err == nil {
-		made.Local = crm.GiftClock(made.At, a.Location())
+	if made.Gift, err = giving.NewGift(in, &from.contact, currency, code, now); err == nil {
+		made.Local = giving.GiftClock(made.At, a.Location())
 		err = checkSum(t, a, &made.Gift)
 	}
 	made.Created, made.NewGiver = true, from.isNew
@@ -182,7 +185,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time)
 
 // insertGift writes a gift that was decided about, and its giver.
 func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
-	if a.GiftSeq >= crm.MaxSeq {
+	if a.GiftSeq >= doc.MaxSeq {
 		return made, errors.New("the account has given out all its ids of gifts")
 	}
 	if made.Contact, err = from.save(t, a); err != nil {
@@ -190,12 +193,12 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	}
 	a.Touch(t)
 	a.GiftSeq++
-	made.ID = crm.MakeID(a.Account, a.GiftSeq)
-	made.Code = crm.NewCode(made.ID)
+	made.ID = doc.MakeID(a.Account, a.GiftSeq)
+	made.Code = giving.NewCode(made.ID)
 	if from.isNew {
 		knowNone(a, ShareOf(&made.Gift))
 	}
-	WriteGift(t, t.Insert, a, t.Record(a, crm.GiftNoun, made.ID, crm.DidCreate, ""), &made.Gift)
+	WriteGift(t, t.Insert, a, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, ""), &made.Gift)
 	if made.ExternalID != "" {
 		refer(t, a, GiftReference+made.ExternalID, made.ID)
 	}
@@ -203,8 +206,8 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 }
 
 // checkSum refuses a gift that no sum can hold.
-func checkSum(t *store.Tx, a *store.Account, g *crm.Gift) error {
-	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, crm.Cell(0, crm.Month(g.Local), g.Currency, 0))
+func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
+	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = store.Fault("amount", "is refused: the gifts of the account would be too much to count")
 	}
@@ -219,7 +222,7 @@ type giver struct {
 }
 
 // findGiver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.
-func findGiver(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) (g giver, err error) {
+func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (g giver, err error) {
 	if in.Contact != nil {
 		row, err := activeContact(t, a, *in.Contact)
 		if err != nil {
@@ -240,7 +243,7 @@ func findGiver(t *store.Tx, a *store.Account, in *crm.GiftInput, now time.Time) 
 		g.row = row
 		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
 	}
-	return g, crm.GiverFaults(err)
+	return g, giving.GiverFaults(err)
 }
 
 // activeContact is a contact that a gift may be from.
@@ -262,9 +265,9 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 	if g.isNew {
 		body := g.contact.AppendBody(make([]byte, 0, contacts.UsualBody))
-		return contacts.InsertContact(t, a.Account, g.contact, body, g.contact.SearchDocument(a.Account))
+		return contacts.InsertContact(t, a.Account, g.contact, body, find.SearchDocument(&g.contact, a.Account))
 	}
-	_, err = contacts.Change(t, g.row, crm.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	_, err = contacts.Change(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.ID, err
 }
 
@@ -288,9 +291,9 @@ func slug(t *store.Tx, a *store.Account, id int64) string {
 }
 
 // WriteGift writes a gift, and notes it for the changes that come after. One whose time has changed has none yet by the organization's clock.
-func WriteGift(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, g *crm.Gift) {
+func WriteGift(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, g *giving.Gift) {
 	if g.Local.IsZero() {
-		g.Local = crm.GiftClock(g.At, a.Location())
+		g.Local = giving.GiftClock(g.At, a.Location())
 	}
 	body := g.AppendBody(make([]byte, 0, contacts.UsualBody))
 	Of(a).Gifts.Rows[g.ID] = &StoredGift{Gift: *g, Body: body, Revision: revision}
@@ -298,13 +301,13 @@ func WriteGift(t *store.Tx, write func(*db.Table, ...any), a *store.Account, rev
 }
 
 // GiftValues are the columns of a gift. They follow from its document and the organization's clock.
-func GiftValues(account, revision int64, g *crm.Gift, body []byte) []any {
+func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
 		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g)}
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.
-func ahead(g *crm.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
+func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
 func refer(t *store.Tx, a *store.Account, reference string, id int64) {
 	t.Insert(store.ReferenceTable, a.Account, reference, id)
@@ -312,20 +315,20 @@ func refer(t *store.Tx, a *store.Account, reference string, id int64) {
 }
 
 // afterGift brings everything that is derived from gifts up to date.
-func afterGift(t *store.Tx, a *store.Account, before, after *crm.Gift, now time.Time) error {
+func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
 	if err := MoveGift(t, a, before, after); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == crm.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
 		if err := payPlan(t, a, after, now); err != nil {
 			return err
 		}
 	}
-	kind, data := crm.DidGive, crm.GiftMention(before, after)
+	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
 	case after.Refunded() != before.Refunded():
-		kind = crm.DidRefund
+		kind = history.DidRefund
 	case len(after.Entries) > len(before.Entries): // its amount was corrected
 	case before.Status == after.Status && before.Contact == after.Contact:
 		kind = 0 // the history of the gift itself tells the rest
@@ -339,8 +342,8 @@ func afterGift(t *store.Tx, a *store.Account, before, after *crm.Gift, now time.
 }
 
 // UpdateGift changes what may be changed of a gift.
-func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, in crm.GiftInput) (GiftDocument, error) {
-	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g crm.Gift, now time.Time) (crm.Gift, error) {
+func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, in giving.GiftInput) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
 		_, campaignErr := ownCampaign(t, a, in.Campaign)
 		_, planErr := planOf(t, a, in.Plan)
 		var contact *crm.Contact
@@ -370,7 +373,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 }
 
 // freeReference refuses an external id that another gift has.
-func freeReference(t *store.Tx, a *store.Account, in *crm.GiftInput, g *crm.Gift) error {
+func freeReference(t *store.Tx, a *store.Account, in *giving.GiftInput, g *giving.Gift) error {
 	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
 		return nil
 	}
@@ -384,16 +387,16 @@ func freeReference(t *store.Tx, a *store.Account, in *crm.GiftInput, g *crm.Gift
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
 func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.Refund)
+	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund)
 }
 
 // UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
 func (s *GiftStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, crm.Gift.UndoRefund)
+	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.UndoRefund)
 }
 
-func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(crm.Gift, *int64, time.Time) (crm.Gift, error)) (GiftDocument, error) {
-	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g crm.Gift, now time.Time) (crm.Gift, error) {
+func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(giving.Gift, *int64, time.Time) (giving.Gift, error)) (GiftDocument, error) {
+	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
@@ -402,7 +405,7 @@ func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, a
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, crm.Gift, time.Time) (crm.Gift, error)) (GiftDocument, error) {
+func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error)) (GiftDocument, error) {
 	id := CodeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
@@ -431,9 +434,9 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 }
 
 // SaveGift writes a gift that has changed, and everything that follows from it.
-func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed crm.Gift, now time.Time) error {
+func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gift, now time.Time) error {
 	kind, differences := giftDifferences(&old.Gift, &changed)
-	revision := t.Record(a, crm.GiftNoun, old.ID, kind, differences.Text())
+	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
 	MoveReference(t, a, GiftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift

@@ -2,6 +2,8 @@ package gifts
 
 import (
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -14,18 +16,18 @@ const (
 )
 
 // GivingValues are the columns of the sums under a name.
-func GivingValues(account int64, name string, g *crm.Giving) []any {
+func GivingValues(account int64, name string, g *giving.Sums) []any {
 	return []any{account, name, g.Entries, g.Gifts, g.Amount, g.Recurring, g.Donors}
 }
 
 // cell is the sums under a name, for a change: they are written when the batch ends.
-func cell(t *store.Tx, a *store.Account, name string) (*crm.Giving, error) {
+func cell(t *store.Tx, a *store.Account, name string) (*giving.Sums, error) {
 	found, err := campaigns.Of(a).Giving.Get(t, a.Account, name)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
-		found = new(crm.Giving)
+		found = new(giving.Sums)
 		campaigns.Of(a).Giving.Rows[name] = found
 	}
 	Of(a).moved[name] = true
@@ -35,7 +37,7 @@ func cell(t *store.Tx, a *store.Account, name string) (*crm.Giving, error) {
 // writeGiving writes the sums that have changed.
 func writeGiving(t *store.Tx, a *store.Account) {
 	for name := range Of(a).moved {
-		if g := campaigns.Of(a).Giving.Rows[name]; *g == (crm.Giving{}) {
+		if g := campaigns.Of(a).Giving.Rows[name]; *g == (giving.Sums{}) {
 			t.Delete(store.GivingTable, a.Account, name)
 			campaigns.Of(a).Giving.Rows[name] = nil
 		} else {
@@ -57,13 +59,13 @@ type Share struct {
 	Recurring         bool
 }
 
-func ShareOf(g *crm.Gift) Share {
-	return Share{g.Campaign, g.Contact, g.Currency, crm.Month(g.Local), g.Net(), g.PlanCode != ""}
+func ShareOf(g *giving.Gift) Share {
+	return Share{g.Campaign, g.Contact, g.Currency, giving.Month(g.Local), g.Net(), g.PlanCode != ""}
 }
 
 // Cells are the names of all sums that a gift is part of.
 func (s Share) Cells() []string {
-	names := []string{s.contactCell(), crm.Cell(0, s.Month, s.Currency, 0)}
+	names := []string{s.contactCell(), giving.Cell(0, s.Month, s.Currency, 0)}
 	if s.Campaign != 0 {
 		names = append(names, s.donorCell(), s.campaignCell())
 	}
@@ -71,9 +73,9 @@ func (s Share) Cells() []string {
 }
 
 // contactCell is what the contact gave in all, donorCell what the contact gave to the campaign, campaignCell what everyone gave to it.
-func (s Share) contactCell() string  { return crm.Cell(0, 0, s.Currency, s.Contact) }
-func (s Share) donorCell() string    { return crm.Cell(s.Campaign, 0, s.Currency, s.Contact) }
-func (s Share) campaignCell() string { return crm.Cell(s.Campaign, 0, s.Currency, 0) }
+func (s Share) contactCell() string  { return giving.Cell(0, 0, s.Currency, s.Contact) }
+func (s Share) donorCell() string    { return giving.Cell(s.Campaign, 0, s.Currency, s.Contact) }
+func (s Share) campaignCell() string { return giving.Cell(s.Campaign, 0, s.Currency, 0) }
 
 // knowNone notes that a contact has no sums yet, so that they need not be looked up.
 func knowNone(a *store.Account, s Share) {
@@ -81,7 +83,7 @@ func knowNone(a *store.Account, s Share) {
 }
 
 // MoveGift takes a gift as it was out of all sums, and adds it as it is; nil is no gift.
-func MoveGift(t *store.Tx, a *store.Account, before, after *crm.Gift) error {
+func MoveGift(t *store.Tx, a *store.Account, before, after *giving.Gift) error {
 	if err := moveGiftSets(t, a, before, after); err != nil {
 		return err
 	}
@@ -125,12 +127,12 @@ func countGift(t *store.Tx, a *store.Account, s Share, sign int64) error {
 
 // SaveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
 // nothing that it should tell.
-func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *crm.Gift, kind crm.ChangeKind, data string) error {
+func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *giving.Gift, kind history.Kind, data string) error {
 	row, err := contacts.Row(t, a, contact)
 	if err != nil || row == nil || row.Damage != nil {
 		return err // a damaged document is told of by a check, which also repairs these numbers
 	}
-	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, crm.Cell(0, 0, a.Currency, contact))
+	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, giving.Cell(0, 0, a.Currency, contact))
 	if err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *crm.
 	}
 	switch {
 	case kind != 0:
-		at.Revision = t.Record(a, crm.ContactNoun, contact, kind, data)
+		at.Revision = t.Record(a, history.ContactNoun, contact, kind, data)
 	case changed.Stats == row.Contact.Stats && at == row.Trace:
 		return nil
 	}
@@ -151,7 +153,7 @@ func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *crm.
 }
 
 // StatsOf are the numbers in a contact's document: whole units of the account's currency.
-func StatsOf(sums *crm.Giving, currency string) (stats crm.Stats) {
+func StatsOf(sums *giving.Sums, currency string) (stats crm.Stats) {
 	if sums != nil {
 		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency), text.Major(sums.Recurring, currency)
 	}
@@ -159,7 +161,7 @@ func StatsOf(sums *crm.Giving, currency string) (stats crm.Stats) {
 }
 
 // readCell reads the sums under a name, which are zero where there are none.
-func readCell(c db.Conn, account int64, name string) (sums crm.Giving, err error) {
+func readCell(c db.Conn, account int64, name string) (sums giving.Sums, err error) {
 	_, err = c.One(func(r db.Row) {
 		_, found := campaigns.ScanGiving(r)
 		sums = *found
@@ -171,19 +173,19 @@ func readCell(c db.Conn, account int64, name string) (sums crm.Giving, err error
 const firstMonth, lastMonth = 190001, 999913
 
 // eachMonth reads the sums of the months from one on and up to another one, which is exclusive.
-func eachMonth(c db.Conn, account, from, to int64, read func(month int64, currency string, g crm.Giving)) error {
+func eachMonth(c db.Conn, account, from, to int64, read func(month int64, currency string, g giving.Sums)) error {
 	return c.Each(func(r db.Row) error {
 		name, g := campaigns.ScanGiving(r)
-		_, month, currency, _ := crm.CellParts(name)
+		_, month, currency, _ := giving.CellParts(name)
 		read(month, currency, *g)
 		return nil
-	}, SQLGivingBetween, account, crm.Cell(0, from, "", 0), crm.Cell(0, to, "", 0))
+	}, SQLGivingBetween, account, giving.Cell(0, from, "", 0), giving.Cell(0, to, "", 0))
 }
 
 // otherCurrencies are what was given in a year in other currencies than one.
 func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]int64, error) {
 	others := map[string]int64{}
-	return others, eachMonth(c, account, year*100+1, year*100+13, func(_ int64, currency string, g crm.Giving) {
+	return others, eachMonth(c, account, year*100+1, year*100+13, func(_ int64, currency string, g giving.Sums) {
 		if currency != than && g.Gifts > 0 {
 			others[currency] += g.Amount
 		}
@@ -192,7 +194,7 @@ func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]in
 
 type cellRow struct {
 	Name string
-	crm.Giving
+	giving.Sums
 }
 
 func ScanCell(r db.Row) cellRow {

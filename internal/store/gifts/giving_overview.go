@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -13,11 +14,11 @@ import (
 // GivingOverview is what an organization was given, for its home page.
 type GivingOverview struct {
 	Currency       string
-	Any            bool                 // a gift was recorded, whatever became of it
-	Months         map[int64]crm.Giving // the last 24, of which this is the last
-	ThisYear       crm.Giving
-	LastYearToDate int64                   // given last year up to the same day
-	Donors         map[crm.DonorKind]int64 // of this year
+	Any            bool                  // a gift was recorded, whatever became of it
+	Months         map[int64]giving.Sums // the last 24, of which this is the last
+	ThisYear       giving.Sums
+	LastYearToDate int64                      // given last year up to the same day
+	Donors         map[giving.DonorKind]int64 // of this year
 	LastYearDonors int64
 	Others         map[string]int64 // given in the same months in other currencies
 }
@@ -38,17 +39,17 @@ func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.
 			return o, err
 		}
 		now := row.Clock(now)
-		year, firstOf := crm.Year(now), func(ago int) time.Time {
+		year, firstOf := giving.Year(now), func(ago int) time.Time {
 			return time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC)
 		}
-		o = GivingOverview{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]crm.Giving{}, Others: map[string]int64{}}
-		err = eachMonth(c, account, crm.Month(firstOf(OverviewMonths-1)), year*100+13, func(month int64, currency string, g crm.Giving) {
+		o = GivingOverview{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]giving.Sums{}, Others: map[string]int64{}}
+		err = eachMonth(c, account, giving.Month(firstOf(OverviewMonths-1)), year*100+13, func(month int64, currency string, g giving.Sums) {
 			switch {
 			case currency == o.Currency:
 				o.Months[month] = g
 				if month > year*100 {
 					o.ThisYear.Add(g)
-				} else if month > (year-1)*100 && month < crm.Month(firstOf(12)) { // whole months of last year
+				} else if month > (year-1)*100 && month < giving.Month(firstOf(12)) { // whole months of last year
 					o.LastYearToDate += g.Amount
 				}
 			case g.Gifts > 0:
@@ -71,8 +72,8 @@ func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.
 
 // CampaignGiving is a campaign with what it was given in a time.
 type CampaignGiving struct {
-	Campaign crm.Campaign
-	Giving   crm.Giving
+	Campaign campaign.Campaign
+	Giving   giving.Sums
 }
 
 const sqlTopCampaigns = `SELECT campaign_id, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift
@@ -89,9 +90,9 @@ func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit
 		if err != nil {
 			return nil, err
 		}
-		from, to := crm.DonorFilter{Year: year}.Gave()
+		from, to := giving.DonorFilter{Year: year}.Gave()
 		err = c.Each(func(r db.Row) error {
-			top = append(top, CampaignGiving{crm.Campaign{ID: r.Int(0)}, crm.Giving{Gifts: r.Int(1), Amount: r.Int(2)}})
+			top = append(top, CampaignGiving{campaign.Campaign{ID: r.Int(0)}, giving.Sums{Gifts: r.Int(1), Amount: r.Int(2)}})
 			return nil
 		}, sqlTopCampaigns, account, from.Unix(), to.Unix(), row.Currency, int64(limit))
 		if err != nil {

@@ -3,7 +3,8 @@ package gifts
 import (
 	"time"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -17,7 +18,7 @@ const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contac
 const SQLGivenTimes = `SELECT given_at - ahead FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
 
 // givenAt is when a gift was given, as it is kept of a contact; 0 where it is not the contact's, or does not count.
-func givenAt(g *crm.Gift, contact int64) int64 {
+func givenAt(g *giving.Gift, contact int64) int64 {
 	if g == nil || g.Contact != contact || g.Net() <= 0 {
 		return 0
 	}
@@ -44,7 +45,7 @@ func Later(a, b int64) int64 {
 }
 
 // lastGift is when a contact gave last, after one of its gifts has become another; nil is no gift.
-func lastGift(t *store.Tx, row *contacts.Stored, before, after *crm.Gift) (int64, error) {
+func lastGift(t *store.Tx, row *contacts.Stored, before, after *giving.Gift) (int64, error) {
 	was, is := givenAt(before, row.ID), givenAt(after, row.ID)
 	if was == 0 || was != row.LastGift || is != 0 && is >= was {
 		return Later(row.LastGift, is), nil
@@ -54,6 +55,6 @@ func lastGift(t *store.Tx, row *contacts.Stored, before, after *crm.Gift) (int64
 
 // findLastGift looks at the gifts of a contact. What the batch has written is seen by what it reads.
 func findLastGift(t *store.Tx, contact int64) (last int64, err error) {
-	_, err = t.One(func(r db.Row) { last = LastGiftAt(r.Int(0)) }, sqlLastGiven, crm.IDAccount(contact), contact)
+	_, err = t.One(func(r db.Row) { last = LastGiftAt(r.Int(0)) }, sqlLastGiven, doc.IDAccount(contact), contact)
 	return last, err
 }

@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -34,9 +38,9 @@ const (
 func appendGift(dst []byte, r db.Row) ([]byte, error) {
 	body := r.Bytes(6)
 	if store.Checksum(body) != r.Int(7) {
-		return dst, &store.Damaged{Table: store.GiftTable.Name, ID: r.Int(0), Account: crm.IDAccount(r.Int(0))}
+		return dst, &store.Damaged{Table: store.GiftTable.Name, ID: r.Int(0), Account: doc.IDAccount(r.Int(0))}
 	}
-	return crm.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(10), body), nil
+	return giving.AppendGift(dst, r.Int(0), r.Text(5), r.Int(2), r.Text(10), body), nil
 }
 
 // Gift appends the wire form of a gift to dst.
@@ -59,7 +63,7 @@ func (s *GiftStore) Gift(ctx context.Context, account int64, code string, dst []
 
 // GiftRecord is a gift as people see it.
 type GiftRecord struct {
-	crm.Gift
+	giving.Gift
 	Slug   string      // of its campaign
 	Events []GiftEvent // the latest 200, in the order in which they happened
 }
@@ -100,7 +104,7 @@ const clockSpan = 15 * 60 * 60
 
 // giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
 // campaigns, plans and times are only used where their own condition is repeated.
-func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
+func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) {
 	conditions, args := []string{"g.account_id = $1"}, []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -131,18 +135,18 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 		conditions = append(conditions, "g.plan_id <> 0")
 	}
 	if f.Status != "" {
-		g := crm.Gift{Status: f.Status}
+		g := giving.Gift{Status: f.Status}
 		add("g.status = $%d", g.StatusNumber())
 	}
 	if f.Method != "" {
-		g := crm.Gift{Method: f.Method}
+		g := giving.Gift{Method: f.Method}
 		add("g.method = $%d", g.MethodNumber())
 	}
 	if f.ExternalID != "" {
 		add("g.id IN (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", GiftReference+f.ExternalID)
 	}
 	if f.Import != 0 {
-		add("g.id IN ("+fmt.Sprintf(store.MadeByImport, crm.GiftNoun, crm.DidCreate, "%[1]d")+")", f.Import)
+		add("g.id IN ("+fmt.Sprintf(store.MadeByImport, history.GiftNoun, history.DidCreate, "%[1]d")+")", f.Import)
 	}
 	for _, bound := range []struct {
 		at   time.Time
@@ -176,7 +180,7 @@ func giftCondition(account int64, f crm.GiftFilter) (sql string, args []any) {
 
 // Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first. A large page goes through flush piece by
 // piece.
-func (s *GiftStore) Gifts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	p := store.NewPieces(dst, flush)
 	var result store.ListResult
 	parts, err := s.giftParts(ctx, account, scope, filter)
@@ -207,7 +211,7 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope crm.Campaign
 // GiftPart is the gifts of one account in a list that has those of several.
 type GiftPart struct {
 	Account int64
-	Filter  crm.GiftFilter
+	Filter  giving.GiftFilter
 }
 
 type giftPage struct {
@@ -217,11 +221,11 @@ type giftPage struct {
 
 // giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below it, one after the
 // other.
-func (s *GiftStore) giftParts(ctx context.Context, account int64, scope crm.CampaignScope, filter crm.GiftFilter) (parts []GiftPart, err error) {
-	if scope == crm.OwnCampaigns || scope == crm.AllCampaigns {
+func (s *GiftStore) giftParts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter) (parts []GiftPart, err error) {
+	if scope == campaign.OwnCampaigns || scope == campaign.AllCampaigns {
 		parts = append(parts, GiftPart{account, filter})
 	}
-	if scope == crm.OwnCampaigns {
+	if scope == campaign.OwnCampaigns {
 		return parts, nil
 	}
 	err = s.View(ctx, func(c db.Conn) error {
@@ -234,13 +238,13 @@ func (s *GiftStore) giftParts(ctx context.Context, account int64, scope crm.Camp
 			return err
 		}
 		for _, chapter := range below {
-			if scope != crm.BenefitingCampaigns {
+			if scope != campaign.BenefitingCampaigns {
 				parts = append(parts, GiftPart{chapter.Number, filter})
 			}
 		}
 		for _, o := range others {
-			benefits := o.Relation&crm.Benefiting != 0 && o.Relation&crm.Own == 0
-			if !benefits || scope == crm.ChapterCampaigns || scope == crm.AllCampaigns && o.Relation&crm.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.ID {
+			benefits := o.Relation&campaign.Benefiting != 0 && o.Relation&campaign.Own == 0
+			if !benefits || scope == campaign.ChapterCampaigns || scope == campaign.AllCampaigns && o.Relation&campaign.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.ID {
 				continue
 			}
 			part := GiftPart{o.Owner, filter}
@@ -291,11 +295,11 @@ func (part GiftPart) Weight(c db.Conn) (int64, error) {
 	case f.IsEmpty(), f.ExternalID != "":
 		return 0, nil
 	case f.Contact != 0:
-		f = crm.GiftFilter{Contact: f.Contact}
+		f = giving.GiftFilter{Contact: f.Contact}
 	case f.Plan != "":
-		f = crm.GiftFilter{Plan: f.Plan}
+		f = giving.GiftFilter{Plan: f.Plan}
 	case f.Campaign != 0:
-		f = crm.GiftFilter{Campaign: f.Campaign}
+		f = giving.GiftFilter{Campaign: f.Campaign}
 	default:
 		row, err := store.ReadTally(c, part.Account)
 		return row.GiftSeq, err
@@ -315,7 +319,7 @@ func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []in
 	var set db.Set
 	condition, args := giftCondition(part.Account, part.Filter)
 	err = c.Each(func(r db.Row) error {
-		set.Add(crm.IDSeq(r.Int(0)))
+		set.Add(doc.IDSeq(r.Int(0)))
 		return nil
 	}, `SELECT g.id FROM gift g`+condition, args...)
 	return set.Count(), func(from, to int64) []int64 { return contacts.IDsOf(part.Account, set.Page(from, to)) }, err
@@ -324,21 +328,21 @@ func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []in
 // ContactGiving is what a contact has given, in the account's currency.
 type ContactGiving struct {
 	Currency           string
-	Total              crm.Giving
+	Total              giving.Sums
 	ThisYear, LastYear int64
 	First, Last        time.Time // zero where nothing counts
 	Largest            int64
 }
 
 // ContactGiving sums up what a contact has given.
-func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (giving ContactGiving, err error) {
+func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (sums ContactGiving, err error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (g ContactGiving, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
 			return g, err
 		}
 		g.Currency = row.Currency
-		if g.Total, err = readCell(c, account, crm.Cell(0, 0, row.Currency, contact)); err == nil {
+		if g.Total, err = readCell(c, account, giving.Cell(0, 0, row.Currency, contact)); err == nil {
 			err = w(g.Total.Entries)
 		}
 		if err != nil || g.Total.Gifts == 0 {

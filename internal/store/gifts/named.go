@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -144,7 +145,7 @@ func (n *CampaignNames) readTitles(ctx context.Context) error {
 	for some := range slices.Chunk(all, 200) {
 		var own []int64
 		for _, c := range some {
-			if crm.Relation(c[1])&crm.Own != 0 {
+			if campaign.Relation(c[1])&campaign.Own != 0 {
 				own = append(own, c[0])
 			}
 		}

@@ -3,7 +3,7 @@ package gifts
 import (
 	"cmp"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
@@ -67,8 +67,8 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 		if n.Gift == nil || n.Gift.GivenAt == nil {
 			continue
 		}
-		at := crm.GiftClock(n.Gift.Time(), a.Location())
-		s := Share{Currency: currencyOf(a, n.Gift), Month: crm.Month(at)}
+		at := giving.GiftClock(n.Gift.Time(), a.Location())
+		s := Share{Currency: currencyOf(a, n.Gift), Month: giving.Month(at)}
 		if n.Gift.Campaign != nil {
 			s.Campaign = *n.Gift.Campaign
 		}
@@ -82,7 +82,7 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 
 // currencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
 // campaign must have been looked up.
-func currencyOf(a *store.Account, in *crm.GiftInput) string {
+func currencyOf(a *store.Account, in *giving.GiftInput) string {
 	if in.Currency != nil && *in.Currency != "" {
 		return *in.Currency
 	}
@@ -98,7 +98,7 @@ func currencyOf(a *store.Account, in *crm.GiftInput) string {
 }
 
 // knownPlan is the plan that a gift belongs to, nil where there is none that can be read.
-func knownPlan(a *store.Account, in *crm.GiftInput) *StoredPlan {
+func knownPlan(a *store.Account, in *giving.GiftInput) *StoredPlan {
 	if in.Plan == nil {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -23,7 +25,7 @@ type GiftTotals struct {
 }
 
 // GiftPage is one page of gifts for people: the latest first.
-func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter crm.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
+func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
 	records, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (records []GiftRecord, err error) {
 		weight, err := GiftPart{account, filter}.Weight(c)
 		if filter.OnlyMonths() { // the totals are kept
@@ -57,17 +59,17 @@ func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter crm.Gift
 }
 
 // giftTotals is from the sums of months, where they say it, and else counted.
-func giftTotals(c db.Conn, account int64, f crm.GiftFilter) (totals GiftTotals, err error) {
+func giftTotals(c db.Conn, account int64, f giving.GiftFilter) (totals GiftTotals, err error) {
 	totals.Sums = map[string]int64{}
 	if f.OnlyMonths() {
 		from, to := int64(firstMonth), int64(lastMonth)
 		if !f.From.IsZero() {
-			from = max(from, crm.Month(f.From))
+			from = max(from, giving.Month(f.From))
 		}
 		if !f.To.IsZero() {
-			to = min(to, crm.Month(f.To))
+			to = min(to, giving.Month(f.To))
 		}
-		err = eachMonth(c, account, from, to, func(_ int64, currency string, g crm.Giving) {
+		err = eachMonth(c, account, from, to, func(_ int64, currency string, g giving.Sums) {
 			switch {
 			case !f.Counted:
 				totals.add(currency, g.Entries, g.Gifts, g.Amount)
@@ -112,7 +114,7 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 // out whole need not be walked through.
 func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
 	entries := map[int64]int64{}
-	err = eachMonth(c, account, firstMonth, lastMonth, func(month int64, _ string, g crm.Giving) { entries[month] += g.Entries })
+	err = eachMonth(c, account, firstMonth, lastMonth, func(month int64, _ string, g giving.Sums) { entries[month] += g.Entries })
 	for _, month := range slices.Backward(slices.Sorted(maps.Keys(entries))) {
 		before = time.Date(int(month/100), time.Month(month%100)+1, 1, 0, 0, 0, 0, time.UTC)
 		if entries[month] > skip {
@@ -124,7 +126,7 @@ func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, e
 }
 
 // LatestGifts are the latest gifts that a filter finds. The others are not counted, so that an index answers it.
-func (s *GiftStore) LatestGifts(ctx context.Context, account int64, filter crm.GiftFilter, limit int64) ([]GiftRecord, error) {
+func (s *GiftStore) LatestGifts(ctx context.Context, account int64, filter giving.GiftFilter, limit int64) ([]GiftRecord, error) {
 	condition, args := giftCondition(account, filter)
 	sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d`, shownGift, condition, len(args)+1)
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]GiftRecord, error) { return giftRecords(c, sql, append(args, limit)...) })
@@ -153,17 +155,17 @@ func (s *GiftStore) CampaignNames(ctx context.Context, account int64, ids []int6
 // scanCampaignName keeps nothing of the document but the two texts.
 func scanCampaignName(r db.Row) CampaignName {
 	row := campaigns.CampaignRow{ID: r.Int(0), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3)}
-	campaign, err := row.Parse()
+	c, err := row.Parse()
 	if err != nil {
 		return CampaignName{ID: row.ID}
 	}
-	return CampaignName{row.ID, strings.Clone(campaign.Title), strings.Clone(campaign.Currency), campaign.Type == crm.EventCampaign}
+	return CampaignName{row.ID, strings.Clone(c.Title), strings.Clone(c.Currency), c.Type == campaign.EventCampaign}
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.
 func (s *GiftStore) NewestCampaigns(ctx context.Context, account, limit int64) ([]CampaignName, error) {
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]CampaignName, error) {
-		_, ids, err := s.Cache.Page(c, account, crm.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit}, store.NewestFirst)
+		_, ids, err := s.Cache.Page(c, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit}, store.NewestFirst)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}

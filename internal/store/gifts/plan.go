@@ -9,6 +9,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -26,7 +28,7 @@ const (
 
 // StoredPlan is a plan as it is stored, whether it can be read or not.
 type StoredPlan struct {
-	crm.Plan
+	giving.Plan
 	Body     []byte
 	Revision int64 // of its last change
 	Damage   error
@@ -37,14 +39,14 @@ func ScanPlan(r db.Row) (int64, *StoredPlan) {
 	body, err := store.DocumentIn(store.PlanTable, r, 2, id)
 	p := &StoredPlan{Body: slices.Clone(body), Revision: r.Int(4), Damage: err}
 	if err == nil {
-		p.Plan, p.Damage = crm.ParsePlan(id, r.Text(1), p.Body)
+		p.Plan, p.Damage = giving.ParsePlan(id, r.Text(1), p.Body)
 	}
 	return id, p
 }
 
 // PlanDocument is a plan as a change has left it.
 type PlanDocument struct {
-	crm.Plan
+	giving.Plan
 	Created  bool // it is new
 	NewGiver bool // a create has made a contact
 }
@@ -58,7 +60,7 @@ func (d PlanDocument) Append(dst []byte) []byte {
 }
 
 // planOf is the plan that an input names, nil for none.
-func planOf(t *store.Tx, a *store.Account, code *string) (*crm.Plan, error) {
+func planOf(t *store.Tx, a *store.Account, code *string) (*giving.Plan, error) {
 	if code == nil || *code == "" {
 		return nil, nil
 	}
@@ -92,7 +94,7 @@ func planByCode(t *store.Tx, a *store.Account, code string) (*StoredPlan, error)
 }
 
 // payPlan moves the plan of a gift on.
-func payPlan(t *store.Tx, a *store.Account, g *crm.Gift, now time.Time) error {
+func payPlan(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
 	plan, err := planByCode(t, a, g.PlanCode)
 	if err != nil {
 		return err
@@ -105,23 +107,23 @@ func payPlan(t *store.Tx, a *store.Account, g *crm.Gift, now time.Time) error {
 }
 
 // SavePlan writes a plan that has changed, and notes what did.
-func SavePlan(t *store.Tx, a *store.Account, old *StoredPlan, p *crm.Plan) {
-	WritePlan(t, t.Save, a, t.Record(a, crm.PlanNoun, p.ID, crm.DidUpdate, old.Differences(p).Text()), p)
+func SavePlan(t *store.Tx, a *store.Account, old *StoredPlan, p *giving.Plan) {
+	WritePlan(t, t.Save, a, t.Record(a, history.PlanNoun, p.ID, history.DidUpdate, old.Differences(p).Text()), p)
 }
 
-func WritePlan(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, p *crm.Plan) {
+func WritePlan(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, p *giving.Plan) {
 	body := p.AppendBody(make([]byte, 0, contacts.UsualBody))
 	Of(a).Plans.Rows[p.ID] = &StoredPlan{Plan: *p, Body: body, Revision: revision}
 	write(store.PlanTable, PlanValues(a.Account, revision, p, body)...)
 }
 
 // PlanValues are the columns of a plan. They follow from its document.
-func PlanValues(account, revision int64, p *crm.Plan, body []byte) []any {
+func PlanValues(account, revision int64, p *giving.Plan, body []byte) []any {
 	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), store.Seconds(p.NextBill), p.Code, body, store.Checksum(body), revision}
 }
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
-func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in crm.PlanInput) (PlanDocument, error) {
+func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.PlanInput) (PlanDocument, error) {
 	now, n := s.Now(), planNeeds(account, &in)
 	if in.Contact == nil {
 		n.Keys = in.Giver.MatchKeys()
@@ -136,7 +138,7 @@ func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in crm.PlanIn
 }
 
 // createPlan decides everything before it writes anything.
-func createPlan(t *store.Tx, a *store.Account, in *crm.PlanInput, now time.Time) (made PlanDocument, err error) {
+func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
 	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
 	giver, giverErr := findGiver(t, a, &in.GiftInput, now)
 	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freePlanReference(t, a, in, "")); err != nil {
@@ -150,10 +152,10 @@ func createPlan(t *store.Tx, a *store.Account, in *crm.PlanInput, now time.Time)
 		currency = campaign.Currency
 	}
 	made.Created, made.NewGiver = true, giver.isNew
-	if made.Plan, err = crm.NewPlan(in, &giver.contact, currency, now); err != nil {
+	if made.Plan, err = giving.NewPlan(in, &giver.contact, currency, now); err != nil {
 		return made, err
 	}
-	if a.PlanSeq >= crm.MaxSeq {
+	if a.PlanSeq >= doc.MaxSeq {
 		return made, errors.New("the account has given out all its ids of plans")
 	}
 	if made.Contact, err = giver.save(t, a); err != nil {
@@ -161,23 +163,23 @@ func createPlan(t *store.Tx, a *store.Account, in *crm.PlanInput, now time.Time)
 	}
 	a.Touch(t)
 	a.PlanSeq++
-	made.ID = crm.MakeID(a.Account, a.PlanSeq)
-	made.Code = crm.NewCode(made.ID)
-	WritePlan(t, t.Insert, a, t.Record(a, crm.PlanNoun, made.ID, crm.DidCreate, ""), &made.Plan)
+	made.ID = doc.MakeID(a.Account, a.PlanSeq)
+	made.Code = giving.NewCode(made.ID)
+	WritePlan(t, t.Insert, a, t.Record(a, history.PlanNoun, made.ID, history.DidCreate, ""), &made.Plan)
 	MoveReference(t, a, PlanReference, "", made.ExternalID, made.ID)
 	return made, mentionPlan(t, a, &made.Plan)
 }
 
 // mentionPlan notes a new plan in the history of its contact.
-func mentionPlan(t *store.Tx, a *store.Account, p *crm.Plan) error {
+func mentionPlan(t *store.Tx, a *store.Account, p *giving.Plan) error {
 	row, err := contacts.Row(t, a, p.Contact)
 	if err == nil && row != nil && row.Damage == nil {
-		contacts.Mention(t, a, row, crm.DidPlan, crm.PlanMention(p))
+		contacts.Mention(t, a, row, history.DidPlan, history.PlanMention(p))
 	}
 	return err
 }
 
-func planNeeds(account int64, in *crm.PlanInput) store.Needs {
+func planNeeds(account int64, in *giving.PlanInput) store.Needs {
 	n := giftNeeds(account, &in.GiftInput)
 	n.Gift = nil
 	n.References = nil
@@ -188,7 +190,7 @@ func planNeeds(account int64, in *crm.PlanInput) store.Needs {
 }
 
 // freePlanReference refuses an external id that another plan has.
-func freePlanReference(t *store.Tx, a *store.Account, in *crm.PlanInput, own string) error {
+func freePlanReference(t *store.Tx, a *store.Account, in *giving.PlanInput, own string) error {
 	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == own {
 		return nil
 	}
@@ -200,7 +202,7 @@ func freePlanReference(t *store.Tx, a *store.Account, in *crm.PlanInput, own str
 }
 
 // UpdatePlan changes what a valid input names.
-func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in crm.PlanInput) (PlanDocument, error) {
+func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (PlanDocument, error) {
 	now, n := s.Now(), planNeeds(account, &in)
 	if n.Plan = CodeID(account, code); n.Plan == 0 {
 		return PlanDocument{}, crm.ErrNotFound
@@ -236,8 +238,8 @@ func readPlan(r db.Row) *StoredPlan {
 }
 
 // plansOf are the plans of rows, and the first damage among them.
-func plansOf(rows []*StoredPlan, err error) ([]crm.Plan, error) {
-	var plans []crm.Plan
+func plansOf(rows []*StoredPlan, err error) ([]giving.Plan, error) {
+	var plans []giving.Plan
 	for _, row := range rows {
 		if err == nil {
 			err = row.Damage
@@ -248,24 +250,24 @@ func plansOf(rows []*StoredPlan, err error) ([]crm.Plan, error) {
 }
 
 // Plan finds a plan by its public id.
-func (s *GiftStore) Plan(ctx context.Context, account int64, code string) (crm.Plan, error) {
+func (s *GiftStore) Plan(ctx context.Context, account int64, code string) (giving.Plan, error) {
 	plans, err := plansOf(store.List(ctx, s.Base, readPlan, SQLLoadPlans, account, []int64{CodeID(account, code)}))
 	if err == nil && (len(plans) == 0 || plans[0].Code != code) {
-		return crm.Plan{}, crm.ErrNotFound
+		return giving.Plan{}, crm.ErrNotFound
 	}
 	if err != nil {
-		return crm.Plan{}, err
+		return giving.Plan{}, err
 	}
 	return plans[0], nil
 }
 
 // PlanPage is one page of plans, oldest first, or newest first for people.
-func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []crm.Plan, result store.ListResult, err error) {
+func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []giving.Plan, result store.ListResult, err error) {
 	order := store.OldestFirst
 	if newest {
 		order = store.NewestFirst
 	}
-	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Plan, error) {
+	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) ([]giving.Plan, error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
 			return nil, err
@@ -277,7 +279,7 @@ func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRe
 		result.Count = to - from
 		return plansOf(db.List(c, readPlan, SQLLoadPlans, account, SeqIDs(account, from+1, to)))
 	})
-	store.SortRows(plans, func(a, b *crm.Plan) int { return cmp.Compare(a.ID, b.ID) })
+	store.SortRows(plans, func(a, b *giving.Plan) int { return cmp.Compare(a.ID, b.ID) })
 	if newest {
 		slices.Reverse(plans)
 	}
@@ -285,16 +287,16 @@ func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRe
 }
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
-func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64) (plans []crm.Plan, total int64, err error) {
-	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) (plans []crm.Plan, err error) {
+func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64) (plans []giving.Plan, total int64, err error) {
+	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) (plans []giving.Plan, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
 			return nil, err
 		}
 		today := row.Clock(s.Now()).Truncate(24 * time.Hour).Unix()
 		total = 0
-		for _, status := range []crm.PlanStatus{crm.ActivePlan, crm.PastDue} {
-			p := crm.Plan{Status: status}
+		for _, status := range []giving.PlanStatus{giving.ActivePlan, giving.PastDue} {
+			p := giving.Plan{Status: status}
 			found, err := plansOf(db.List(c, readPlan, sqlDuePlans, account, p.StatusNumber(), today, limit))
 			if err != nil {
 				return nil, err
@@ -307,12 +309,12 @@ func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64
 		}
 		return plans, nil
 	})
-	store.SortRows(plans, func(a, b *crm.Plan) int { return a.NextBill.Compare(b.NextBill) })
+	store.SortRows(plans, func(a, b *giving.Plan) int { return a.NextBill.Compare(b.NextBill) })
 	return plans[:min(int64(len(plans)), limit)], total, err
 }
 
 // ContactPlans are the newest plans of a contact.
-func (s *GiftStore) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]crm.Plan, error) {
+func (s *GiftStore) ContactPlans(ctx context.Context, account, contact int64, limit int64) ([]giving.Plan, error) {
 	return plansOf(store.List(ctx, s.Base, readPlan, sqlPlansOf, account, contact, limit))
 }
 
@@ -320,7 +322,7 @@ func (s *GiftStore) ContactPlans(ctx context.Context, account, contact int64, li
 func SeqIDs(account, from, to int64) []int64 {
 	ids := make([]int64, 0, to-from+1)
 	for seq := from; seq <= to; seq++ {
-		ids = append(ids, crm.MakeID(account, seq))
+		ids = append(ids, doc.MakeID(account, seq))
 	}
 	return ids
 }

@@ -1,7 +1,7 @@
 package gifts
 
 import (
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -28,7 +28,7 @@ func lookUpPlanSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
 
 // moveGiftSets moves a giver to the set of a gift and out of the one that it had, where no other gift is left. It sees the gift as it
 // is now.
-func moveGiftSets(t *store.Tx, a *store.Account, before, after *crm.Gift) error {
+func moveGiftSets(t *store.Tx, a *store.Account, before, after *giving.Gift) error {
 	if before != nil && before.Campaign != 0 && before.Net() > 0 && (before.Contact != after.Contact || before.Campaign != after.Campaign || after.Net() <= 0) {
 		still, err := t.Exists(sqlGaveToCampaign, a.Account, before.Contact, before.Campaign)
 		if err == nil && !still {

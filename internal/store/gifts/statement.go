@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -30,7 +31,7 @@ type StatementPage struct {
 
 // Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
 // donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
-func (s *GiftStore) Statements(ctx context.Context, account int64, f crm.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = StatementContacts(c, account, f, at, statementsAtOnce)
@@ -70,7 +71,7 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 }
 
 // StatementContacts are the contacts of a page.
-func StatementContacts(c db.Conn, account int64, f crm.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
+func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
 	row, err := store.ReadTally(c, account)
 	if err != nil {
 		return nil, page, err
@@ -80,7 +81,7 @@ func StatementContacts(c db.Conn, account int64, f crm.DonorFilter, at DonorPlac
 	if err != nil {
 		return nil, page, err
 	}
-	if f.Kind == crm.AllDonors && len(others) > 0 {
+	if f.Kind == giving.AllDonors && len(others) > 0 {
 		currency = "" // any
 	} else {
 		totals, _, err := donorTotals(c, account, currency, f.Year)

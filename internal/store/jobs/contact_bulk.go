@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -33,7 +35,7 @@ type Selection struct {
 	IDs    []int64
 	All    bool
 	Scope  crm.ContactScope
-	Filter crm.ContactFilter
+	Filter find.Filter
 	Seen   int64 // how many all were when the person decided
 }
 
@@ -73,8 +75,8 @@ func (s *JobStore) Selected(ctx context.Context, account int64, of Selection) (s
 		set = db.Set{}
 		row, err := store.ReadTally(c, account)
 		for _, id := range of.IDs {
-			if !store.Foreign(account, id) && crm.IDSeq(id) <= row.ContactSeq {
-				set.Add(crm.IDSeq(id))
+			if !store.Foreign(account, id) && doc.IDSeq(id) <= row.ContactSeq {
+				set.Add(doc.IDSeq(id))
 			}
 		}
 		return err
@@ -265,11 +267,11 @@ func nextPicked(t *store.Tx, a *store.Account, j *Job, at *BulkProgress) (rows [
 			break
 		}
 		if next >= place {
-			ids = append(ids, crm.MakeID(a.Account, block*db.BlockSize+int64(next)+1))
+			ids = append(ids, doc.MakeID(a.Account, block*db.BlockSize+int64(next)+1))
 		}
 	}
 	if len(ids) == BulkUnit {
-		at.At = crm.IDSeq(ids[BulkUnit-1])
+		at.At = doc.IDSeq(ids[BulkUnit-1])
 	}
 	rows, err = loadRows(t, a, ids)
 	return rows, false, err

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -120,7 +122,7 @@ type ImportRun struct {
 	rows    *table.Reader
 	inputs  *sheet.Rows // makes inputs of rows of contacts
 	gifts   *giftRows   // reads rows of gifts; nil where they are contacts
-	fields  atomic.Pointer[crm.CustomFields]
+	fields  atomic.Pointer[custom.Fields]
 	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
 	read    int64                         // rows that were decided about, as the job knows
 	Total   int64                         // rows of the file, where a worker has counted them
@@ -457,7 +459,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			row := &u.Rows[i]
 			if row.Gift != nil {
 				var made gifts.GiftDocument
-				outcome, made, reason, err = importGift(t, a, row, func(in *crm.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
+				outcome, made, reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
 				progress.Contacts += contacts.Flag(made.NewGiver)
 			} else {
 				outcome, _, reason, err = importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {

@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/table"
 )
 
 // ReasonColumns are the last columns of files of rejected rows, by what the rows are. A file that was mended and is imported again has it, too.
-var ReasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: crm.RejectedKey}
+var ReasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: giving.RejectedKey}
 
 // RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected. Gifts that were objects stay
 // objects, with the reason as one more key.

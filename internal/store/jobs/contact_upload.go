@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
@@ -337,7 +338,7 @@ func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.
 			mapping[i].Target = sheet.CustomField(field.ID)
 			continue
 		}
-		made, err := s.DefineField(ctx, account, crm.CustomFieldInput{Title: title, Type: crm.FieldType(kind)})
+		made, err := s.DefineField(ctx, account, custom.FieldInput{Title: title, Type: custom.FieldType(kind)})
 		if err != nil {
 			return nil, err
 		}

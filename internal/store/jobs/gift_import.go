@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -23,7 +23,7 @@ type GiftOutcome struct {
 
 // CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused
 // leaves the others alone.
-func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*crm.GiftInput) (outcomes []GiftOutcome, err error) {
+func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giving.GiftInput) (outcomes []GiftOutcome, err error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
@@ -156,7 +156,7 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 }
 
 // importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
-func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*crm.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
+func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*giving.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
 	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
@@ -188,7 +188,7 @@ func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*gifts.Sto
 	if err != nil || found == nil || found.Damage != nil || found.Code != row.Own {
 		return nil, err
 	}
-	if found.Status == crm.Cancelled && (row.Status == nil || *row.Status != string(crm.Cancelled)) {
+	if found.Status == giving.Cancelled && (row.Status == nil || *row.Status != string(giving.Cancelled)) {
 		return nil, nil
 	}
 	return found, nil

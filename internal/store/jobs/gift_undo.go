@@ -1,8 +1,8 @@
 package jobs
 
 import (
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 )
@@ -12,7 +12,7 @@ import (
 
 // Numbers of rows of an undoing: contacts have their sequence numbers, and gifts and plans follow.
 const (
-	keptGifts = crm.MaxSeq + 1
+	keptGifts = doc.MaxSeq + 1
 	keptPlans = 2 * keptGifts
 )
 
@@ -23,7 +23,7 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	case err != nil || g == nil:
 		return false, err
 	case g.Damage != nil || g.Revision != c.Revision:
-		u.keep(keptGifts+crm.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
+		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
@@ -43,7 +43,7 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 	before, ok := p.TakeBack(differences)
 	switch {
 	case p.Damage != nil || !ok:
-		u.keep(keptPlans+crm.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
+		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
 		return false, nil
 	case string(before.AppendBody(nil)) == string(p.Body):
 		return false, nil
@@ -60,7 +60,7 @@ const sqlGivesStill = `SELECT (SELECT COUNT(*) FROM gift WHERE account_id = $1 A
 
 // gives tells whether a contact has gifts that were not withdrawn, or plans.
 func (u *Undoing) gives(contact int64) (bool, error) {
-	withdrawn := crm.Gift{Status: crm.Cancelled}
+	withdrawn := giving.Gift{Status: giving.Cancelled}
 	left, err := u.T.Int(sqlGivesStill, u.A.Account, contact, withdrawn.StatusNumber())
 	return left > 0, err
 }

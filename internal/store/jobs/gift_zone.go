@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -68,7 +70,7 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool {
 		g := gifts.Of(a).Gifts.Rows[id]
-		return g == nil || g.Damage != nil || g.Local.Equal(crm.GiftClock(g.At, a.Location())) // a check tells of damage
+		return g == nil || g.Damage != nil || g.Local.Equal(giving.GiftClock(g.At, a.Location())) // a check tells of damage
 	})
 	var cells []string
 	var contacts []int64
@@ -76,7 +78,7 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 		g := gifts.Of(a).Gifts.Rows[id].Gift
 		contacts = append(contacts, g.Contact)
 		cells = append(cells, gifts.ShareOf(&g).Cells()...)
-		g.Local = crm.GiftClock(g.At, a.Location())
+		g.Local = giving.GiftClock(g.At, a.Location())
 		cells = append(cells, gifts.ShareOf(&g).Cells()...)
 	}
 	if _, err := loadRows(t, a, contacts); err != nil {
@@ -96,7 +98,7 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 // moveClock gives a gift the time that it has by the organization's clock. Nothing about the gift has changed, so that its history tells nothing.
 func moveClock(t *store.Tx, a *store.Account, g *gifts.StoredGift) error {
 	before, after := g.Gift, g.Gift
-	after.Local = crm.GiftClock(g.At, a.Location())
+	after.Local = giving.GiftClock(g.At, a.Location())
 	t.Touch()
 	gifts.WriteGift(t, t.Save, a, g.Revision, &after)
 	if err := gifts.MoveGift(t, a, &before, &after); err != nil {
@@ -114,7 +116,7 @@ func (s *JobStore) ZoneMoving(ctx context.Context, account int64) (bool, error) 
 }
 
 // SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it.
-func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in crm.AccountSettingsInput) error {
+func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in access.AccountSettingsInput) error {
 	if err := in.Validate(); err != nil {
 		return err
 	}
@@ -132,7 +134,7 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in crm
 		if len(differences) == 0 {
 			return nil
 		}
-		t.Record(a, crm.SettingNoun, 0, crm.DidUpdate, differences.Text())
+		t.Record(a, history.SettingNoun, 0, history.DidUpdate, differences.Text())
 		moves = changed.Timezone != settings.Timezone && a.GiftSeq > 0
 		a.Currency, a.Timezone = changed.Currency, changed.Timezone
 		people.SaveSettings(t, account, changed)
@@ -149,5 +151,5 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in crm
 
 // SetCurrency changes the account's currency, as long as it has no gifts.
 func (s *JobStore) SetCurrency(ctx context.Context, account int64, currency string) error {
-	return s.SetAccountSettings(ctx, account, crm.AccountSettingsInput{Currency: &currency})
+	return s.SetAccountSettings(ctx, account, access.AccountSettingsInput{Currency: &currency})
 }

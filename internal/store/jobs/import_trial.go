@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -53,13 +55,13 @@ func newTrial(account int64) *trial {
 }
 
 // trialSeq is the sequence number before those of what a dry run would make. No account has as many.
-const trialSeq = crm.MaxSeq / 2
+const trialSeq = doc.MaxSeq / 2
 
 // newID is what a contact or a gift is known by that a row would make.
-func (tr *trial) newID(line int64) int64 { return crm.MakeID(tr.account, trialSeq+line) }
+func (tr *trial) newID(line int64) int64 { return doc.MakeID(tr.account, trialSeq+line) }
 
 // madeBy is the line of the row that would make what has an id, 0 where it exists.
-func madeBy(id int64) int64 { return max(0, crm.IDSeq(id)-trialSeq) }
+func madeBy(id int64) int64 { return max(0, doc.IDSeq(id)-trialSeq) }
 
 // holder is who has got a key by the rows before a line; 0 is no one. A row does not find itself where it is decided about again.
 func (tr *trial) holder(key string, line int64) int64 {
@@ -206,7 +208,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	in, keys := &row.Gift.GiftInput, row.Gift.Giver.MatchKeys()
 	var made gifts.GiftDocument
 	out.Of = ImportGifts
-	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *crm.GiftInput) (gifts.GiftDocument, error) {
+	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
 		if r.trial.holder(gifts.GiftReference+*in.ExternalID, row.Line) != 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
@@ -323,7 +325,7 @@ func (row *TrialRow) InWords() string {
 	case row.Of == ImportGifts && row.Gift == "":
 		return "is the same gift as a row further up."
 	case row.Of == ImportGifts:
-		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, crm.Clip(row.Name, gifts.KeptText))
+		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Outcome == RowMerged:
 		return fmt.Sprintf("would be merged into %s, by %s.", who, strings.Join(row.By, " and "))
 	}

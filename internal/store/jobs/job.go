@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -25,8 +26,8 @@ type Job struct {
 	Account, ID          int64
 	Kind                 JobKind
 	State                JobState
-	Actor                string      // who asked for it
-	Channel              crm.Channel // and where
+	Actor                string          // who asked for it
+	Channel              history.Channel // and where
 	CreatedAt, UpdatedAt time.Time
 	Spec                 json.RawMessage // what is to be done
 	Progress             json.RawMessage // how far it has come
@@ -92,7 +93,7 @@ const (
 )
 
 func ScanJob(r db.Row) Job {
-	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), crm.Channel(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
+	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), history.Channel(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
 		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12)}
 }
 
@@ -110,7 +111,7 @@ func NewJob(t *store.Tx, a *store.Account, kind JobKind, state JobState, spec an
 	j := &Job{Account: a.Account, ID: a.JobSeq, Kind: kind, State: state, Actor: t.Author.Who, Channel: t.Author.Channel, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = JSONOf(spec), json.RawMessage("{}")
 	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
-		t.Record(a, crm.JobNoun, j.ID, crm.DidCreate, string(JSONOf(struct {
+		t.Record(a, history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
 			Kind JobKind `json:"kind"`
 		}{kind})))
 	}
@@ -293,7 +294,7 @@ func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func
 	return nil
 }
 
-var channelsOfJobs = map[JobKind]crm.Channel{ImportJob: crm.ImportChannel}
+var channelsOfJobs = map[JobKind]history.Channel{ImportJob: history.ImportChannel}
 
 // By is a context in which the job makes changes.
 func (j *Job) By(ctx context.Context) context.Context {

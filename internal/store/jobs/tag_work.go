@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -212,12 +213,12 @@ func changeTag(t *store.Tx, account int64, w TagWork, now time.Time) (made TagCh
 
 // noteTags notes what becomes of tags. Each contact that has them has a row of its own.
 func noteTags(t *store.Tx, a *store.Account, w TagWork) {
-	kind := crm.DidUpdate
+	kind := history.DidUpdate
 	if w.Becomes == "" {
-		kind = crm.DidDelete
+		kind = history.DidDelete
 	}
 	for _, name := range w.Names {
-		t.Record(a, crm.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
+		t.Record(a, history.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -135,11 +136,11 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			continue
 		}
 		switch ours = append(ours, c); c.Noun {
-		case crm.ContactNoun:
+		case history.ContactNoun:
 			n.More = append(n.More, contacts.MoveNeeds(c.ID))
-		case crm.GiftNoun:
+		case history.GiftNoun:
 			n.More = append(n.More, store.Needs{Gifts: []int64{c.ID}})
-		case crm.PlanNoun:
+		case history.PlanNoun:
 			n.More = append(n.More, store.Needs{Plan: c.ID})
 		}
 	}
@@ -153,7 +154,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 				return err
 			}
 			progress.Undone += contacts.Flag(undone)
-			progress.Withdrawn += contacts.Flag(undone && c.Noun == crm.GiftNoun)
+			progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun)
 		}
 		kept, err := u.note()
 		if err != nil {
@@ -186,11 +187,11 @@ type Undoing struct {
 // Take takes one change back, unless what it has changed was changed since by anyone but the job itself.
 func (u *Undoing) Take(c store.Change) (undone bool, err error) {
 	switch c.Noun {
-	case crm.ContactNoun:
+	case history.ContactNoun:
 		return u.takeContact(c)
-	case crm.GiftNoun:
+	case history.GiftNoun:
 		return u.withdraw(c)
-	case crm.PlanNoun:
+	case history.PlanNoun:
 		return u.unpay(c)
 	}
 	return false, nil
@@ -211,13 +212,13 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return false, err
 	}
 	if !ours || row.Damage != nil {
-		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
+		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
 	var refused *doc.Invalid
 	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)
 	if errors.As(err, &refused) {
-		u.keep(crm.IDSeq(c.ID), c.ID, Kept{})
+		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
 	return err == nil, err
@@ -232,7 +233,7 @@ func (u *Undoing) ours(c *store.Change) (bool, error) {
 	if untouched, err := u.Untouched(c); err != nil || !untouched {
 		return false, err
 	}
-	if c.Kind != crm.DidCreate {
+	if c.Kind != history.DidCreate {
 		return true, nil
 	}
 	gives, err := u.gives(c.ID)
@@ -248,7 +249,7 @@ func (u *Undoing) Untouched(c *store.Change) (bool, error) {
 	case until == 0:
 		return false, nil
 	}
-	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(crm.ContactNoun), c.ID, c.Revision, until)
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.ContactNoun), c.ID, c.Revision, until)
 	if u.Known[c.ID] = c.Revision; others || err != nil {
 		u.Known[c.ID] = 0
 	}

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -112,7 +115,7 @@ const (
 // accountExport is an export of an account under way. It reads one snapshot, so that all files agree.
 type accountExport struct {
 	conn     db.Conn
-	account  crm.Account
+	account  access.Account
 	row      store.Tally
 	moving   bool // gifts still move to another clock
 	progress db.Progress
@@ -122,7 +125,7 @@ type accountExport struct {
 
 // ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be written when all
 // else is in place.
-func (s *MoveStore) ExportAccount(ctx context.Context, account crm.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
+func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
 	if err := s.recordExport(ctx, account.Number, Exported{What: "account", Format: "jsonl"}); err != nil {
 		return Manifest{}, err
 	}
@@ -152,10 +155,10 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account crm.Account, crea
 			{AccountFile, x.settings}, {FieldFile, x.fields}, {SegmentFile, x.segments}, {CampaignFile, x.campaigns}, {ContactFile, x.contacts},
 			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history},
 			{memberFile, func(w *LineWriter) error {
-				return encodeAll(w, members, func(m crm.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
+				return encodeAll(w, members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
 			}},
 			{keyFile, func(w *LineWriter) error {
-				return encodeAll(w, keys, func(k crm.Key) any { return keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()} })
+				return encodeAll(w, keys, func(k access.Key) any { return keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()} })
 			}},
 		} {
 			written, err := WriteFile(create, file.name, file.write)
@@ -185,7 +188,7 @@ func (x *accountExport) fields(w *LineWriter) error {
 	if err != nil {
 		return err
 	}
-	return encodeAll(w, fields.All, func(f crm.CustomField) any {
+	return encodeAll(w, fields.All, func(f custom.Field) any {
 		return fieldLine{f.ID, f.Title, f.Description, string(f.Type), store.JoinKeys(f.Options), f.Place, store.Seconds(f.CreatedAt), store.Seconds(f.EndedAt)}
 	})
 }
@@ -234,7 +237,7 @@ func (x *accountExport) settleLastGift(s *contacts.Stored) error {
 	}
 	s.LastGift = 0
 	return x.conn.Each(func(r db.Row) error {
-		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(crm.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix()))
+		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix()))
 		return nil
 	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
 }

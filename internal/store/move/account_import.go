@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -33,7 +35,7 @@ type AccountImport struct {
 
 // AccountImported is what an import has made.
 type AccountImported struct {
-	Account    crm.Account
+	Account    access.Account
 	Renumbered bool // its ids begin with another number than before
 	AccountCounts
 	Slugs []string // new addresses of campaigns whose own were taken
@@ -52,11 +54,11 @@ const AccountJob jobs.JobKind = "account"
 
 // accountSpec is what the job is about.
 type accountSpec struct {
-	Manifest string      `json:"manifest"` // its SHA-256: only the same files go on
-	Into     bool        `json:"into"`     // the account was there before
-	Account  crm.Account `json:"account"`
-	Revision int64       `json:"revision"` // of its last change before the import
-	Timezone string      `json:"timezone"` // that it had before
+	Manifest string         `json:"manifest"` // its SHA-256: only the same files go on
+	Into     bool           `json:"into"`     // the account was there before
+	Account  access.Account `json:"account"`
+	Revision int64          `json:"revision"` // of its last change before the import
+	Timezone string         `json:"timezone"` // that it had before
 }
 
 // accountProgress is how far the job has come.
@@ -201,7 +203,7 @@ func fillAccount(t *store.Tx, a *store.Account, line *AccountLine, spec accountS
 // newAccount begins an import into a new account, or goes on with it. It has the number and the public id that it had, where both are free; a
 // number below the last one was given out before.
 func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j jobs.Job, err error) {
-	if spec.Account, err = crm.NewAccount(line.Name, crm.Account{}, store.Moment(t.Author.At)); err != nil {
+	if spec.Account, err = access.NewAccount(line.Name, access.Account{}, store.Moment(t.Author.At)); err != nil {
 		return j, err
 	}
 	next, err := people.NextAccount(t) // from here on no other import of a new account begins
@@ -234,7 +236,7 @@ func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j 
 	if !numberTaken && was >= next {
 		spec.Account.Number = was
 	}
-	if !idTaken && crm.IsAccountID(line.ID) {
+	if !idTaken && access.IsAccountID(line.ID) {
 		spec.Account.ID = line.ID
 	}
 	a := people.AddTally(t, spec.Account.Number, line.Timezone)
@@ -363,8 +365,8 @@ func (r *accountRun) end(ctx context.Context) error {
 		a.FieldSeq, a.SegmentSeq, a.JobSeq = max(a.FieldSeq, q.Fields), max(a.SegmentSeq, q.Segments), q.Jobs
 		a.CampaignSeq, a.KeySeq = max(a.CampaignSeq, q.Campaigns), max(a.KeySeq, q.Keys)
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
-		people.SaveSettings(t, a.Account, crm.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
-		t.Record(a, crm.SettingNoun, 0, crm.DidImport, "")
+		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn})
+		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
 		return jobs.RemoveJob(t, &j)
 	})
 }

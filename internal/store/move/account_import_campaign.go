@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
@@ -21,20 +23,20 @@ func (r *accountReader) campaign(line []byte) (importLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := crm.ParseCampaign(h.ID, body)
+	c, err := campaign.Parse(h.ID, body)
 	if err != nil {
 		return nil, err
 	}
 	k := h.Kept
 	c.OpeningRaised, c.OpeningDonors, c.Status, c.PaymentLink, c.ListedAt = k.OpeningRaised, k.OpeningDonors, k.Status, k.PaymentLink, k.ListedAt
-	err = cmp.Or(c.CheckImported(), r.known(k.Revision), crm.CampaignLimit.Check(int64(len(r.campaigns)), 1))
+	err = cmp.Or(c.CheckImported(), r.known(k.Revision), campaign.Limit.Check(int64(len(r.campaigns)), 1))
 	switch {
 	case err != nil:
 	case h.ID <= 0 || r.campaigns[h.ID]:
 		err = problem("has no id, or that of a campaign before it")
-	case len(k.OldSlugs) > crm.OldSlugs:
+	case len(k.OldSlugs) > campaign.OldSlugs:
 		err = problem("had more web addresses than are kept")
-	case slices.ContainsFunc(k.OldSlugs, func(old oldSlug) bool { return !crm.IsSlug(old.Slug) }):
+	case slices.ContainsFunc(k.OldSlugs, func(old oldSlug) bool { return !campaign.IsSlug(old.Slug) }):
 		err = problem("had a web address that is none")
 	}
 	r.campaigns[h.ID] = true
@@ -42,7 +44,7 @@ func (r *accountReader) campaign(line []byte) (importLine, error) {
 }
 
 // placeCampaign brings a campaign back, as the account's own and as one that the accounts above may list.
-func (w *accountWriter) placeCampaign(was int64, c crm.Campaign, k campaignKept) (err error) {
+func (w *accountWriter) placeCampaign(was int64, c campaign.Campaign, k campaignKept) (err error) {
 	c.AccountID = w.spec.Account.ID
 	if c.ID, err = w.campaignID(was); err != nil {
 		return err
@@ -53,38 +55,38 @@ func (w *accountWriter) placeCampaign(was int64, c crm.Campaign, k campaignKept)
 	w.moved[was] = c.ID
 	w.done.Campaigns++
 	stored, urlAt := c.AppendBody(nil)
-	w.Insert(store.CampaignTable, c.ID, w.a.Account, c.Slug, int64(urlAt), stored, store.Checksum(stored), c.Cell(), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
+	w.Insert(store.CampaignTable, c.ID, w.a.Account, c.Slug, int64(urlAt), stored, store.Checksum(stored), giving.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
 	return errors.Join(w.oldSlugs(c.ID, k.OldSlugs), w.listCampaign(c.ID))
 }
 
 // campaignID is the id under which a campaign is found from now on. An older one, whose id is a time, keeps it where it is free.
 func (w *accountWriter) campaignID(id int64) (int64, error) {
-	if crm.IDAccount(id) == w.was {
-		id = crm.MakeID(w.a.Account, crm.IDSeq(id))
+	if doc.IDAccount(id) == w.was {
+		id = doc.MakeID(w.a.Account, doc.IDSeq(id))
 	}
 	for {
 		taken, err := w.Exists(campaigns.SQLCampaignByID, id)
 		if err != nil {
 			return 0, err
 		}
-		if crm.IDAccount(id) == w.a.Account {
-			w.a.CampaignSeq = max(w.a.CampaignSeq, crm.IDSeq(id))
+		if doc.IDAccount(id) == w.a.Account {
+			w.a.CampaignSeq = max(w.a.CampaignSeq, doc.IDSeq(id))
 		}
 		if !taken {
 			return id, nil
 		}
 		w.a.CampaignSeq = max(w.a.CampaignSeq, w.line.Sequences.Campaigns) + 1
-		id = crm.MakeID(w.a.Account, w.a.CampaignSeq)
+		id = doc.MakeID(w.a.Account, w.a.CampaignSeq)
 	}
 }
 
 // freeSlug gives a campaign another address where its own is that of another one.
-func (w *accountWriter) freeSlug(c *crm.Campaign) error {
+func (w *accountWriter) freeSlug(c *campaign.Campaign) error {
 	taken, err := w.Exists(sqlSlugTaken, c.Slug)
 	if err != nil || !taken {
 		return err
 	}
-	for slug := range crm.SlugCandidates(crm.CampaignInput{Title: &c.Slug}, nil) {
+	for slug := range campaign.SlugCandidates(campaign.Input{Title: &c.Slug}, nil) {
 		if taken, err = w.Exists(sqlSlugTaken, slug); err != nil || !taken {
 			c.Slug = slug
 			w.done.Slugs = append(w.done.Slugs, slug)
@@ -109,9 +111,9 @@ func (w *accountWriter) oldSlugs(id int64, slugs []oldSlug) error {
 }
 
 func (w *accountWriter) listCampaign(id int64) error {
-	readers := map[int64]crm.Relation{w.a.Account: crm.Own}
+	readers := map[int64]campaign.Relation{w.a.Account: campaign.Own}
 	for _, account := range w.above {
-		readers[account] = crm.Chapter
+		readers[account] = campaign.Chapter
 	}
 	return campaigns.MoveReaders(w.Tx, id, campaigns.Differences(nil, readers), readers)
 }

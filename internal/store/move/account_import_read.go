@@ -10,7 +10,12 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -33,8 +38,8 @@ type accountReader struct {
 
 	row       int64 // of the file that is read
 	line      AccountLine
-	fields    *crm.CustomFields
-	segments  []crm.Segment
+	fields    *custom.Fields
+	segments  []find.Segment
 	campaigns map[int64]bool
 	contacts  int64 // sequence number of the last one
 	plans     int64
@@ -46,7 +51,7 @@ type accountReader struct {
 }
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
-	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: crm.NewCustomFields(0, nil), campaigns: make(map[int64]bool),
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool),
 		seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
@@ -102,20 +107,20 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 		return nil, err
 	}
 	q := r.line.Sequences
-	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > crm.MaxSeq {
+	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > doc.MaxSeq {
 		return nil, problem("does not say how far the account has counted")
 	}
 	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
 		return nil, problem("does not say when the account was made")
 	}
-	name, err := crm.AccountName(r.line.Name)
+	name, err := access.AccountName(r.line.Name)
 	if err != nil {
 		return nil, err
 	}
 	r.line.Name, r.revision = name, q.Oldest-1
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
 	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
-	in := crm.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
+	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -127,12 +132,12 @@ func (r *accountReader) field(line []byte) (importLine, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	f := crm.CustomField{ID: l.ID, Title: l.Title, Description: l.Description, Type: crm.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
+	f := custom.Field{ID: l.ID, Title: l.Title, Description: l.Description, Type: custom.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
 		CreatedAt: store.Moment(l.CreatedAt), EndedAt: store.Moment(l.EndedAt)}
 	if err := f.CheckImported(r.fields); err != nil {
 		return nil, err
 	}
-	r.fields = crm.NewCustomFields(0, append(r.fields.All, f))
+	r.fields = custom.NewFields(0, append(r.fields.All, f))
 	return func(w *accountWriter) error {
 		w.a.FieldSeq = max(w.a.FieldSeq, l.ID)
 		w.Insert(store.FieldTable, w.a.Account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
@@ -145,9 +150,9 @@ func (r *accountReader) segment(line []byte) (importLine, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	made, err := crm.NewSegment(l.Name, l.Query, r.region)
+	made, err := find.NewSegment(l.Name, l.Query, r.region)
 	if err == nil {
-		err = cmp.Or(crm.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
+		err = cmp.Or(find.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
 	}
 	if err != nil {
 		return nil, err
@@ -161,8 +166,8 @@ func (r *accountReader) segment(line []byte) (importLine, error) {
 	r.segments = append(r.segments, made)
 	return func(w *accountWriter) error {
 		id := w.id(l.ID)
-		w.a.SegmentSeq = max(w.a.SegmentSeq, crm.IDSeq(id))
-		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, crm.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		w.a.SegmentSeq = max(w.a.SegmentSeq, doc.IDSeq(id))
+		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
 		return nil
 	}, nil
 }
@@ -206,7 +211,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.contacts++; crm.IDSeq(h.ID) != r.contacts {
+	if r.contacts++; doc.IDSeq(h.ID) != r.contacts {
 		return nil, problem("is not the next contact: contacts are numbered without a gap")
 	}
 	c, err := crm.ParseContact(h.ID, body, h.Kept.MatchKeys)
@@ -229,7 +234,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 
 // numbered is the sequence number of a gift or a plan. Both are in ascending order.
 func (r *accountReader) numbered(code string, last *int64) (err error) {
-	seq, ok := crm.CodeSeq(code)
+	seq, ok := giving.CodeSeq(code)
 	switch {
 	case !ok:
 		err = problem("has no id of 16 letters and digits")
@@ -243,7 +248,7 @@ func (r *accountReader) numbered(code string, last *int64) (err error) {
 // refers refuses a document of a contact or a campaign that the files do not have; 0 is no campaign.
 func (r *accountReader) refers(contact, campaign int64) error {
 	switch {
-	case store.Foreign(r.manifest.Account.Number, contact) || crm.IDSeq(contact) > r.contacts:
+	case store.Foreign(r.manifest.Account.Number, contact) || doc.IDSeq(contact) > r.contacts:
 		return problem("names a contact that " + ContactFile + " does not have")
 	case campaign != 0 && !r.campaigns[campaign]:
 		return problem("names a campaign that " + CampaignFile + " does not have")
@@ -267,14 +272,14 @@ func (r *accountReader) plan(line []byte) (importLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := crm.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
+	p, err := giving.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
 	if err == nil {
 		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(gifts.PlanReference, p.ExternalID))
 	}
 	return func(w *accountWriter) error {
 		made := p
 		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
-		w.a.PlanSeq = crm.IDSeq(made.ID)
+		w.a.PlanSeq = doc.IDSeq(made.ID)
 		w.done.Plans++
 		gifts.WritePlan(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
 		gifts.MoveReference(w.Tx, w.a, gifts.PlanReference, "", made.ExternalID, made.ID)
@@ -287,20 +292,20 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := crm.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
+	g, err := giving.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
 	if err == nil {
 		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(gifts.GiftReference, g.ExternalID))
 	}
-	if plan := g.Plan(); err == nil && plan != 0 && crm.IDSeq(plan) > r.plans {
+	if plan := g.Plan(); err == nil && plan != 0 && doc.IDSeq(plan) > r.plans {
 		err = problem("names a plan that " + PlanFile + " does not have")
 	}
 	return func(w *accountWriter) error {
 		made := g
 		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
-		made.Local = crm.GiftClock(g.At, w.a.Location())
+		made.Local = giving.GiftClock(g.At, w.a.Location())
 		s := gifts.ShareOf(&made)
 		w.stage(made.Contact, contacts.GiftSets(made.Campaign), s.Cells(), func() error {
-			w.a.GiftSeq = crm.IDSeq(made.ID)
+			w.a.GiftSeq = doc.IDSeq(made.ID)
 			w.done.Gifts++
 			gifts.WriteGift(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
 			gifts.MoveReference(w.Tx, w.a, gifts.GiftReference, "", made.ExternalID, made.ID)
@@ -318,9 +323,9 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	noun, nounErr := crm.ParseNoun(l.Noun)
-	kind, kindErr := crm.ParseChangeKind(l.Kind)
-	channel, channelErr := crm.ParseChannel(l.Channel)
+	noun, nounErr := history.ParseNoun(l.Noun)
+	kind, kindErr := history.ParseKind(l.Kind)
+	channel, channelErr := history.ParseChannel(l.Channel)
 	if err := cmp.Or(nounErr, kindErr, channelErr); err != nil {
 		return nil, err
 	}
@@ -332,7 +337,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, problem("does not say who made the change, or what it was")
 	}
-	numbered := noun == crm.ContactNoun || noun == crm.GiftNoun || noun == crm.PlanNoun || noun == crm.KeyNoun || noun == crm.SegmentNoun
+	numbered := noun == history.ContactNoun || noun == history.GiftNoun || noun == history.PlanNoun || noun == history.KeyNoun || noun == history.SegmentNoun
 	if numbered && l.ID != 0 {
 		if err := r.own(l.ID); err != nil {
 			return nil, err
@@ -343,7 +348,7 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)
-		case noun == crm.CampaignNoun:
+		case noun == history.CampaignNoun:
 			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
 		}
 		if string(l.Data) != "null" {

@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
@@ -49,7 +50,7 @@ func (w *accountWriter) id(id int64) int64 {
 	if id == 0 {
 		return 0
 	}
-	return crm.MakeID(w.a.Account, crm.IDSeq(id))
+	return doc.MakeID(w.a.Account, doc.IDSeq(id))
 }
 
 // revision is a revision of the files as it is from now on; 0 is none.
@@ -65,7 +66,7 @@ func placeContact(t *store.Tx, a *store.Account, c crm.Contact, at contacts.Trac
 	if err := contacts.MoveSets(t, a, c.ID, nil, contacts.SetsOf(&c)); err != nil {
 		return err
 	}
-	contacts.AddContact(t, a, at, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), c.SearchDocument(a.Account))
+	contacts.AddContact(t, a, at, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&c, a.Account))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/campaigns"
 )
@@ -12,7 +13,7 @@ import (
 const campaignsAtOnce = 50 // each may have a long description
 
 // ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has few.
-func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope crm.CampaignScope, baseURL string, how ExportOptions) (*Export, error) {
+func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope campaign.Scope, baseURL string, how ExportOptions) (*Export, error) {
 	totals, err := s.CampaignTotals(ctx, account)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -50,7 +52,7 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 }
 
 // find finds what is in the file.
-func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *crm.CustomFields) (err error) {
+func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *custom.Fields) (err error) {
 	var row *contacts.Stored
 	err = c.Each(func(r db.Row) error {
 		row = contacts.ScanContact(r)
@@ -62,7 +64,7 @@ func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *crm.Custo
 	case row == nil:
 		return crm.ErrNotFound
 	}
-	if d.History, err = db.List(c, store.Number, store.SQLOldestOf, d.account, int64(crm.ContactNoun), id, int64(math.MaxInt64), int64(0)); err == nil {
+	if d.History, err = db.List(c, store.Number, store.SQLOldestOf, d.account, int64(history.ContactNoun), id, int64(math.MaxInt64), int64(0)); err == nil {
 		err = w(int64(len(d.History)))
 	}
 	if err != nil {

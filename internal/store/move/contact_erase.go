@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -54,7 +55,7 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		if job, err = noteErasure(t, t.Account(account), jobs, found.Contact.Identity()); err != nil {
 			return err
 		}
-		_, err = contacts.Change(t, found, crm.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
+		_, err = contacts.Change(t, found, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
 		return err
 	})
 	if err == nil && job != 0 {

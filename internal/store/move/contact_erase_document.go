@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -26,12 +27,12 @@ const (
 
 // erasedDocument is a document of a person: the contact, a gift or a plan.
 type erasedDocument struct {
-	noun crm.Noun
+	noun history.Noun
 	id   int64
 	head int64 // its last change
 }
 
-func (d erasedDocument) compare(noun crm.Noun, id int64) int {
+func (d erasedDocument) compare(noun history.Noun, id int64) int {
 	return cmp.Or(cmp.Compare(d.noun, noun), cmp.Compare(d.id, id))
 }
 
@@ -106,16 +107,16 @@ func (e *eraser) documentsOf(ctx context.Context, contact int64) (all []erasedDo
 		if err != nil {
 			return err
 		}
-		all, own = []erasedDocument{{crm.ContactNoun, contact, head}}, make(map[int64]bool)
+		all, own = []erasedDocument{{history.ContactNoun, contact, head}}, make(map[int64]bool)
 		for _, of := range []struct {
-			noun       crm.Noun
+			noun       history.Noun
 			ids, heads string
-		}{{crm.GiftNoun, sqlGiftIDsOf, sqlGiftHeads}, {crm.PlanNoun, sqlPlanIDsOf, sqlPlanHeads}} {
+		}{{history.GiftNoun, sqlGiftIDsOf, sqlGiftHeads}, {history.PlanNoun, sqlPlanIDsOf, sqlPlanHeads}} {
 			ids, err := db.List(c, store.Number, of.ids, account, contact)
 			if err != nil {
 				return err
 			}
-			if slices.Sort(ids); of.noun == crm.GiftNoun {
+			if slices.Sort(ids); of.noun == history.GiftNoun {
 				for _, id := range ids {
 					own[id] = true
 				}
@@ -145,7 +146,7 @@ func (e *eraser) readHistory(ctx context.Context, p *erasedPiece, person *crm.Id
 			return err
 		}
 		sizes := make(map[int64]int)
-		if d.noun == crm.ContactNoun {
+		if d.noun == history.ContactNoun {
 			if sizes, err = e.readSaid(c, p, person, revisions); err != nil {
 				return err
 			}
@@ -170,14 +171,14 @@ func (e *eraser) readSaid(c db.Conn, p *erasedPiece, person *crm.Identity, revis
 	err = c.Each(func(r db.Row) error {
 		data := r.Text(2)
 		sizes[r.Int(0)] = len(data)
-		switch kind := crm.ChangeKind(r.Int(1)); kind {
-		case crm.DidGive, crm.DidRefund:
-			var mention crm.MentionedGift
+		switch kind := history.Kind(r.Int(1)); kind {
+		case history.DidGive, history.DidRefund:
+			var mention history.MentionedGift
 			_ = json.Unmarshal([]byte(data), &mention) // what is no mention has none
 			if id := gifts.CodeID(e.job.Account, mention.Gift); id != 0 {
 				p.gifts[id] = true
 			}
-		case crm.DidNote:
+		case history.DidNote:
 		default:
 			differences, _ := doc.ParseDifferences(data) // what cannot be read tells nothing
 			person.Learn(differences)
@@ -190,9 +191,9 @@ func (e *eraser) readSaid(c db.Conn, p *erasedPiece, person *crm.Identity, revis
 func (p *erasedPiece) needs() (n store.Needs) {
 	for _, d := range p.documents {
 		switch d.noun {
-		case crm.GiftNoun:
+		case history.GiftNoun:
 			n.Gifts = append(n.Gifts, d.id)
-		case crm.PlanNoun:
+		case history.PlanNoun:
 			n.More = append(n.More, store.Needs{Plan: d.id})
 		}
 	}
@@ -219,9 +220,9 @@ func (p *erasedPiece) write(now time.Time) func(t *store.Tx, a *store.Account) e
 
 // erase is what takes the person out of the document. The contact itself has become a stub before.
 func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (write func(), err error) {
-	record := func() int64 { return t.Record(a, d.noun, d.id, crm.DidErase, "") }
+	record := func() int64 { return t.Record(a, d.noun, d.id, history.DidErase, "") }
 	switch d.noun {
-	case crm.GiftNoun:
+	case history.GiftNoun:
 		g, err := gifts.Of(a).Gifts.Get(t, a.Account, d.id)
 		if err == nil {
 			err = d.unchanged(g.Revision, g.Damage)
@@ -230,7 +231,7 @@ func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (wri
 			erased := g.Erase()
 			gifts.WriteGift(t, t.Save, a, record(), &erased)
 		}, err
-	case crm.PlanNoun:
+	case history.PlanNoun:
 		plan, err := gifts.Of(a).Plans.Get(t, a.Account, d.id)
 		if err == nil {
 			err = d.unchanged(plan.Revision, plan.Damage)
@@ -257,7 +258,7 @@ func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
 	var changes []store.Change
 	err := e.View(ctx, func(c db.Conn) (err error) {
 		if head, err = c.Int(gifts.SQLGiftRevision, e.job.Account, gift); err == nil {
-			changes, err = store.DocumentChanges(c, e.job.Account, crm.GiftNoun, gift, math.MaxInt64)
+			changes, err = store.DocumentChanges(c, e.job.Account, history.GiftNoun, gift, math.MaxInt64)
 		}
 		return err
 	})
@@ -297,7 +298,7 @@ func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
 			return jobs.ErrJobMoved
 		}
 		erased := g.EraseNote()
-		gifts.WriteGift(t, t.Save, a, t.Record(a, crm.GiftNoun, gift, crm.DidErase, ""), &erased)
+		gifts.WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, gift, history.DidErase, ""), &erased)
 		return nil
 	})
 }
@@ -316,7 +317,7 @@ func movedChanges(changes []store.Change, contact int64) (theirs []int64, note b
 				theirs = append(theirs, c.Revision)
 			}
 		}
-		if !decided && (differences.Has("note") || c.Kind == crm.DidCreate) {
+		if !decided && (differences.Has("note") || c.Kind == history.DidCreate) {
 			note, decided = was, true
 		}
 		if was && mine {

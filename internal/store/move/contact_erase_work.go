@@ -13,6 +13,9 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
@@ -30,13 +33,13 @@ const (
 
 // erasureProgress is how far an erasure has come.
 type erasureProgress struct {
-	Part   erasurePart `json:"part"`
-	Person int         `json:"person,omitempty"` // whose documents are looked at
-	Noun   crm.Noun    `json:"noun,omitempty"`   // of the document that is looked at
-	ID     int64       `json:"id,omitempty"`     // of the document or the job that is looked at
-	At     int64       `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
-	Key    string      `json:"key,omitempty"`    // of the answer that was looked at last
-	End    int64       `json:"end,omitempty"`    // the last change that there was
+	Part   erasurePart  `json:"part"`
+	Person int          `json:"person,omitempty"` // whose documents are looked at
+	Noun   history.Noun `json:"noun,omitempty"`   // of the document that is looked at
+	ID     int64        `json:"id,omitempty"`     // of the document or the job that is looked at
+	At     int64        `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
+	Key    string       `json:"key,omitempty"`    // of the answer that was looked at last
+	End    int64        `json:"end,omitempty"`    // the last change that there was
 }
 
 // erasurePart is a part of the work. The numbers are stored.
@@ -128,13 +131,13 @@ func (e *eraser) segments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s crm.Segment) bool {
+	all = slices.DeleteFunc(all, func(s find.Segment) bool {
 		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
 	})
 	e.next()
 	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
 		for _, s := range all {
-			t.Record(a, crm.SegmentNoun, s.ID, crm.DidDelete, "")
+			t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
 			t.Delete(store.SegmentTable, a.Account, s.ID)
 		}
 		return nil
@@ -151,18 +154,18 @@ func (e *eraser) history(ctx context.Context) error {
 	for start := time.Now(); len(found) == 0 && e.at.At < e.at.End && time.Since(start) < eraseSearch; {
 		to := min(e.at.At+eraseRange, e.at.End)
 		changes, err := store.List(ctx, e.JobStore.Base, func(r db.Row) store.Change {
-			return store.Change{Revision: r.Int(0), Noun: crm.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
-		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(crm.SegmentNoun), int64(crm.GiftNoun), int64(crm.OtherChannel))
+			return store.Change{Revision: r.Int(0), Noun: history.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
+		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(history.SegmentNoun), int64(history.GiftNoun), int64(history.OtherChannel))
 		if err != nil {
 			return err
 		}
 		for i := range changes {
 			c := &changes[i]
-			if c.Noun == crm.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
+			if c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
 				found = append(found, c.Revision)
 			}
 			for _, contact := range e.spec.Contacts {
-				if c.Noun == crm.GiftNoun && moved(c, contact) {
+				if c.Noun == history.GiftNoun && moved(c, contact) {
 					if err := e.forgetMoved(ctx, contact, c.ID); err != nil {
 						return err
 					}
@@ -218,7 +221,7 @@ func (e *eraser) answers(ctx context.Context) error {
 func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string]int, last string, err error) {
 	gifts := make(map[string]bool)
 	for _, gift := range e.spec.Gifts {
-		gifts[crm.GiftNumber(gift)] = true
+		gifts[giving.GiftNumber(gift)] = true
 	}
 	err = e.View(ctx, func(c db.Conn) error {
 		found, last = make(map[string]int), ""
@@ -240,7 +243,7 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string
 			return err
 		}
 		return c.Each(func(r db.Row) error {
-			if key := notes[r.Int(0)]; crm.Noun(r.Int(3)) == crm.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(4)) {
+			if key := notes[r.Int(0)]; history.Noun(r.Int(3)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(4)) {
 				found[key] = lengths[key]
 			}
 			return nil

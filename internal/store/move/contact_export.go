@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
@@ -44,7 +45,7 @@ func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.S
 }
 
 // wire is the contact as the API shows it, with the custom fields as they are defined.
-func wire(c *contacts.Stored, fields *crm.CustomFields) ([]byte, error) {
+func wire(c *contacts.Stored, fields *custom.Fields) ([]byte, error) {
 	if c.Custom == 0 {
 		return crm.AppendContact(nil, c.ID, c.Body), nil
 	}

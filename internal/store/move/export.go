@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -117,7 +117,7 @@ func (s *MoveStore) recordExport(ctx context.Context, account int64, e Exported)
 		return err
 	}
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		t.Record(t.Account(account), crm.SettingNoun, 0, crm.DidExport, string(data))
+		t.Record(t.Account(account), history.SettingNoun, 0, history.DidExport, string(data))
 		return nil
 	})
 }

@@ -3,7 +3,8 @@ package move
 import (
 	"context"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -11,7 +12,7 @@ import (
 )
 
 // ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
-func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter crm.GiftFilter, how ExportOptions) (*Export, error) {
+func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter giving.GiftFilter, how ExportOptions) (*Export, error) {
 	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (set db.Set, err error) {
 		part := gifts.GiftPart{Account: account, Filter: filter}
 		weight, err := part.Weight(c)
@@ -20,7 +21,7 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter crm.G
 		}
 		total, ids, err := part.Find(c)
 		for _, id := range ids(0, total) {
-			set.Add(crm.IDSeq(id))
+			set.Add(doc.IDSeq(id))
 		}
 		return set, err
 	})

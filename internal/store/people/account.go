@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -25,27 +27,27 @@ const (
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
-func (s *PeopleStore) CreateAccount(ctx context.Context, name, parent string) (crm.Account, error) {
+func (s *PeopleStore) CreateAccount(ctx context.Context, name, parent string) (access.Account, error) {
 	if parent == "" {
-		return s.addAccount(ctx, name, crm.Account{}, 0)
+		return s.addAccount(ctx, name, access.Account{}, 0)
 	}
 	above, err := s.Account(ctx, parent)
 	if err != nil {
-		return crm.Account{}, err
+		return access.Account{}, err
 	}
 	return s.addAccount(ctx, name, above, 0)
 }
 
 // addAccount makes an account below another one, if there is one, and makes a user its owner; 0 is no user.
-func (s *PeopleStore) addAccount(ctx context.Context, name string, above crm.Account, owner int64) (account crm.Account, err error) {
+func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.Account, owner int64) (account access.Account, err error) {
 	top := int64(0)
 	if above.Number != 0 {
 		if top, err = s.topAbove(ctx, above); err != nil {
-			return crm.Account{}, err
+			return access.Account{}, err
 		}
 	}
 	err = store.Repeat(func() (err error) {
-		if account, err = crm.NewAccount(name, above, s.Now()); err != nil {
+		if account, err = access.NewAccount(name, above, s.Now()); err != nil {
 			return err
 		}
 		write := func(t *store.Tx) error {
@@ -67,7 +69,7 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above crm.Acc
 			if err != nil {
 				return err
 			}
-			return AddMember(t, account.Number, user, crm.Owner, s.Now())
+			return AddMember(t, account.Number, user, access.Owner, s.Now())
 		}
 		if top == 0 {
 			return s.UpdateShared(ctx, 0, write)
@@ -83,16 +85,16 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above crm.Acc
 }
 
 // topAbove is the organization at the top of a new chapter's tree.
-func (s *PeopleStore) topAbove(ctx context.Context, above crm.Account) (int64, error) {
+func (s *PeopleStore) topAbove(ctx context.Context, above access.Account) (int64, error) {
 	higher, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return AccountsAbove(c, above) })
 	if err != nil {
 		return 0, err
 	}
-	return TopOf(above, higher), crm.LevelLimit.Check(int64(len(higher)), 1)
+	return TopOf(above, higher), access.LevelLimit.Check(int64(len(higher)), 1)
 }
 
 // addAccount gives an account the next number and writes it, with its time zone where that is one.
-func addAccount(t *store.Tx, a *crm.Account, zone string) (err error) {
+func addAccount(t *store.Tx, a *access.Account, zone string) (err error) {
 	if a.Number, err = NextAccount(t); err != nil {
 		return err
 	}
@@ -120,37 +122,37 @@ func NextAccount(t *store.Tx) (int64, error) {
 	}
 	var last int64
 	for _, sql := range []string{sqlLastAccount, sqlLastTally} {
-		number, err := t.Int(sql, int64(crm.FirstRandomAccount))
+		number, err := t.Int(sql, int64(doc.FirstRandomAccount))
 		if err != nil {
 			return 0, err
 		}
 		last = max(last, number)
 	}
-	return crm.NextAccount(last), nil
+	return access.NextAccount(last), nil
 }
 
 // Account finds an account by its public id.
-func (s *PeopleStore) Account(ctx context.Context, id string) (crm.Account, error) {
+func (s *PeopleStore) Account(ctx context.Context, id string) (access.Account, error) {
 	return store.Find(ctx, s.Base, noAccount(id), ReadAccount, SQLAccountByID, id)
 }
 
 // AccountByNumber finds an account by the number that its data has.
-func (s *PeopleStore) AccountByNumber(ctx context.Context, number int64) (crm.Account, error) {
+func (s *PeopleStore) AccountByNumber(ctx context.Context, number int64) (access.Account, error) {
 	return store.Find(ctx, s.Base, crm.ErrNotFound, ReadAccount, SQLAccountsByNumber, []int64{number})
 }
 
 func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
 
 // Accounts lists all accounts, oldest first.
-func (s *PeopleStore) Accounts(ctx context.Context) ([]crm.Account, error) {
+func (s *PeopleStore) Accounts(ctx context.Context) ([]access.Account, error) {
 	return store.List(ctx, s.Base, ReadAccount, SQLAccountList)
 }
 
-func ReadAccount(r db.Row) crm.Account {
-	return crm.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4), CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
+func ReadAccount(r db.Row) access.Account {
+	return access.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4), CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
 }
 
-func accountNumber(a crm.Account) int64 { return a.Number }
+func accountNumber(a access.Account) int64 { return a.Number }
 
 // PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
 type PeopleStore struct {

@@ -5,18 +5,19 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
 const sqlSetting = `SELECT address, tax_id, history_days, no_return FROM account_setting WHERE account_id = $1`
 
-func scanSetting(r db.Row) crm.AccountSettings {
-	return crm.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0}
+func scanSetting(r db.Row) access.AccountSettings {
+	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0}
 }
 
 // AccountSettings reads the settings of an account; one that has set nothing has no row.
-func AccountSettings(c db.Conn, account int64) (settings crm.AccountSettings, err error) {
+func AccountSettings(c db.Conn, account int64) (settings access.AccountSettings, err error) {
 	row, err := store.ReadTally(c, account)
 	if err == nil {
 		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
@@ -26,11 +27,11 @@ func AccountSettings(c db.Conn, account int64) (settings crm.AccountSettings, er
 }
 
 // AccountSettings are the settings of an account.
-func (s *PeopleStore) AccountSettings(ctx context.Context, account int64) (crm.AccountSettings, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (crm.AccountSettings, error) { return AccountSettings(c, account) })
+func (s *PeopleStore) AccountSettings(ctx context.Context, account int64) (access.AccountSettings, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (access.AccountSettings, error) { return AccountSettings(c, account) })
 }
 
-func SaveSettings(t *store.Tx, account int64, s crm.AccountSettings) {
+func SaveSettings(t *store.Tx, account int64, s access.AccountSettings) {
 	noReturn := int64(0)
 	if s.NoReturn {
 		noReturn = 1

@@ -5,8 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -18,18 +19,18 @@ const (
 )
 
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
-func (s *PeopleStore) Chapters(ctx context.Context, root crm.Account) (chapters []crm.Account, err error) {
-	all, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]crm.Account, error) { return AccountsBelow(c, root.Number) })
+func (s *PeopleStore) Chapters(ctx context.Context, root access.Account) (chapters []access.Account, err error) {
+	all, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]access.Account, error) { return AccountsBelow(c, root.Number) })
 	if err != nil {
 		return nil, err
 	}
-	store.SortRows(all, func(a, b *crm.Account) int { return compareAccounts(*a, *b) })
-	below := map[int64][]crm.Account{}
+	store.SortRows(all, func(a, b *access.Account) int { return compareAccounts(*a, *b) })
+	below := map[int64][]access.Account{}
 	for _, a := range all {
 		below[a.Parent] = append(below[a.Parent], a)
 	}
-	var walk func(crm.Account)
-	walk = func(above crm.Account) {
+	var walk func(access.Account)
+	walk = func(above access.Account) {
 		for _, chapter := range below[above.Number] {
 			chapter.ParentID = above.ID
 			chapters = append(chapters, chapter)
@@ -41,7 +42,7 @@ func (s *PeopleStore) Chapters(ctx context.Context, root crm.Account) (chapters 
 }
 
 // AccountsBelow are all accounts below another, level by level.
-func AccountsBelow(c db.Conn, root int64) (all []crm.Account, err error) {
+func AccountsBelow(c db.Conn, root int64) (all []access.Account, err error) {
 	for level := []int64{root}; len(level) > 0; {
 		next, err := db.List(c, ReadAccount, sqlAccountsBelow, level)
 		if err != nil {
@@ -53,7 +54,7 @@ func AccountsBelow(c db.Conn, root int64) (all []crm.Account, err error) {
 }
 
 // AccountsAbove are the accounts above another, up to the top of its tree. They never change.
-func AccountsAbove(c db.Conn, account crm.Account) (numbers []int64, err error) {
+func AccountsAbove(c db.Conn, account access.Account) (numbers []int64, err error) {
 	for above := account.Parent; above != 0 && err == nil; {
 		numbers = append(numbers, above)
 		above, err = c.Int(sqlParent, above)
@@ -62,7 +63,7 @@ func AccountsAbove(c db.Conn, account crm.Account) (numbers []int64, err error) 
 }
 
 // TopOf is the organization that an account belongs to: itself, or the one at the top of the tree.
-func TopOf(account crm.Account, above []int64) int64 {
+func TopOf(account access.Account, above []int64) int64 {
 	if len(above) == 0 {
 		return account.Number
 	}
@@ -70,10 +71,10 @@ func TopOf(account crm.Account, above []int64) int64 {
 }
 
 // CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
-func (s *PeopleStore) CreateChapter(ctx context.Context, root crm.Account, by int64, parent, name string) (crm.Account, error) {
+func (s *PeopleStore) CreateChapter(ctx context.Context, root access.Account, by int64, parent, name string) (access.Account, error) {
 	above, err := s.accountWithin(ctx, root, parent)
 	if err != nil {
-		return crm.Account{}, err
+		return access.Account{}, err
 	}
 	return s.addAccount(ctx, name, above, by)
 }
@@ -85,16 +86,16 @@ func checkChapters(t *store.Tx, top int64) error {
 	if err != nil {
 		return err
 	}
-	return crm.ChapterLimit.Check(int64(len(chapters)), 1)
+	return access.ChapterLimit.Check(int64(len(chapters)), 1)
 }
 
 // RenameAccount changes the name of root or of one of its chapters.
-func (s *PeopleStore) RenameAccount(ctx context.Context, root crm.Account, id, name string) error {
+func (s *PeopleStore) RenameAccount(ctx context.Context, root access.Account, id, name string) error {
 	account, err := s.accountWithin(ctx, root, id)
 	if err != nil {
 		return err
 	}
-	if name, err = crm.AccountName(name); err != nil {
+	if name, err = access.AccountName(name); err != nil {
 		return err
 	}
 	return s.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
@@ -102,18 +103,18 @@ func (s *PeopleStore) RenameAccount(ctx context.Context, root crm.Account, id, n
 		if err != nil || now.Name == name {
 			return err
 		}
-		t.Record(t.Account(account.Number), crm.SettingNoun, 0, crm.DidUpdate, doc.Differences{doc.TextDifference("name", now.Name, name)}.Text())
+		t.Record(t.Account(account.Number), history.SettingNoun, 0, history.DidUpdate, doc.Differences{doc.TextDifference("name", now.Name, name)}.Text())
 		return t.Run(sqlRenameAccount, account.Number, name)
 	})
 }
 
 // accountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any
 // other.
-func (s *PeopleStore) accountWithin(ctx context.Context, root crm.Account, id string) (crm.Account, error) {
-	if !crm.IsAccountID(id) {
-		return crm.Account{}, noAccount(id)
+func (s *PeopleStore) accountWithin(ctx context.Context, root access.Account, id string) (access.Account, error) {
+	if !access.IsAccountID(id) {
+		return access.Account{}, noAccount(id)
 	}
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (crm.Account, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (access.Account, error) {
 		account, err := store.FindIn(c, noAccount(id), ReadAccount, SQLAccountByID, id)
 		if err != nil || account.Number == root.Number {
 			return account, err
@@ -126,6 +127,6 @@ func (s *PeopleStore) accountWithin(ctx context.Context, root crm.Account, id st
 	})
 }
 
-func compareAccounts(a, b crm.Account) int {
-	return cmp.Or(crm.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+func compareAccounts(a, b access.Account) int {
+	return cmp.Or(access.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }

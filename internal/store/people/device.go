@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
@@ -14,7 +15,7 @@ func (s *PeopleStore) RememberDevice(ctx context.Context, user int64, tokens str
 	if err != nil {
 		return "", err
 	}
-	return crm.RememberDevice(tokens, found.password), nil
+	return access.RememberDevice(tokens, found.password), nil
 }
 
 // KnownDevice tells whether the user with this email has signed in before with the browser that holds the tokens, since the
@@ -25,7 +26,7 @@ func (s *PeopleStore) KnownDevice(ctx context.Context, email, tokens string) (id
 		return "", nil
 	}
 	if err == nil {
-		id, _ = crm.KnownDevice(tokens, found.password)
+		id, _ = access.KnownDevice(tokens, found.password)
 	}
 	return id, err
 }

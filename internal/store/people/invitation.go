@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -29,48 +31,48 @@ const (
 var errNoInvitation = fmt.Errorf("the invitation: %w", crm.ErrNotFound)
 
 // Invite makes a link by which one person joins an account. The token is returned this once and kept nowhere.
-func (s *PeopleStore) Invite(ctx context.Context, account crm.Account, by crm.User, role crm.Role, email string) (invitation crm.Invitation, token string, err error) {
+func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by access.User, role access.Role, email string) (invitation access.Invitation, token string, err error) {
 	now := s.Now()
-	invitation, token, err = crm.NewInvitation(account, by, role, email, now)
+	invitation, token, err = access.NewInvitation(account, by, role, email, now)
 	if err != nil {
-		return crm.Invitation{}, "", err
+		return access.Invitation{}, "", err
 	}
 	err = s.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
-		if err := t.CheckLimit(crm.InvitationLimit, 1, sqlOpenInvitations, account.Number, store.Seconds(now)); err != nil {
+		if err := t.CheckLimit(access.InvitationLimit, 1, sqlOpenInvitations, account.Number, store.Seconds(now)); err != nil {
 			return err
 		}
 		if err := t.Run(sqlExpireInvitations, account.Number, store.Seconds(now)); err != nil {
 			return err
 		}
-		noteInvitation(t, invitation, crm.DidCreate)
+		noteInvitation(t, invitation, history.DidCreate)
 		addInvitation(t, invitation, by.ID)
 		return nil
 	})
 	if err != nil {
-		return crm.Invitation{}, "", err
+		return access.Invitation{}, "", err
 	}
 	return invitation, token, nil
 }
 
 // noteInvitation notes that an invitation was made or canceled. The link is no part of it.
-func noteInvitation(t *store.Tx, i crm.Invitation, kind crm.ChangeKind) {
-	before, after, was, is := "", cmp.Or(i.Email, "anyone with the link"), crm.Role(0), i.Role
-	if kind == crm.DidDelete {
+func noteInvitation(t *store.Tx, i access.Invitation, kind history.Kind) {
+	before, after, was, is := "", cmp.Or(i.Email, "anyone with the link"), access.Role(0), i.Role
+	if kind == history.DidDelete {
 		before, after, was, is = after, before, is, was
 	}
-	t.Record(t.Account(i.Account.Number), crm.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
+	t.Record(t.Account(i.Account.Number), history.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
 }
 
-func addInvitation(t *store.Tx, i crm.Invitation, by int64) {
+func addInvitation(t *store.Tx, i access.Invitation, by int64) {
 	t.Insert(store.InvitationTable, i.ID, i.Account.Number, i.Email, int64(i.Role), by, store.Seconds(i.CreatedAt), store.Seconds(i.ExpiresAt))
 }
 
 // Invitations are those of an account that were not used yet, newest first.
-func (s *PeopleStore) Invitations(ctx context.Context, account int64) ([]crm.Invitation, error) {
+func (s *PeopleStore) Invitations(ctx context.Context, account int64) ([]access.Invitation, error) {
 	now := s.Now()
 	invitations, err := store.List(ctx, s.Base, readInvitation, sqlInvitations, account)
-	invitations = slices.DeleteFunc(invitations, func(i crm.Invitation) bool { return !i.Valid(now) })
-	store.SortRows(invitations, func(a, b *crm.Invitation) int {
+	invitations = slices.DeleteFunc(invitations, func(i access.Invitation) bool { return !i.Valid(now) })
+	store.SortRows(invitations, func(a, b *access.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return invitations, err
@@ -78,7 +80,7 @@ func (s *PeopleStore) Invitations(ctx context.Context, account int64) ([]crm.Inv
 
 // RevokeInvitation cancels an invitation.
 func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id string) error {
-	if !crm.IsHash(id) {
+	if !access.IsHash(id) {
 		return errNoInvitation
 	}
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
@@ -87,7 +89,7 @@ func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id st
 			err = errNoInvitation
 		}
 		if err == nil {
-			noteInvitation(t, i, crm.DidDelete)
+			noteInvitation(t, i, history.DidDelete)
 			t.Delete(store.InvitationTable, id)
 		}
 		return err
@@ -95,12 +97,12 @@ func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id st
 }
 
 // Invitation is what a link leads to.
-func (s *PeopleStore) Invitation(ctx context.Context, token string) (crm.Invitation, error) {
-	return store.Lend(ctx, s.Read, func(c db.Conn) (crm.Invitation, error) { return s.findInvitation(c, crm.HashToken(token)) })
+func (s *PeopleStore) Invitation(ctx context.Context, token string) (access.Invitation, error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (access.Invitation, error) { return s.findInvitation(c, access.HashToken(token)) })
 }
 
 // findInvitation finds an invitation that may still be used.
-func (s *PeopleStore) findInvitation(c db.Conn, id string) (crm.Invitation, error) {
+func (s *PeopleStore) findInvitation(c db.Conn, id string) (access.Invitation, error) {
 	i, err := store.FindIn(c, errNoInvitation, readInvitation, sqlInvitation, id)
 	if err == nil && !i.Valid(s.Now()) {
 		err = errNoInvitation
@@ -108,21 +110,21 @@ func (s *PeopleStore) findInvitation(c db.Conn, id string) (crm.Invitation, erro
 	return i, err
 }
 
-func readInvitation(r db.Row) crm.Invitation {
-	return crm.Invitation{
-		Account: ReadAccount(r), ID: r.Text(6), Email: r.Text(7), Role: crm.Role(r.Int(8)),
+func readInvitation(r db.Row) access.Invitation {
+	return access.Invitation{
+		Account: ReadAccount(r), ID: r.Text(6), Email: r.Text(7), Role: access.Role(r.Int(8)),
 		CreatedAt: store.Moment(r.Int(9)), ExpiresAt: store.Moment(r.Int(10)), By: r.Text(11),
 	}
 }
 
 // AcceptInvitation makes a user a member of an account. A member keeps the higher role.
-func (s *PeopleStore) AcceptInvitation(ctx context.Context, token string, user int64) (crm.Account, error) {
+func (s *PeopleStore) AcceptInvitation(ctx context.Context, token string, user int64) (access.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err != nil {
-		return crm.Account{}, err
+		return access.Account{}, err
 	}
 	account := invitation.Account.Number
-	return invitation.Account, s.changeMember(ctx, account, user, func(t *store.Tx, user crm.User, was crm.Role) error {
+	return invitation.Account, s.changeMember(ctx, account, user, func(t *store.Tx, user access.User, was access.Role) error {
 		_, err := s.findInvitation(t.Conn, invitation.ID)
 		if err == nil && invitation.Role > was {
 			err = join(t, account, user, was, invitation.Role, s.Now())
@@ -135,16 +137,16 @@ func (s *PeopleStore) AcceptInvitation(ctx context.Context, token string, user i
 }
 
 // JoinByInvitation makes a user, and a member of an account.
-func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string, in crm.UserInput) (crm.User, crm.Account, error) {
+func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string, in access.UserInput) (access.User, access.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err == nil {
 		err = in.Validate()
 	}
 	if err != nil {
-		return crm.User{}, crm.Account{}, err
+		return access.User{}, access.Account{}, err
 	}
 	account := invitation.Account.Number
-	user, err := s.addUser(store.ByOneself(ctx, in.Email), in, s.UpdateAccount, account, func(t *store.Tx, user crm.User) error {
+	user, err := s.addUser(store.ByOneself(ctx, in.Email), in, s.UpdateAccount, account, func(t *store.Tx, user access.User) error {
 		_, err := s.findInvitation(t.Conn, invitation.ID)
 		if err == nil {
 			err = join(t, account, user, 0, invitation.Role, s.Now())

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -32,42 +34,42 @@ const (
 )
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
-func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in crm.KeyInput) (key crm.Key, secret string, err error) {
+func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.KeyInput) (key access.Key, secret string, err error) {
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		row, now := t.Account(account), s.Now()
 		var err error
-		if key, secret, err = crm.NewKey(account, row.KeySeq+1, in, now); err != nil {
+		if key, secret, err = access.NewKey(account, row.KeySeq+1, in, now); err != nil {
 			return err
 		}
-		if err := t.CheckLimit(crm.KeyLimit, 1, sqlActiveKeys, account, store.Seconds(now)); err != nil {
+		if err := t.CheckLimit(access.KeyLimit, 1, sqlActiveKeys, account, store.Seconds(now)); err != nil {
 			return err
 		}
 		row.Touch(t)
 		row.KeySeq++
-		if err := t.Run(sqlForgetKeys, account, crm.MakeID(account, row.KeySeq-crm.KeptKeys), store.Seconds(now)); err != nil {
+		if err := t.Run(sqlForgetKeys, account, doc.MakeID(account, row.KeySeq-access.KeptKeys), store.Seconds(now)); err != nil {
 			return err
 		}
-		t.Record(row, crm.KeyNoun, key.ID, crm.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
+		t.Record(row, history.KeyNoun, key.ID, history.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
 			doc.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
-		hash := crm.HashSecret(secret)
+		hash := access.HashSecret(secret)
 		t.Insert(store.KeyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
 			store.Seconds(key.CreatedAt), int64(0), store.Seconds(key.ExpiresAt), int64(0))
 		return nil
 	})
 	if err != nil {
-		return crm.Key{}, "", err
+		return access.Key{}, "", err
 	}
 	return key, secret, nil
 }
 
 // Keys lists the keys of an account, oldest first.
-func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]crm.Key, error) {
+func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]access.Key, error) {
 	return store.List(ctx, s.Base, readKey, sqlKeys, account)
 }
 
-func readKey(r db.Row) crm.Key {
-	return crm.Key{
-		Account: crm.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: crm.Permission(r.Int(3)),
+func readKey(r db.Row) access.Key {
+	return access.Key{
+		Account: doc.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: access.Permission(r.Int(3)),
 		CreatedAt: store.Moment(r.Int(4)), LastUsedAt: store.Moment(r.Int(5)), ExpiresAt: store.Moment(r.Int(6)), RevokedAt: store.Moment(r.Int(7)),
 	}
 }
@@ -75,13 +77,13 @@ func readKey(r db.Row) crm.Key {
 // RevokeKey ends a key, here at once and on every other node within the time that a key is cached. A key that was
 // revoked before stays so.
 func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
-	account := crm.IDAccount(id)
+	account := doc.IDAccount(id)
 	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		key, err := store.FindIn(t.Conn, crm.ErrNotFound, readKey, SQLKey, account, id)
 		if err != nil || !key.RevokedAt.IsZero() {
 			return err
 		}
-		t.Record(t.Account(account), crm.KeyNoun, id, crm.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
+		t.Record(t.Account(account), history.KeyNoun, id, history.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
 		return t.Run(sqlRevokeKey, account, id, store.Seconds(s.Now()))
 	})
 	s.keys.forget(id)
@@ -92,31 +94,31 @@ func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 }
 
 // Authenticate finds the account and the permissions of a secret.
-func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (crm.Principal, error) {
-	now, hash := s.Now(), crm.HashSecret(secret)
+func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (access.Principal, error) {
+	now, hash := s.Now(), access.HashSecret(secret)
 	who, generation, ok := s.keys.Find(hash, now)
 	if ok {
 		return who, nil
 	}
-	id, ok := crm.ParseSecret(secret)
+	id, ok := access.ParseSecret(secret)
 	if !ok {
-		return crm.Principal{}, crm.ErrUnauthenticated
+		return access.Principal{}, crm.ErrUnauthenticated
 	}
 	same := false
-	key, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, func(r db.Row) crm.Key {
-		same = crm.SameHash(r.Bytes(8), hash[:])
+	key, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, func(r db.Row) access.Key {
+		same = access.SameHash(r.Bytes(8), hash[:])
 		return readKey(r)
-	}, SQLKey, crm.IDAccount(id), id)
+	}, SQLKey, doc.IDAccount(id), id)
 	if err == nil && (!same || !key.Valid(now)) {
 		err = crm.ErrUnauthenticated
 	}
 	if err != nil {
-		return crm.Principal{}, err
+		return access.Principal{}, err
 	}
 	s.NoteUse(key.LastUsedAt, now, func(ctx context.Context) error {
 		return s.UpdateAccount(ctx, key.Account, func(t *store.Tx) error { return t.Run(sqlTouchKey, key.Account, key.ID, store.Seconds(now)) })
 	})
-	who = crm.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
+	who = access.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
 	until := now.Add(keyCacheTime)
 	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
 		until = key.ExpiresAt
@@ -133,11 +135,11 @@ type KeyCache struct {
 }
 
 type CachedKey struct {
-	Who   crm.Principal
+	Who   access.Principal
 	Until time.Time
 }
 
-func (cache *KeyCache) Find(hash [sha256.Size]byte, now time.Time) (who crm.Principal, generation int64, ok bool) {
+func (cache *KeyCache) Find(hash [sha256.Size]byte, now time.Time) (who access.Principal, generation int64, ok bool) {
 	cache.mu.RLock()
 	defer cache.mu.RUnlock()
 	key, ok := cache.Keys[hash]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -31,14 +32,14 @@ var errNoSession = fmt.Errorf("the session: %w", crm.ErrNotFound)
 
 // SignIn starts a session for a user who knows the password. The caller does not learn what was wrong, neither from the error nor from
 // the time it takes.
-func (s *PeopleStore) SignIn(ctx context.Context, email, password string, device crm.Device) (token string, user crm.User, err error) {
+func (s *PeopleStore) SignIn(ctx context.Context, email, password string, device access.Device) (token string, user access.User, err error) {
 	found, err := s.userByEmail(ctx, email)
 	known := err == nil
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
-		found.password = crm.NobodysPassword
+		found.password = access.NobodysPassword
 	case err != nil:
-		return "", crm.User{}, err
+		return "", access.User{}, err
 	}
 	same, err := s.Passwords.verify(ctx, found.password, password)
 	if err == nil && (!known || !same) {
@@ -48,21 +49,21 @@ func (s *PeopleStore) SignIn(ctx context.Context, email, password string, device
 		token, err = s.startSession(ctx, found.ID, found.password, device)
 	}
 	if err != nil {
-		return "", crm.User{}, err
+		return "", access.User{}, err
 	}
 	return token, found.User, nil
 }
 
 // StartSession starts a session for a user who has just joined.
-func (s *PeopleStore) StartSession(ctx context.Context, user int64, device crm.Device) (token string, err error) {
+func (s *PeopleStore) StartSession(ctx context.Context, user int64, device access.Device) (token string, err error) {
 	return s.startSession(ctx, user, "", device)
 }
 
 // startSession opens the account that was open last. Where the password is no longer the one that was compared, by its hash, the session
 // does not begin: a change of the password ends all sessions.
-func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string, device crm.Device) (string, error) {
+func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string, device access.Device) (string, error) {
 	now := s.Now()
-	session, token := crm.NewSession(device, now)
+	session, token := access.NewSession(device, now)
 	err := s.updateUser(ctx, user, func(t *store.Tx, locked userRow) error {
 		if hash != "" && hash != locked.password {
 			return crm.ErrUnauthenticated
@@ -92,7 +93,7 @@ func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string,
 
 // makeRoom forgets the sessions that have ended, and ends those that were not used for longest, so that one more may begin.
 func makeRoom(t *store.Tx, user int64, now time.Time) error {
-	if err := t.Run(sqlExpireSessions, user, store.Seconds(now), store.Seconds(crm.IdleSince(now))); err != nil {
+	if err := t.Run(sqlExpireSessions, user, store.Seconds(now), store.Seconds(access.IdleSince(now))); err != nil {
 		return err
 	}
 	sessions, err := db.List(t.Conn, readSession, sqlSessions, user)
@@ -100,21 +101,21 @@ func makeRoom(t *store.Tx, user int64, now time.Time) error {
 		return err
 	}
 	sessions = validSessions(sessions, now)
-	for _, old := range sessions[min(len(sessions), crm.MaxSessions-1):] {
+	for _, old := range sessions[min(len(sessions), access.MaxSessions-1):] {
 		t.Delete(store.SessionTable, old.ID)
 	}
 	return nil
 }
 
 // Session finds the user who holds a cookie. It asks the database every time: a session that was ended on any node is ended here.
-func (s *PeopleStore) Session(ctx context.Context, token string) (crm.Session, error) {
+func (s *PeopleStore) Session(ctx context.Context, token string) (access.Session, error) {
 	now := s.Now()
-	session, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, readSession, sqlSession, crm.HashToken(token))
+	session, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, readSession, sqlSession, access.HashToken(token))
 	if err == nil && !session.Valid(now) {
 		err = crm.ErrUnauthenticated
 	}
 	if err != nil {
-		return crm.Session{}, err
+		return access.Session{}, err
 	}
 	s.NoteUse(session.SeenAt, now, func(ctx context.Context) error {
 		return s.UpdateShared(ctx, session.User.ID, func(t *store.Tx) error {
@@ -128,30 +129,30 @@ func (s *PeopleStore) Session(ctx context.Context, token string) (crm.Session, e
 }
 
 // Sessions are where a user is signed in, the last used first.
-func (s *PeopleStore) Sessions(ctx context.Context, user int64) ([]crm.Session, error) {
+func (s *PeopleStore) Sessions(ctx context.Context, user int64) ([]access.Session, error) {
 	sessions, err := store.List(ctx, s.Base, readSession, sqlSessions, user)
 	return validSessions(sessions, s.Now()), err
 }
 
 // validSessions are those that have not ended, the last used first.
-func validSessions(sessions []crm.Session, now time.Time) []crm.Session {
-	sessions = slices.DeleteFunc(sessions, func(s crm.Session) bool { return !s.Valid(now) })
-	store.SortRows(sessions, func(a, b *crm.Session) int {
+func validSessions(sessions []access.Session, now time.Time) []access.Session {
+	sessions = slices.DeleteFunc(sessions, func(s access.Session) bool { return !s.Valid(now) })
+	store.SortRows(sessions, func(a, b *access.Session) int {
 		return cmp.Or(b.SeenAt.Compare(a.SeenAt), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return sessions
 }
 
-func readSession(r db.Row) crm.Session {
-	return crm.Session{
-		User: readUser(r), ID: r.Text(4), Account: r.Int(5), Device: crm.Device{Address: r.Text(6), Agent: r.Text(7)},
+func readSession(r db.Row) access.Session {
+	return access.Session{
+		User: readUser(r), ID: r.Text(4), Account: r.Int(5), Device: access.Device{Address: r.Text(6), Agent: r.Text(7)},
 		CreatedAt: store.Moment(r.Int(8)), SeenAt: store.Moment(r.Int(9)), ExpiresAt: store.Moment(r.Int(10)),
 	}
 }
 
 // EndSession ends one session of a user, on every node at once.
 func (s *PeopleStore) EndSession(ctx context.Context, user int64, id string) error {
-	if !crm.IsHash(id) {
+	if !access.IsHash(id) {
 		return errNoSession
 	}
 	return s.UpdateShared(ctx, user, func(t *store.Tx) error {
@@ -172,7 +173,7 @@ func (s *PeopleStore) EndSessions(ctx context.Context, user int64, except string
 }
 
 // OpenAccount notes which organization a session works with.
-func (s *PeopleStore) OpenAccount(ctx context.Context, session crm.Session, account int64) error {
+func (s *PeopleStore) OpenAccount(ctx context.Context, session access.Session, account int64) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, session.User.ID, func(t *store.Tx) error {
 		if _, err := store.FindIn(t.Conn, store.ErrNoMember, store.Number, store.SQLRole, account, session.User.ID); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -26,7 +27,7 @@ func (s *PeopleStore) SetupToken(ctx context.Context) (string, error) {
 	if err != nil || used {
 		return "", err
 	}
-	link, token := crm.NewSetup(s.Now())
+	link, token := access.NewSetup(s.Now())
 	err = s.UpdateShared(ctx, 0, func(t *store.Tx) error {
 		if err := t.LockAll(); err != nil {
 			return err
@@ -48,8 +49,8 @@ func (s *PeopleStore) SetupToken(ctx context.Context) (string, error) {
 
 // SetupOffer is what the first user may take over.
 type SetupOffer struct {
-	Accounts []crm.Account // organizations without contacts, by name
-	Withheld bool          // there are organizations with contacts
+	Accounts []access.Account // organizations without contacts, by name
+	Withheld bool             // there are organizations with contacts
 }
 
 // setupOffers is how many organizations are offered at most.
@@ -74,7 +75,7 @@ func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer,
 				offer.Accounts = append(offer.Accounts, root)
 			}
 		}
-		store.SortRows(offer.Accounts, func(a, b *crm.Account) int { return compareAccounts(*a, *b) })
+		store.SortRows(offer.Accounts, func(a, b *access.Account) int { return compareAccounts(*a, *b) })
 		return offer, err
 	})
 }
@@ -90,16 +91,16 @@ func hasContacts(c db.Conn, root int64) (bool, error) {
 }
 
 // Setup makes the first user, and the organization that they own. Of several attempts at the same moment, one succeeds.
-func (s *PeopleStore) Setup(ctx context.Context, token string, in crm.SetupInput) (crm.User, crm.Account, error) {
+func (s *PeopleStore) Setup(ctx context.Context, token string, in access.SetupInput) (access.User, access.Account, error) {
 	offer, err := s.SetupOffer(ctx, token)
 	if err == nil {
 		err = in.Validate(offer.Accounts)
 	}
 	if err != nil {
-		return crm.User{}, crm.Account{}, err
+		return access.User{}, access.Account{}, err
 	}
 	account, exists := in.Taken(offer.Accounts)
-	user, err := s.addUser(store.ByOneself(ctx, in.Email), in.UserInput, s.UpdateShared, 0, func(t *store.Tx, user crm.User) error {
+	user, err := s.addUser(store.ByOneself(ctx, in.Email), in.UserInput, s.UpdateShared, 0, func(t *store.Tx, user access.User) error {
 		err := t.LockAll()
 		if err == nil {
 			err = s.checkSetup(t.Conn, token)
@@ -109,14 +110,14 @@ func (s *PeopleStore) Setup(ctx context.Context, token string, in crm.SetupInput
 		case exists:
 			err = checkEmpty(t, account.Number)
 		default:
-			if account, err = crm.NewAccount(in.Organization, crm.Account{}, s.Now()); err == nil {
+			if account, err = access.NewAccount(in.Organization, access.Account{}, s.Now()); err == nil {
 				err = addAccount(t, &account, in.Timezone)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if err := AddMember(t, account.Number, user, crm.Owner, s.Now()); err != nil {
+		if err := AddMember(t, account.Number, user, access.Owner, s.Now()); err != nil {
 			return err
 		}
 		return t.Run(sqlEndSetups)
@@ -131,18 +132,18 @@ func checkEmpty(t *store.Tx, account int64) error {
 	}
 	used, err := hasContacts(t.Conn, account)
 	if err == nil && used {
-		err = crm.NotOffered()
+		err = access.NotOffered()
 	}
 	return err
 }
 
 func (s *PeopleStore) checkSetup(c db.Conn, token string) error {
-	expires, err := store.FindIn(c, errNoSetup, store.Number, sqlSetup, crm.HashToken(token))
+	expires, err := store.FindIn(c, errNoSetup, store.Number, sqlSetup, access.HashToken(token))
 	if err != nil {
 		return err
 	}
 	used, err := hasUsers(c)
-	if link := (crm.Invitation{ExpiresAt: store.Moment(expires)}); err == nil && (used || !link.Valid(s.Now())) {
+	if link := (access.Invitation{ExpiresAt: store.Moment(expires)}); err == nil && (used || !link.Valid(s.Now())) {
 		err = errNoSetup
 	}
 	return err

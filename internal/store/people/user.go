@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -31,8 +33,8 @@ var errNoUser = fmt.Errorf("the user: %w", crm.ErrNotFound)
 
 // UserRecord is a user as the operator of the service sees them.
 type UserRecord struct {
-	User        crm.User
-	Memberships []crm.Membership
+	User        access.User
+	Memberships []access.Membership
 	SeenAt      time.Time // in any organization; zero: never
 }
 
@@ -60,42 +62,42 @@ func (h hasher) Do(ctx context.Context, work func()) error {
 }
 
 func (h hasher) hash(ctx context.Context, password string) (hash string, err error) {
-	err = h.Do(ctx, func() { hash = crm.HashPassword(password) })
+	err = h.Do(ctx, func() { hash = access.HashPassword(password) })
 	return hash, err
 }
 
 func (h hasher) verify(ctx context.Context, hash, password string) (same bool, err error) {
-	err = h.Do(ctx, func() { same = crm.VerifyPassword(hash, password) })
+	err = h.Do(ctx, func() { same = access.VerifyPassword(hash, password) })
 	return same, err
 }
 
 // CreateUser makes a user who belongs to an account.
-func (s *PeopleStore) CreateUser(ctx context.Context, account crm.Account, role crm.Role, in crm.UserInput) (crm.User, error) {
+func (s *PeopleStore) CreateUser(ctx context.Context, account access.Account, role access.Role, in access.UserInput) (access.User, error) {
 	if err := in.Validate(); err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
 	if err := role.Check(); err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
-	return s.addUser(ctx, in, s.UpdateAccount, account.Number, func(t *store.Tx, user crm.User) error {
+	return s.addUser(ctx, in, s.UpdateAccount, account.Number, func(t *store.Tx, user access.User) error {
 		return join(t, account.Number, user, 0, role, s.Now())
 	})
 }
 
 // addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is worked out before the
 // change, so that no other change waits for it.
-func (s *PeopleStore) addUser(ctx context.Context, in crm.UserInput, update func(context.Context, int64, func(*store.Tx) error) error, account int64, join func(*store.Tx, crm.User) error) (user crm.User, err error) {
+func (s *PeopleStore) addUser(ctx context.Context, in access.UserInput, update func(context.Context, int64, func(*store.Tx) error) error, account int64, join func(*store.Tx, access.User) error) (user access.User, err error) {
 	login := text.Login(in.Email)
 	hash, err := s.Passwords.hash(ctx, in.Password)
 	if err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
 	err = store.Repeat(func() error {
-		user = crm.NewUser(in, s.Now())
+		user = access.NewUser(in, s.Now())
 		return update(ctx, account, func(t *store.Tx) error {
 			taken, err := t.Exists(SQLUserByLogin, login)
 			if err == nil && taken {
-				err = crm.EmailTaken()
+				err = access.EmailTaken()
 			}
 			if err == nil {
 				err = join(t, user)
@@ -107,21 +109,21 @@ func (s *PeopleStore) addUser(ctx context.Context, in crm.UserInput, update func
 		})
 	})
 	if err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
 	return user, nil
 }
 
 // AddMember gives a user who exists already a role in an account.
-func (s *PeopleStore) AddMember(ctx context.Context, account crm.Account, role crm.Role, email string) (crm.User, error) {
+func (s *PeopleStore) AddMember(ctx context.Context, account access.Account, role access.Role, email string) (access.User, error) {
 	if err := role.Check(); err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
 	user, err := s.userByEmail(ctx, email)
 	if err != nil {
-		return crm.User{}, err
+		return access.User{}, err
 	}
-	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *store.Tx, user crm.User, was crm.Role) error {
+	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *store.Tx, user access.User, was access.Role) error {
 		return join(t, account.Number, user, was, role, s.Now())
 	})
 }
@@ -146,7 +148,7 @@ func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
 			if u == nil {
 				return nil // a membership without its user
 			}
-			u.Memberships = append(u.Memberships, crm.Membership{Account: crm.Account{Number: r.Int(0)}, Role: crm.Role(r.Int(2))})
+			u.Memberships = append(u.Memberships, access.Membership{Account: access.Account{Number: r.Int(0)}, Role: access.Role(r.Int(2))})
 			if seen := store.Moment(r.Int(3)); seen.After(u.SeenAt) {
 				u.SeenAt = seen
 			}
@@ -162,7 +164,7 @@ func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
 
 // RenameUser changes a user's name.
 func (s *PeopleStore) RenameUser(ctx context.Context, user int64, name string) error {
-	name, err := crm.UserName(name)
+	name, err := access.UserName(name)
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (s *PeopleStore) RenameUser(ctx context.Context, user int64, name string) e
 }
 
 // ChangePassword sets the password of a user who knows the current one. All their other sessions end.
-func (s *PeopleStore) ChangePassword(ctx context.Context, session crm.Session, current, password string) error {
+func (s *PeopleStore) ChangePassword(ctx context.Context, session access.Session, current, password string) error {
 	user, err := store.Find(ctx, s.Base, errNoUser, scanUser, sqlUserByID, session.User.ID)
 	if err != nil {
 		return err
@@ -199,7 +201,7 @@ func (s *PeopleStore) ResetPassword(ctx context.Context, email, password string)
 
 // setPassword ends all sessions but one. The hash must still be what it was; "" stands for any.
 func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, was, session string) error {
-	crm.ValidatePassword(faults, password, user.Email, user.Name)
+	access.ValidatePassword(faults, password, user.Email, user.Name)
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -255,10 +257,10 @@ func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func
 	})
 }
 
-func noteProfile(t *store.Tx, account int64, user crm.User, d doc.Difference) error {
+func noteProfile(t *store.Tx, account int64, user access.User, d doc.Difference) error {
 	a, err := t.LockAccount(account)
 	if err == nil {
-		t.Record(a, crm.UserNoun, user.ID, crm.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
+		t.Record(a, history.UserNoun, user.ID, history.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
 	}
 	return err
 }
@@ -277,7 +279,7 @@ func (s *PeopleStore) updateUser(ctx context.Context, user int64, fn func(*store
 // lockUser reads a user, who stays as they are until the transaction ends.
 func lockUser(t *store.Tx, user int64) (locked userRow, err error) {
 	found, err := t.Lock(func(r db.Row) {
-		locked = userRow{crm.User{ID: user, Email: r.Text(2), Name: r.Text(3)}, r.Text(4), r.Int(5)}
+		locked = userRow{access.User{ID: user, Email: r.Text(2), Name: r.Text(3)}, r.Text(4), r.Int(5)}
 	}, store.UserTable, user)
 	if err == nil && !found {
 		err = errNoUser
@@ -287,19 +289,19 @@ func lockUser(t *store.Tx, user int64) (locked userRow, err error) {
 
 // userRow is a user with what only the store knows.
 type userRow struct {
-	crm.User
+	access.User
 	password string // its hash
 	opened   int64  // the account that they worked with last
 }
 
 func scanUser(r db.Row) userRow { return userRow{User: readUser(r), password: r.Text(4)} }
 
-func readUser(r db.Row) crm.User {
-	return crm.User{ID: r.Int(0), Email: r.Text(1), Name: r.Text(2), CreatedAt: store.Moment(r.Int(3))}
+func readUser(r db.Row) access.User {
+	return access.User{ID: r.Int(0), Email: r.Text(1), Name: r.Text(2), CreatedAt: store.Moment(r.Int(3))}
 }
 
 func (s *PeopleStore) userByEmail(ctx context.Context, email string) (userRow, error) {
-	if !crm.IsEmail(email) { // no user has it, and it is perhaps not even a text
+	if !access.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return userRow{}, errNoUser
 	}
 	return store.Find(ctx, s.Base, errNoUser, scanUser, SQLUserByLogin, text.Login(email))

@@ -1,0 +1,107 @@
+package access
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+// AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
+type AccountSettings struct {
+	Currency string // ISO 4217
+	Timezone string // in which its days begin, such as America/New_York
+	Address  string // postal, of several lines; "" is unset here and below
+	TaxID    string
+	HasGifts bool // then the currency stays
+	NoReturn bool // the organization gives nothing in return for gifts, and its statements say so
+
+	HistoryDays int64 // for how many days the history is kept; 0 is for good
+}
+
+// AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.
+type AccountSettingsInput struct {
+	Currency, Timezone, Address, TaxID *string
+	HistoryDays                        *string // a number; empty is for good
+	NoReturn                           *bool
+}
+
+const (
+	maxAddressLines = 8 // as many as an envelope has room for
+	maxTaxID        = 64
+	maxHistoryDays  = 36_500
+)
+
+// Validate checks the settings, and brings them into the form in which they are kept.
+func (in *AccountSettingsInput) Validate() error {
+	v := new(doc.Invalid)
+	if in.Currency != nil {
+		code := strings.ToUpper(strings.TrimSpace(*in.Currency))
+		if in.Currency = &code; code == "" {
+			v.Add("currency", doc.Required)
+		} else if !text.IsCurrency(code) {
+			v.Add("currency", doc.Currency)
+		}
+	}
+	if in.Timezone != nil {
+		name := strings.TrimSpace(*in.Timezone)
+		if in.Timezone = &name; name == "" {
+			v.Add("timezone", doc.Required)
+		} else if !text.IsTimezone(name) {
+			v.Add("timezone", doc.Timezone)
+		}
+	}
+	if in.Address != nil {
+		lines := strings.Split(strings.TrimSpace(*in.Address), "\n")
+		for i, line := range lines {
+			lines[i] = strings.TrimSpace(line)
+			if !v.HasFault("address") {
+				v.CheckText(doc.Place{}, "address", line, doc.MaxText)
+			}
+		}
+		if len(lines) > maxAddressLines && !v.HasFault("address") {
+			v.Add("address", doc.TooManyLines, maxAddressLines)
+		}
+		address := strings.Join(lines, "\n")
+		in.Address = &address
+	}
+	if in.TaxID != nil {
+		id := strings.TrimSpace(*in.TaxID)
+		in.TaxID = &id
+		v.CheckText(doc.Place{}, "tax_id", id, maxTaxID)
+	}
+	if in.HistoryDays != nil {
+		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
+		if err != nil || days < 0 || days > maxHistoryDays {
+			v.Add("history_days", doc.CountRange, maxHistoryDays)
+		}
+		text := strconv.FormatInt(days, 10)
+		in.HistoryDays = &text
+	}
+	return v.Err()
+}
+
+// Change is what a valid input makes of the settings, and what differs.
+func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettings, d doc.Differences) {
+	changed = s
+	take := func(field string, sent, value *string) {
+		if sent != nil && *sent != *value {
+			d = append(d, doc.TextDifference(field, *value, *sent))
+			*value = *sent
+		}
+	}
+	take("currency", in.Currency, &changed.Currency)
+	take("timezone", in.Timezone, &changed.Timezone)
+	take("address", in.Address, &changed.Address)
+	take("tax_id", in.TaxID, &changed.TaxID)
+	days := strconv.FormatInt(s.HistoryDays, 10)
+	take("history_days", in.HistoryDays, &days)
+	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked
+	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
+		d = append(d, doc.TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
+		changed.NoReturn = *in.NoReturn
+	}
+	return changed, d
+}

@@ -1,0 +1,130 @@
+package campaign
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"golang.org/x/net/html"
+
+	"donorbook/internal/crm/text"
+)
+
+// sanitizeHTML leaves of an HTML text what a description needs, and nothing that could run, track by form, or
+// imitate the page around it.
+func sanitizeHTML(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.TrimSpace(htmlPolicy().Sanitize(text))
+}
+
+// htmlPolicy is text formatting, lists, headings, links and images. There are no classes, ids, styles, tables or
+// frames. Links open beside the page and give it no say.
+var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup",
+		"blockquote", "pre", "code", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("src").OnElements("img")
+	p.AllowAttrs("alt", "title").OnElements("img")
+	p.AllowAttrs("width", "height").Matching(bluemonday.Integer).OnElements("img")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	p.AllowURLSchemeWithCustomPolicy("https", func(u *url.URL) bool { return text.IsWebURL(u.String()) })
+	p.RequireNoFollowOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true) // and rel=noopener
+	return p
+})
+
+// maxRemovedKinds is how many kinds of elements are worth listing. Listing each of thousands would take long, too.
+const maxRemovedKinds = 20
+
+// RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, images, <div>.
+func RemovedHTML(typed, kept string) (kinds []string) {
+	left := map[string]int{}
+	htmlElements(kept, func(name string, shown bool) {
+		if shown {
+			left[name]++
+		}
+	})
+	htmlElements(typed, func(name string, _ bool) {
+		if left[name]--; left[name] >= 0 || len(kinds) > maxRemovedKinds {
+			return
+		}
+		kind := elementKind(name)
+		switch {
+		case slices.Contains(kinds, kind):
+		case len(kinds) < maxRemovedKinds:
+			kinds = append(kinds, kind)
+		default:
+			kinds = append(kinds, "other elements")
+		}
+	})
+	return kinds
+}
+
+// htmlElements finds the elements of a text. Links and pictures without an address are not shown.
+func htmlElements(text string, found func(name string, shown bool)) {
+	for z := html.NewTokenizer(strings.NewReader(text)); ; {
+		switch z.Next() {
+		case html.ErrorToken: // the end
+			return
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			needed := map[string]string{"a": "href", "img": "src"}[token.Data]
+			found(token.Data, needed == "" || slices.ContainsFunc(token.Attr, func(a html.Attribute) bool { return a.Key == needed }))
+		}
+	}
+}
+
+// elementKind is what people call an element.
+func elementKind(name string) string {
+	for kind, names := range elementKinds {
+		if slices.Contains(names, name) {
+			return kind
+		}
+	}
+	return "<" + name + ">"
+}
+
+var elementKinds = map[string][]string{
+	"tables":         strings.Fields("table caption colgroup col thead tbody tfoot tr th td"),
+	"images":         strings.Fields("img picture svg"),
+	"links":          {"a"},
+	"scripts":        strings.Fields("script noscript"),
+	"styles":         strings.Fields("style link"),
+	"embedded pages": strings.Fields("iframe frame frameset object embed"),
+	"video or audio": strings.Fields("video audio source track"),
+	"form fields":    strings.Fields("form fieldset legend label input button select option textarea"),
+}
+
+var (
+	tagName   = regexp.MustCompile(`</?([a-zA-Z][a-zA-Z0-9]*)(?:[\s/][^<>]*)?>|<[!?]`)
+	blankLine = regexp.MustCompile(`\n[ \t]*\n\s*`)
+	// inLine are tags that people put into a text without thinking of its lines.
+	inLine = strings.Fields("a b code del em i img ins mark s small strong sub sup u")
+)
+
+// Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text is
+// sanitized, so is the result.
+func Paragraphs(text string) string {
+	if !strings.Contains(text, "\n") || hasLayout(text) {
+		return text
+	}
+	var paragraphs []string
+	for _, paragraph := range blankLine.Split(text, -1) {
+		paragraphs = append(paragraphs, "<p>"+strings.ReplaceAll(strings.TrimSpace(paragraph), "\n", "<br>")+"</p>")
+	}
+	return strings.Join(paragraphs, "\n")
+}
+
+// hasLayout tells whether somebody wrote HTML that says itself where a line ends. A heart, <3, is no tag.
+func hasLayout(text string) bool {
+	return slices.ContainsFunc(tagName.FindAllStringSubmatch(text, -1), func(tag []string) bool {
+		return !slices.Contains(inLine, strings.ToLower(tag[1]))
+	})
+}

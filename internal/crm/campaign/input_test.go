@@ -1,0 +1,299 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
+	long := strings.Repeat("ä", 256)
+	for _, test := range []struct{ row, want string }{
+		{`{}`, "title: The title field is required."},
+		{`{"title":" "}`, "title: The title field is required."},
+		{`{"slug":"gala","title":null}`, "title: The title field must not be empty."},
+		{`{"title":5}`, "title: The title field must be a string."},
+		{`{"title":"a\u0000b"}`, "title: The title field must not contain NUL characters."},
+		{`{"title":"` + long + `"}`, "title: The title field must not be longer than 255 characters."},
+		{`{"title":"a","subtitle":"` + long + `"}`, "subtitle: The subtitle field must not be longer than 255 characters."},
+		{`{"title":"a","description":"` + strings.Repeat("x", 100_001) + `"}`, "description: The description field must not be longer than 100000 characters."},
+		{`{"title":"a","type":"raffle"}`, "type: The type field must be one of general, collect, fundraise, event."},
+		{`{"title":"a","goal":"5"}`, "goal: The goal field must be a number."},
+		{`{"title":"a","goal":-1}`, "goal: The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
+		{`{"title":"a","goal":1.005}`, "goal: The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
+		{`{"title":"a","raised":10000000000}`, "raised: The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
+		{`{"title":"a","raised":[1]}`, "raised: The raised field must be a number."},
+		{`{"title":"a","donors":1.5}`, "donors: The donors field must be an integer from 0 to 999999999999999."},
+		{`{"title":"a","donors":-1}`, "donors: The donors field must be an integer from 0 to 999999999999999."},
+		{`{"title":"a","donors":true}`, "donors: The donors field must be a number."},
+		{`{"title":"a","currency":"usd"}`, "currency: The currency field must be an ISO 4217 currency code in capital letters."},
+		{`{"title":"a","logo":"logo.png"}`, "logo: The logo field must be an absolute https URL. Pages show no other images."},
+		{`{"title":"a","logo":"https://a.example/` + strings.Repeat("x", 2048) + `"}`, "logo: The logo field must not be longer than 2048 characters."},
+		{`{"title":"a","cover":"https://a.example"}`, "cover: The cover field must be an object."},
+		{`{"title":"a","cover":{}}`, "cover.url: The cover.url field is required."},
+		{`{"title":"a","cover":{"url":"javascript:alert(1)"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
+		{`{"title":"a","cover":{"url":"http://a.example/c.png"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
+		{`{"title":"a","cover":{"url":"http://a.example/c.png","type":"image"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
+		{`{"title":"a","cover":{"url":"javascript:alert(1)","type":"video"}}`, "cover.url: The cover.url field must be an absolute http or https URL."},
+		{`{"title":"a","logo":"HTTP://a.example/l.png"}`, "logo: The logo field must be an absolute https URL. Pages show no other images."},
+		{`{"title":"a","cover":{"url":"https://a.example","type":"gif"}}`, "cover.type: The cover.type field must be one of image, video."},
+		{`{"title":"a","cover":{"url":"https://a.example","source":"ftp"}}`, "cover.source: The cover.source field must be one of upload, youtube, vimeo, twitch, facebook."},
+		{`{"title":"a","end_at":"2026-01-01"}`, "end_at: The end_at field must be a time in the format Y-m-d H:i:s."},
+		{`{"title":"a","end_at":"2026-02-30 00:00:00"}`, "end_at: The end_at field must be a time in the format Y-m-d H:i:s."},
+		{`{"title":"a","end_at":"0001-01-01 00:00:00"}`, "end_at: The end_at field must be a time in the format Y-m-d H:i:s."},
+		{`{"title":"a","end_at":1}`, "end_at: The end_at field must be a string."},
+		{`{"title":"a","created_at":"1970-12-31 23:59:59"}`, "created_at: The created_at field must be a time from the years 1971 to 2199."},
+		{`{"title":"a","created_at":"2026-01-02 00:00:00","updated_at":"2026-01-01 00:00:00"}`, "updated_at: The updated_at field must not be before created_at."},
+		{`{"title":"a","event":[]}`, "event: The event field must be an object."},
+		{`{"title":"a","event":{"title":7}}`, "event.title: The event.title field must be a string."},
+		{`{"title":"a","event":{"private":1}}`, "event.private: The event.private field must be true or false."},
+		{`{"title":"a","event":{"timezone":"Mars/Olympus"}}`, "event.timezone: The event.timezone field must be the IANA name of a time zone, such as America/New_York."},
+		{`{"title":"a","event":{"timezone":"Local"}}`, "event.timezone: The event.timezone field must be the IANA name of a time zone, such as America/New_York."},
+		{`{"title":"a","event":{"start_at":"2026-01-02 00:00:00","end_at":"2026-01-01 00:00:00"}}`, "event.end_at: The event.end_at field must not be before event.start_at."},
+		{`{"title":"a","event":{"livestream_start_at":"2026-01-02 00:00:00","livestream_end_at":"2026-01-01 00:00:00"}}`, "event.livestream_end_at: The event.livestream_end_at field must not be before event.livestream_start_at."},
+		{`{"title":"a","event":{"livestream":{"url":"x"}}}`, "event.livestream.url: The event.livestream.url field must be an absolute http or https URL."},
+		{`{"title":"a","event":{"livestream":{"scheduled":"yes"}}}`, "event.livestream.scheduled: The event.livestream.scheduled field must be true or false."},
+		{`{"title":"a","event":{"livestream":3}}`, "event.livestream: The event.livestream field must be an object."},
+		{`{"title":"a","slug":"Gala"}`, "slug: The slug field must be 1 to 255 lowercase letters and digits, with single hyphens between."},
+		{`{"title":"a","beneficiaries":"x"}`, "beneficiaries: The beneficiaries field must be an array."},
+		{`{"title":"a","beneficiaries":["x"]}`, "beneficiaries.0: The beneficiaries.0 field must be an account id of 16 letters and digits."},
+		{`[]`, "The row must be a JSON object."},
+		{`null`, "The row must be a JSON object."},
+	} {
+		rows, err := DecodeAll([]byte(`[{"title":"fine"},` + test.row + `]`))
+		var wrong *RowsInvalid
+		if !errors.As(err, &wrong) || err.Error() != "row 2: "+test.want || rows != nil {
+			t.Errorf("%.200s: %v\nwant %s", test.row, err, test.want)
+		}
+	}
+}
+
+func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
+	_, err := DecodeAll([]byte(`[{"event":{"private":0,"title":1},"currency":"x","goal":null},{"title":"ok","slug":"a"},
+		{"slug":"a","title":"again"},"x"]`))
+	want := strings.Join([]string{
+		"row 1: title: The title field is required.",
+		"row 1: currency: The currency field must be an ISO 4217 currency code in capital letters.",
+		"row 1: event.title: The event.title field must be a string.",
+		"row 1: event.private: The event.private field must be true or false.",
+		"row 3: slug: The slug field is the same as in row 2.",
+		"row 4: The row must be a JSON object.",
+	}, "\n")
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
+	for _, test := range []struct{ document, want string }{
+		{``, "The file is empty."},
+		{`{"title":"a"}`, "The file must be a JSON array of campaigns."},
+		{`null`, "The file must be a JSON array of campaigns."},
+		{`title,goal`, "The file is not valid JSON"},
+		{`[{"title":"a"}`, "The file is not valid JSON"},
+		{`[{"title":"a"}]]`, "The file is not valid JSON"},
+		{`[{"title":"a"}] []`, "The file has text after the end of the JSON value."},
+		{`[{"title":"a","title":"b"}]`, "The file names the same key twice in one object."},
+		{"[{\"title\":\"\xff\"}]", "The file is not valid JSON"},
+	} {
+		_, err := DecodeAll([]byte(test.document))
+		var malformed *doc.Malformed
+		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %s", test.document, err, test.want)
+		}
+	}
+}
+
+func TestDecodeCampaignsAcceptsAnEmptyFileAndAMark(t *testing.T) {
+	rows, err := DecodeAll([]byte("\ufeff []\n"))
+	if err != nil || rows == nil || len(rows) != 0 {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+func TestCampaignInputTellsMissingFromNull(t *testing.T) {
+	missing := oneCampaign(t, `{"slug":"a"}`)
+	if missing.Goal != nil || missing.Cover != nil || missing.Event != nil || missing.EndAt != nil || missing.Beneficiaries != nil || missing.Title != nil {
+		t.Errorf("%+v", missing)
+	}
+	null := oneCampaign(t, `{"slug":"a","goal":null,"cover":null,"event":null,"end_at":null,"beneficiaries":null,"subtitle":null}`)
+	switch {
+	case null.Goal == nil, *null.Goal != 0, null.Cover == nil, *null.Cover != nil, null.Event == nil, *null.Event != nil:
+		t.Errorf("%+v", null)
+	case null.EndAt == nil, !null.EndAt.IsZero(), null.Beneficiaries == nil, len(*null.Beneficiaries) != 0, *null.Subtitle != "":
+		t.Errorf("%+v", null)
+	}
+}
+
+func TestCheckNewNeedsATitle(t *testing.T) {
+	in := oneCampaign(t, `{"slug":"a","goal":5}`)
+	if err := in.CheckNew(); err == nil || err.Error() != "The title field is required." {
+		t.Error(err)
+	}
+	in = oneCampaign(t, `{"slug":"a","title":"A"}`)
+	if err := in.CheckNew(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateCampaignThatWasNotJSON(t *testing.T) {
+	negative, large, title := int64(-1), int64(text.MaxCents+1), "Gala \xff"
+	in := Input{Title: &title, Goal: &negative, Raised: &large}
+	err := in.Validate(nil, true)
+	want := []crmtest.Said{
+		{"title", "The title field must be valid UTF-8."},
+		{"goal", "The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
+		{"raised", "The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
+	}
+	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIsTimezone(t *testing.T) {
+	for _, name := range []string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
+		if !text.IsTimezone(name) {
+			t.Errorf("%s is a time zone", name)
+		}
+	}
+	for _, name := range []string{"Local", "localtime", "posix/UTC", "posixrules", "right/UTC", "Berlin", "../etc/passwd", "/etc/localtime", "UTC+1", "America/", "zone.tab"} {
+		if text.IsTimezone(name) {
+			t.Errorf("%s is not a time zone", name)
+		}
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for _, test := range []struct{ title, slug string }{
+		{"Spring Gala 2026", "spring-gala-2026"},
+		{"Rosie’s “Big” Day!", "rosies-big-day"},
+		{"  --a -- b--  ", "a-b"},
+		{"Żółć & Straße", "zolc-strasse"},
+		{"李小龍", "campaign"},
+		{"李 Bruce 小龍", "bruce"},
+		{"!!!", "campaign"},
+		{"", "campaign"},
+		{strings.Repeat("word ", 50), strings.TrimSuffix(strings.Repeat("word-", 20), "-")},
+		{strings.Repeat("x", 255), strings.Repeat("x", 100)},
+	} {
+		if got := Slug(test.title); got != test.slug {
+			t.Errorf("Slug(%q) = %q, want %q", test.title, got, test.slug)
+		}
+	}
+	for _, slug := range []string{"a", "7", "a-b", "spring-gala-2026", strings.Repeat("a", 255)} {
+		if !IsSlug(slug) {
+			t.Errorf("%q is a slug", slug)
+		}
+	}
+	for _, slug := range []string{"", "-", "-a", "a-", "a--b", "A", "a b", "a_b", "ä", "a/b", "a.b", strings.Repeat("a", 256)} {
+		if IsSlug(slug) {
+			t.Errorf("%q is not a slug", slug)
+		}
+	}
+}
+
+func TestSlugCandidates(t *testing.T) {
+	first := func(in Input, n int) (list []string) {
+		for slug := range SlugCandidates(in, nil) {
+			if list = append(list, slug); len(list) == n {
+				break
+			}
+		}
+		return list
+	}
+	for _, test := range []struct {
+		row  string
+		want []string
+	}{
+		{`{"title":"Gala"}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
+		{`{"title":"Gala","slug":""}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
+		{`{"title":"Gala","slug":"the-gala"}`, []string{"the-gala"}},
+	} {
+		if got := first(oneCampaign(t, test.row), 4); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", test.row, got)
+		}
+	}
+	if got := first(Input{}, 1); !slices.Equal(got, []string{"campaign"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestACampaignIsListedByTheMicrosecondOfItsCreation(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 123_456_789, time.UTC)
+	in := oneCampaign(t, `{"title":"a"}`)
+	if at := in.listedAt(now); at != now.UnixMicro() {
+		t.Error(at)
+	}
+	in = oneCampaign(t, `{"title":"a","created_at":"2020-01-02 03:04:05"}`)
+	if at := in.listedAt(now); at != time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro() {
+		t.Error(at)
+	}
+	in = oneCampaign(t, `{"title":"a","created_at":"2199-12-31 23:59:59"}`) // not before everything that follows
+	if at := in.listedAt(now); at != now.UnixMicro() {
+		t.Error(at)
+	}
+}
+
+func FuzzDecodeCampaigns(f *testing.F) {
+	for _, row := range []string{fullRow, `{}`, `{"title":"a","goal":1e3}`, `{"title":"a","event":{"livestream":{}}}`, `null`} {
+		f.Add("[" + row + "]")
+	}
+	f.Add(`{"title":1}`)
+	f.Fuzz(func(t *testing.T, document string) {
+		rows, err := DecodeAll([]byte(document))
+		if err != nil {
+			if rows != nil || err.Error() == "" || !utf8.ValidString(err.Error()) {
+				t.Fatalf("%q: %v, %v", document, rows, err)
+			}
+			return
+		}
+		var raw []any
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(document, "\ufeff")), &raw); err != nil || len(raw) != len(rows) {
+			t.Fatalf("%q gave %d rows, and the standard library says %d, %v", document, len(rows), len(raw), err)
+		}
+		for i, in := range rows {
+			for slug := range SlugCandidates(in, nil) {
+				if !IsSlug(slug) {
+					t.Fatalf("slug %q", slug)
+				}
+				c := New(in, rose, int64(i), slug, noon)
+				body, _ := c.AppendBody(nil)
+				back, err := Parse(c.ID, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				back.Status, back.PaymentLink, back.ListedAt = c.Status, c.PaymentLink, c.ListedAt // which are kept beside the document
+				if diff := cmp.Diff(c, back); diff != "" {
+					t.Fatal(diff)
+				}
+				if again := c.Update(in, noon.Add(time.Hour)); again.UpdatedAt != c.UpdatedAt && in.Slug == nil {
+					t.Fatal("the same input changed the campaign: " + strconv.Quote(document))
+				}
+				break
+			}
+		}
+	})
+}
+
+func FuzzSlug(f *testing.F) {
+	for _, title := range []string{"Spring Gala", "Żółć", "--", "李"} {
+		f.Add(title)
+	}
+	f.Fuzz(func(t *testing.T, title string) {
+		slug := Slug(title)
+		if !IsSlug(slug) || Slug(slug) != slug {
+			t.Fatalf("Slug(%q) = %q, and again %q", title, slug, Slug(slug))
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package campaign
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+func TestParseAmount(t *testing.T) {
+	for _, test := range []struct {
+		text, currency string
+		cents          int64
+	}{
+		{"", "USD", 0}, {"  ", "USD", 0}, {"0", "USD", 0}, {"1500", "USD", 150_000}, {"1,500", "USD", 150_000}, {"1500.5", "USD", 150_050},
+		{"$1,500.50", "USD", 150_050}, {" $ 1500 ", "", 150_000}, {"1500 USD", "USD", 150_000}, {"USD 7.05", "USD", 705},
+		{"€20", "EUR", 2000}, {"20 €", "EUR", 2000}, {"1'500 CHF", "CHF", 150_000}, {"1\u00a0500", "EUR", 150_000}, {"12 345", "EUR", 1_234_500},
+		{"CA$5", "CAD", 500}, {"$5", "CAD", 500}, {"9,999,999,999.99", "USD", text.MaxCents}, {"007", "USD", 700},
+	} {
+		var v doc.Invalid
+		if cents := ParseAmount(&v, "goal", test.text, test.currency); cents != test.cents || v.Err() != nil {
+			t.Errorf("%q is %d cents, %v; want %d", test.text, cents, v.Err(), test.cents)
+		}
+	}
+	for _, text := range []string{
+		"$", "USD", "ten", "-5", "+5", "1e3", "0x10", "1.500", "1.", ".5", "1,50", "1,5000", "1500,00", ",500", "1,,500", "1,500,", "1.5.0", "1.500,00",
+		"€5", "5 CHF", "10,000,000,000", "10000000000", strings.Repeat("9", 400), "٣", "1\n500",
+	} {
+		var v doc.Invalid
+		cents := ParseAmount(&v, "goal", text, "USD")
+		want := []crmtest.Said{{"goal", "The goal field must be an amount from 0 to 9,999,999,999.99, written such as 1,500 or 1500.50."}}
+		if diff := cmp.Diff(want, crmtest.SaidOf(v.Faults)); diff != "" || cents != 0 {
+			t.Errorf("%q: %d, %s", text, cents, diff)
+		}
+	}
+}
+
+func TestParseNumber(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567, "999,999,999,999,999": text.MaxDonors} {
+		var v doc.Invalid
+		if n := ParseNumber(&v, "donors", text); n != want || v.Err() != nil {
+			t.Errorf("%q is %d, %v", text, n, v.Err())
+		}
+	}
+	for _, text := range []string{"1.5", "-1", "1,23", "many", "1000000000000000", "1e3"} {
+		var v doc.Invalid
+		want := []crmtest.Said{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
+		if ParseNumber(&v, "donors", text); cmp.Diff(want, crmtest.SaidOf(v.Faults)) != "" {
+			t.Errorf("%q: %v", text, v.Err())
+		}
+	}
+}
+
+// FuzzParseAmount: what is accepted is shown, and what is shown is accepted as the same amount.
+func FuzzParseAmount(f *testing.F) {
+	for _, text := range []string{"1,500", "$1,500.50", "1500 CHF", "1.500", "1'500", ""} {
+		f.Add(text, "USD")
+	}
+	f.Fuzz(func(t *testing.T, value, currency string) {
+		var v doc.Invalid
+		cents := ParseAmount(&v, "goal", value, currency)
+		if v.Err() != nil {
+			return
+		}
+		if cents < 0 || cents > text.MaxCents {
+			t.Fatalf("%q is %d cents", value, cents)
+		}
+		for _, shown := range []string{text.AmountText(cents), text.MoneyText(cents, "USD")} {
+			if again := ParseAmount(&v, "goal", shown, "USD"); again != cents || v.Err() != nil {
+				t.Fatalf("%q is shown as %q, which is %d, %v", value, shown, again, v.Err())
+			}
+		}
+	})
+}

@@ -1,0 +1,263 @@
+package crm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+)
+
+var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
+// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list; and a text that has ended.
+func someFields() *custom.Fields {
+	var all []custom.Field
+	for i, t := range custom.FieldTypes {
+		all = append(all, custom.Field{ID: int64(i + 1), Title: t.Label(), Type: t, Place: int64(10 - i)})
+	}
+	all[5].Options = []string{"S", "M", "Größe L"}
+	all[0].Description = `For "insiders"`
+	all = append(all, custom.Field{ID: 7, Title: "Old", Type: custom.TextField, Place: 1, EndedAt: fieldNow})
+	return custom.NewFields(9, all)
+}
+
+// sendCustom decodes, validates and applies a body of custom fields to a contact.
+func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
+	t.Helper()
+	in, faults, err := DecodeContact([]byte(`{"custom_fields":` + custom + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Fields = fields
+	if err := in.Validate(faults, false, "US", fieldNow); err != nil {
+		return c, err
+	}
+	return c.Patch(in, fieldNow)
+}
+
+func TestCustomValuesFollowTheirTypes(t *testing.T) {
+	fields := someFields()
+	long := strings.Repeat("ä", 255)
+	for _, c := range []struct{ field, sent, want, fault string }{
+		{"field_1", `" Blue "`, `"Blue"`, ""},
+		{"field_1", `"` + long + `"`, `"` + long + `"`, ""},
+		{"field_1", `"` + long + `a"`, "", "must not be longer than 255 characters"},
+		{"field_1", `5`, "", "must be a string"},
+		{"field_1", `{"a":1}`, "", "must be a string"},
+		{"field_1", `"a\u0000b"`, "", "must not contain NUL characters"},
+		{"field_1", `"],\"archived_at\":"`, `"],\"archived_at\":"`, ""},
+		{"field_2", `"` + long + `a"`, `"` + long + `a"`, ""},
+		{"field_2", `"` + strings.Repeat("x", 10_001) + `"`, "", "must not be longer than 10000 characters"},
+		{"field_3", `12.50`, `12.5`, ""},
+		{"field_3", `-0.005e1`, `-0.05`, ""},
+		{"field_3", `1E3`, `1000`, ""},
+		{"field_3", `-0`, `0`, ""},
+		{"field_3", `999999999999999`, `999999999999999`, ""},
+		{"field_3", `9999999999999999`, "", "must be a number of at most 15 digits"},
+		{"field_3", `1e-20`, "", "must be a number of at most 15 digits"},
+		{"field_3", `1e99999999999999999999`, "", "must be a number of at most 15 digits"},
+		{"field_3", `"12"`, "", "must be a number of at most 15 digits"},
+		{"field_3", `true`, "", "must be a number of at most 15 digits"},
+		{"field_4", `"2026-02-28"`, `"2026-02-28"`, ""},
+		{"field_4", `"2026-02-30"`, "", "must be a date such as 2026-01-31"},
+		{"field_4", `"2/28/2026"`, "", "must be a date such as 2026-01-31"},
+		{"field_4", `"0099-01-01"`, "", "must be a date such as 2026-01-31"},
+		{"field_4", `20260228`, "", "must be a date such as 2026-01-31"},
+		{"field_5", `true`, `true`, ""},
+		{"field_5", `false`, `false`, ""},
+		{"field_5", `"yes"`, "", "must be true or false"},
+		{"field_5", `1`, "", "must be true or false"},
+		{"field_6", `"Größe L"`, `"Größe L"`, ""},
+		{"field_6", `"größe l"`, "", "must be one of S, M, Größe L"},
+		{"field_6", `["S"]`, "", "must be a string"},
+		{"field_7", `"x"`, "", "is not one of the account's custom fields"}, // it has ended
+		{"field_8", `null`, "", "is not one of the account's custom fields"},
+		{"field_08", `"x"`, "", "is not one of the account's custom fields"},
+		{"Text", `"x"`, "", "is not one of the account's custom fields"},
+	} {
+		got, err := sendCustom(t, Contact{}, fields, `{"`+c.field+`":`+c.sent+`}`)
+		want := ""
+		if c.fault != "" {
+			want = "The custom_fields." + c.field + " field " + c.fault + "."
+		}
+		if crmtest.ErrorText(err) != want {
+			t.Errorf("%s: %s: %v", c.field, c.sent, err)
+		}
+		if err == nil && (len(got.Custom) != 1 || got.Custom[0].Value != c.want) {
+			t.Errorf("%s: %s became %v", c.field, c.sent, got.Custom)
+		}
+	}
+}
+
+func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
+	fields := someFields()
+	for sent, want := range map[string]string{
+		`[{"field_id":3,"value":1},{"field_id":1,"value":"a","title":"ignored","id":9}]`: `[{"field_id":1,"value":"a"},{"field_id":3,"value":1}]`,
+		`{"field_3":1,"field_1":"a"}`: `[{"field_id":1,"value":"a"},{"field_id":3,"value":1}]`,
+		`[]`:                          `[]`,
+		`{}`:                          `[]`,
+		`null`:                        `[]`,
+		`[{"field_id":3,"value":1},{"field_id":3,"value":1.0}]`: `[{"field_id":3,"value":1}]`,
+		`"x"`:                            "The custom_fields field must be an array or an object.",
+		`[5]`:                            "The custom_fields.0 field must be an object.",
+		`[{"field_id":3}]`:               "The custom_fields.0.value field is required.",
+		`[{"value":3}]`:                  "The custom_fields.0.field_id field is not one of the account's custom fields.",
+		`[{"field_id":"3","value":3}]`:   "The custom_fields.0.field_id field is not one of the account's custom fields.",
+		`[{"field_id":99,"value":3}]`:    "The custom_fields.0.field_id field is not one of the account's custom fields.",
+		`[{"field_id":3,"value":"six"}]`: "The custom_fields.0.value field must be a number of at most 15 digits.",
+		`[{"field_id":3,"value":1},{"field_id":3,"value":2}]`:                                       "The custom_fields.1.value field must not be sent twice with different values.",
+		`[{"field_id":6,"value":"XL"}]`:                                                             "The custom_fields.0.value field must be one of S, M, Größe L.",
+		`[` + strings.Repeat(`{"field_id":5,"value":true},`, 1000) + `{"field_id":5,"value":true}]`: "The custom_fields field must not have more than 1000 elements.",
+	} {
+		c, err := sendCustom(t, Contact{}, fields, sent)
+		got := string(custom.AppendValues(nil, c.Custom))
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%.80s: %s", sent, got)
+		}
+	}
+}
+
+// Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
+func TestCustomValuesChangeOneByOne(t *testing.T) {
+	fields := someFields()
+	start, err := sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
+	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
+		t.Errorf("%v: %s", err, got)
+	}
+	if got := string(custom.AppendValues(nil, start.Custom)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
+		t.Errorf("what was before is now %s", got)
+	}
+	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
+	if err := in.CheckCustom(fields); err != nil {
+		t.Fatal(err)
+	}
+	merged, err := start.Merge(in, fieldNow)
+	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
+		t.Errorf("merged: %v, %v", got, err)
+	}
+	fewer := someFields()
+	fewer.Find(6).Options = []string{"S"}
+	if kept, err := sendCustom(t, start, fewer, `{"field_6":"M","field_3":7}`); err != nil || kept.CustomValue(6).Value != `"M"` || kept.CustomValue(3).Value != "7" {
+		t.Errorf("sent back: %v, %v", kept.Custom, err)
+	}
+	if _, err := sendCustom(t, Contact{}, fewer, `{"field_6":"M"}`); crmtest.ErrorText(err) != "The custom_fields.field_6 field must be one of S." {
+		t.Errorf("a value that is no option any more: %v", err)
+	}
+}
+
+// What people and files write is understood in the usual ways.
+func TestWrittenCustomValues(t *testing.T) {
+	fields := someFields()
+	for _, c := range []struct {
+		field      int64
+		text, want string
+	}{
+		{1, " x ", `"x"`}, {3, "1,234.5", "1234.5"}, {3, "-7", "-7"}, {3, "0.125", "0.125"}, {3, "1.234,5", ""}, {3, "true", ""}, {3, `"5"`, ""}, {3, "five", ""},
+		{4, "2026-01-31", `"2026-01-31"`}, {4, "1/31/2026", `"2026-01-31"`}, {4, "31.1.2026", `"2026-01-31"`}, {4, "2026-01-31T10:00:00Z", `"2026-01-31"`},
+		{4, "2026-01-31 00:00:00", `"2026-01-31"`}, {4, "31/1/2026", ""}, {5, "Yes", "true"}, {5, "NEIN", "false"}, {5, "perhaps", ""}, {6, "grösse l", `"Größe L"`}, {6, "XL", ""},
+	} {
+		in := ContactInput{Custom: []custom.Input{custom.Written(c.field, c.text)}}
+		err := in.CheckCustom(fields)
+		got, changeErr := Contact{}.Patch(in, fieldNow)
+		if failed := err != nil || changeErr != nil; failed != (c.want == "") || !failed && got.CustomValue(c.field).Value != c.want {
+			t.Errorf("%d: %s: %v, %v, %v", c.field, c.text, got.Custom, err, changeErr)
+		}
+	}
+}
+
+// A contact is shown with what the definitions say, in their order, without fields that have ended. What texts hold changes nothing.
+func TestAContactIsShownWithItsCustomFields(t *testing.T) {
+	fields := someFields()
+	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
+		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
+	}}
+	got, err := AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown struct {
+		ID     int64  `json:"id"`
+		Note   string `json:"note"`
+		Custom []struct {
+			ID          int64   `json:"id"`
+			Field       int64   `json:"field_id"`
+			Title       string  `json:"title"`
+			Description *string `json:"description"`
+			Type        string  `json:"type"`
+			Value       any     `json:"value"`
+		} `json:"custom_fields"`
+		Archived *string `json:"archived_at"`
+	}
+	text, ok := strings.CutPrefix(string(got), "before ")
+	if err := json.Unmarshal([]byte(text), &shown); !ok || err != nil || shown.ID != 5 || shown.Note != c.Note {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if len(shown.Custom) != 2 || shown.Custom[0].Field != 5 || shown.Custom[0].Value != true || shown.Custom[0].Description != nil ||
+		shown.Custom[1].Title != "Text" || *shown.Custom[1].Description != `For "insiders"` || shown.Custom[1].Value != `],"archived_at":` || shown.Custom[1].ID != 1 {
+		t.Errorf("%s", got)
+	}
+	again, err := ParseContact(5, c.AppendBody(nil), nil)
+	if diff := cmp.Diff(c.Custom, again.Custom); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}
+
+// The history keeps a difference for each custom field, and each is taken back by itself.
+func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
+	fields := someFields()
+	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
+	after, err := sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := before.Differences(&after).Text()
+	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
+		t.Errorf("the history says %s", text)
+	}
+	differences, err := doc.ParseDifferences(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, left, err := after.TakeBack(differences, "US", fieldNow)
+	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
+		t.Errorf("%v, %v: %s", left, err, diff)
+	}
+	since, _ := sendCustom(t, after, fields, `{"field_1":"c"}`)
+	some, left, err := since.TakeBack(differences, "US", fieldNow)
+	if diff := cmp.Diff([]custom.Value{{Field: 1, Value: `"c"`}, {Field: 3, Value: "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
+		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
+	}
+	if diff := cmp.Diff([]doc.Change{{Field: "Yes or no", Before: "", After: "Yes"}, {Field: "Number", Before: "1", After: ""}, {Field: "Text", Before: "a", After: "b"}}, fields.Changes(before.Custom, after.Custom)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A contact with custom fields keeps to its size, and the fault names them.
+func TestCustomFieldsTakeRoom(t *testing.T) {
+	var all []custom.Field
+	for i := range int64(20) {
+		all = append(all, custom.Field{ID: i + 1, Title: fmt.Sprint("F", i), Type: custom.LongTextField})
+	}
+	var parts []string
+	for _, f := range all {
+		parts = append(parts, fmt.Sprintf(`"%s":"%s"`, f.Key(), strings.Repeat("x", 10_000)))
+	}
+	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all), "{"+strings.Join(parts, ",")+"}")
+	if crmtest.ErrorText(err) != "The custom_fields field is refused: the contact would be larger than 128 KiB." {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,207 @@
+package find
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
+)
+
+// SearchWord is one word that a search asks for, or the beginning of one.
+type SearchWord struct {
+	Text   string
+	Prefix bool
+}
+
+// SearchChoice is met by a contact that has all of its words.
+type SearchChoice []SearchWord
+
+// SearchTerm is met by any of its choices.
+type SearchTerm []SearchChoice
+
+// Search is what a person typed to find contacts: a contact is found that meets every term.
+type Search struct {
+	Text  string // as it was typed, without the spaces around it
+	Terms []SearchTerm
+}
+
+// maxTerms bounds the work of one search. No one types as many words.
+const maxTerms = 20
+
+// ParseSearch understands what was typed: the beginnings of words of a name, a company, a place or a tag, in any order; #tag; an
+// email or its domain; a phone number or four digits or more of its beginning or end, however it is written.
+func ParseSearch(text, region string) Search {
+	text = crm.Searchable(text)
+	s := Search{Text: text}
+	if name, ok := cutFold(text, "tag:"); ok {
+		return TagSearch(name)
+	}
+	parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign))
+	if slices.Equal(parts, []string{tagSign}) {
+		return Search{}
+	}
+	for len(parts) > 0 && len(s.Terms) < maxTerms {
+		n := 1
+		if number := leadingNumber(parts); number > 0 {
+			n = number
+			s.add(numberTerm(parts[:n], region))
+		} else {
+			s.add(partTerms(parts[0])...)
+		}
+		parts = parts[n:]
+	}
+	return s
+}
+
+func (s *Search) add(terms ...SearchTerm) {
+	s.Terms = append(s.Terms, terms[:min(len(terms), maxTerms-len(s.Terms))]...)
+}
+
+// TagSearch finds the contacts with exactly this tag.
+func TagSearch(name string) Search {
+	if name = crm.Searchable(name); name == "" {
+		return Search{}
+	}
+	word := SearchWord{Text: searchWord(exactTagSign + name)}
+	return Search{Text: "tag:" + name, Terms: []SearchTerm{{{word}}}}
+}
+
+// NameSearch finds the contacts whose names have all words of this first and last name; ok is false where there is no word.
+func NameSearch(in *crm.ContactInput) (s Search, ok bool) {
+	if in.FirstName == nil || in.LastName == nil {
+		return s, false
+	}
+	for _, word := range text.Words(*in.FirstName, *in.LastName) {
+		s.add(SearchTerm{{{Text: searchWord(word)}}})
+	}
+	return s, len(s.Terms) > 0
+}
+
+// IsEmpty tells whether nothing was asked for.
+func (s Search) IsEmpty() bool { return s.Text == "" }
+
+// partTerms are what one part of a text without spaces asks for.
+func partTerms(part string) []SearchTerm {
+	if name, ok := strings.CutPrefix(part, tagSign); ok {
+		if name = text.Fold(name); name == "" {
+			return nil
+		}
+		return []SearchTerm{{{beginning(tagSign + name)}}}
+	}
+	folded := text.FoldCase(part)
+	if strings.Contains(part, "@") {
+		if !strings.HasPrefix(folded, domainSign) {
+			folded = emailSign + folded
+		}
+		return []SearchTerm{{{beginning(folded)}}}
+	}
+	plain := text.Words(part)
+	if strings.Contains(part, ".") { // a domain, or the name of a company
+		term := SearchTerm{{beginning(domainSign + folded)}, {beginning(emailSign + folded)}}
+		return []SearchTerm{append(term, allBeginnings(plain)...)}
+	}
+	terms := make([]SearchTerm, 0, len(plain))
+	for _, word := range plain {
+		term := SearchTerm{{beginning(word)}, {beginning(emailSign + word)}}
+		if len(word) >= minDomainPart {
+			term = append(term, SearchChoice{beginning(domainSign + word)})
+		}
+		terms = append(terms, term)
+	}
+	return terms
+}
+
+// minDomainPart is how much of a domain must be typed: less is the beginning of a name.
+const minDomainPart = 4
+
+// beginning asks for the words that begin with a text.
+func beginning(text string) SearchWord { return SearchWord{Text: searchWord(text), Prefix: true} }
+
+// allBeginnings is one choice of all the words, or none where there is no word.
+func allBeginnings(plain []string) []SearchChoice {
+	if len(plain) == 0 {
+		return nil
+	}
+	plain = plain[:min(len(plain), maxTerms)]
+	choice := make(SearchChoice, 0, len(plain))
+	for _, word := range plain {
+		choice = append(choice, beginning(word))
+	}
+	return []SearchChoice{choice}
+}
+
+// leadingNumber is how many of the parts are one number as people write it, such as (617) 555-0100.
+func leadingNumber(parts []string) (n int) {
+	for n < len(parts) && isNumberPart(parts[n]) && (n == 0 || !strings.HasPrefix(parts[n], "+")) {
+		n++
+	}
+	return n
+}
+
+// isNumberPart tells whether a text has digits and what people write between them, and nothing else.
+func isNumberPart(text string) bool {
+	return strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789+-()./") == ""
+}
+
+// numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP code, the
+// number in a company's name, or for an email that begins with them.
+func numberTerm(parts []string, region string) SearchTerm {
+	value := strings.Join(parts, " ")
+	term := append(SearchTerm(allBeginnings(text.Words(value))), SearchChoice{beginning(emailSign + value)})
+	digits := text.Digits(value)
+	if len(digits) < crm.MinPhonePart {
+		return term
+	}
+	starts := append(phoneBeginnings(value, region), phoneSign+digits)
+	slices.Sort(starts)
+	for _, start := range slices.Compact(starts) {
+		term = append(term, SearchChoice{beginning(start)})
+	}
+	return append(term, SearchChoice{beginning(phoneEndSign + reversed(digits))})
+}
+
+// Finds tells whether a contact with these words is what was searched for. It is the rule that the databases follow.
+func (s Search) Finds(have []string) bool {
+	has := func(w SearchWord) bool {
+		return slices.ContainsFunc(have, func(word string) bool { return word == w.Text || w.Prefix && strings.HasPrefix(word, w.Text) })
+	}
+	for _, term := range s.Terms {
+		met := slices.ContainsFunc(term, func(choice SearchChoice) bool {
+			return !slices.ContainsFunc(choice, func(w SearchWord) bool { return !has(w) })
+		})
+		if !met {
+			return false
+		}
+	}
+	return len(s.Terms) > 0
+}
+
+// cutFold cuts a prefix without regard to letter case.
+func cutFold(text, prefix string) (rest string, ok bool) {
+	if len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix) {
+		return text[len(prefix):], true
+	}
+	return "", false
+}
+
+// phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
+// one of the region: its country code takes the place of what people dial within the country.
+func phoneBeginnings(value, region string) []string {
+	digits := text.Digits(value)
+	var beginning string
+	switch {
+	case strings.HasPrefix(value, "+"):
+		return []string{"+" + digits}
+	case strings.HasPrefix(digits, "00"):
+		beginning = "+" + digits[2:]
+	default:
+		code, trunk := text.Dialling(region)
+		beginning = "+" + strconv.Itoa(code) + strings.TrimPrefix(digits, trunk)
+	}
+	if whole, _ := text.NormalPhone(value, region); whole != "" && whole != beginning { // a region may have rules of its own
+		return []string{whole, beginning}
+	}
+	return []string{beginning}
+}

@@ -1,0 +1,103 @@
+package find
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
+)
+
+// All clients' bodies are read at the same time, before they are queued for writing: the garbage that they leave costs CPU time
+// for every request.
+func TestReadingABodyLeavesLittleBehind(t *testing.T) {
+	body := []byte(`{"first_name":"Ada","middle_name":"A.","last_name":"King","dob":"12/10/1915","company":"Analytical Engines","title":"Dr",
+		"linkedin_url":"https://linkedin.com/in/ada","emails":[{"type":"personal","value":"ada@example.org"},{"type":"work","value":"ada@work.example"}],
+		"phones":[{"type":"cell","value":"(212) 555-0100"}],"tags":["vip","board","gala"],
+		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"}]}`)
+	document := make([]byte, 0, 4096)
+	got := testing.AllocsPerRun(1000, func() {
+		in, faults, err := crm.DecodeContact(body)
+		if err == nil {
+			err = in.Validate(faults, true, "US", noon)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := crm.NewContact(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.AppendBody(document)
+		SearchWords(&c)
+	})
+	if !raceDetector && got > 82 {
+		t.Errorf("%v allocations to make a contact of a body, want at most 82", got)
+	}
+}
+
+func TestTextsOfCustomFieldsAreFound(t *testing.T) {
+	c := crm.Contact{FirstName: "A", LastName: "B", Custom: []custom.Value{{Field: 1, Value: `"Blue \"Heron\""`}, {Field: 3, Value: "1234"}, {Field: 5, Value: "true"}}}
+	words := strings.Join(SearchWords(&c), " ")
+	if words != ".na a b blue heron" { // the one with a dot is for filters alone
+		t.Errorf("the words are %q", words)
+	}
+}
+
+func TestSearchWords(t *testing.T) {
+	c := made(t, `{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
+		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
+		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
+	want := []string{
+		"#vip\uf820list", "+12125550100", "-b@x.org", ".nlucja", ".z100012345", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "co", "list", "lucja", "maria",
+		"new", "ny", "obrien", "smith", "vip", "york", "~00105552121",
+	}
+	if diff := cmp.Diff(want, SearchWords(&c)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := someContact(t)
+		have := SearchWords(&c)
+		if !slices.IsSorted(have) || len(slices.Compact(slices.Clone(have))) != len(have) {
+			t.Fatalf("not sorted, or not distinct: %q", have)
+		}
+		for _, word := range have {
+			if word == "" || len(word) > maxWord || !utf8.ValidString(word) || strings.ContainsFunc(word, breaksWord) {
+				t.Fatalf("%q is no word", word)
+			}
+		}
+		read, err := crm.ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(have, SearchWords(&read)); diff != "" {
+			t.Fatalf("after it was stored and read:\n%s", diff)
+		}
+	})
+}
+
+// A contact that was changed in everything has the words of a new one.
+func TestWordsForgetWhatAContactWasBefore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, in := someContact(t), someInput(t, true)
+		patched, err := c.Patch(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := crm.NewContact(in, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(SearchWords(&fresh), SearchWords(&patched)); diff != "" {
+			t.Fatalf("the same contact has other words when it was something else before:\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package giving
+
+import "time"
+
+// DonorFilter is which donors a list shows: those of a year, or of a campaign at any time.
+type DonorFilter struct {
+	Campaign int64 // 0 is all; a campaign has no year
+	Year     int64
+	Kind     DonorKind // of a year's
+}
+
+// DonorKind is a part of those who gave in a year.
+type DonorKind string
+
+const (
+	AllDonors       DonorKind = ""
+	NewDonors       DonorKind = "new"       // gave for the first time
+	ReturningDonors DonorKind = "returning" // gave in the year before, too
+	LapsedDonors    DonorKind = "lapsed"    // did not give in the year after
+)
+
+// DonorKinds are in the order in which pages offer them.
+var DonorKinds = []DonorKind{AllDonors, NewDonors, ReturningDonors, LapsedDonors}
+
+// Gave is when the contacts of a filter gave: from its year on and up to the next one, or at any time for a campaign.
+func (f DonorFilter) Gave() (from, to time.Time) {
+	if f.Campaign != 0 {
+		return yearBegin(1), yearBegin(9999)
+	}
+	return yearBegin(f.Year), yearBegin(f.Year + 1)
+}
+
+// Also is another time in which those of the filter's kind gave, too, or did not.
+func (f DonorFilter) Also() (from, to time.Time, gave bool) {
+	switch f.Kind {
+	case NewDonors:
+		return yearBegin(1), yearBegin(f.Year), false
+	case ReturningDonors:
+		return yearBegin(f.Year - 1), yearBegin(f.Year), true
+	case LapsedDonors:
+		return yearBegin(f.Year + 1), yearBegin(f.Year + 2), false
+	}
+	return from, from, false // no one gave in no time
+}
+
+func yearBegin(year int64) time.Time { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// IsMoney tells whether a gift was made in money. What a thing or a share is worth is for the giver to say, not for a receipt.
+func (g *Gift) IsMoney() bool { return g.Method != "in_kind" && g.Method != "stock" }

@@ -1,0 +1,432 @@
+package giving
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+// GiftInput is what a client, a form or a row of a file says about a gift. A nil field was not sent; an empty one was sent to clear
+// the field. Amounts are in ten-thousandths, since the currency may not be known yet.
+type GiftInput struct {
+	Amount, Fee, FeeCovered        *int64
+	Currency, Status, Method       *string
+	Campaign, Contact              *int64
+	Plan                           *string
+	GivenAt                        *string // a date or a time
+	Giver                          crm.ContactInput
+	Email, Phone                   *string
+	Address                        **crm.Address
+	Dedication                     **Dedication
+	OptIn                          *bool
+	ExternalID, Check, DepositedAt *string
+	Note                           *string
+	Test                           bool   // of a payment provider's test mode
+	Seen                           string // the version of the gift that the change is about; "" for whatever is there
+	Known                          bool   // the giver, who has no name here, must be a contact already
+	FromRow                        bool   // the external id was made from all that was sent
+	Correction                     bool   // money that differs was entered wrong, and is corrected
+
+	SentAs map[string]string // what the columns of a file are called, by the names of the wire
+	Sign   string            // of a currency, that a file has beside the amount
+
+	at, deposited time.Time // what Validate worked out
+	future        bool      // at is after now, or after today
+}
+
+// givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
+func givenAt() doc.Field[*Gift, *GiftInput] {
+	f := doc.Kept[*Gift, *GiftInput]("transacted_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.At })
+	f.Label = "Date"
+	f.Read = func(r *doc.Reader, in *GiftInput) { in.GivenAt = r.TextSent() }
+	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
+		if c.HasAt(at, "transacted_at") {
+			return
+		}
+		if in.GivenAt == nil || *in.GivenAt == "" {
+			if c.IsNew {
+				c.AddAt(at, "transacted_at", doc.Required)
+			} else if in.GivenAt != nil {
+				c.AddAt(at, "transacted_at", doc.NotEmpty)
+			}
+			return
+		}
+		latest, rule := c.Now.Add(ClockSkew), doc.NotInFuture
+		if status := value(in.Status); status == string(Pending) || !c.IsNew && status == "" { // Change knows whether it is a promise
+			latest, rule = c.Now.AddDate(promiseYears, 0, 0), doc.TooFarAhead
+		}
+		in.at, in.future = CheckTime(c, at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.Now.Add(ClockSkew))
+	}
+	return f
+}
+
+// promiseYears is how far ahead a promise may be due.
+const promiseYears = 20
+
+func depositedAt() doc.Field[*Gift, *GiftInput] {
+	f := doc.Kept[*Gift, *GiftInput]("check_deposited_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.Deposited })
+	f.Label = "Check deposited"
+	f.Read = func(r *doc.Reader, in *GiftInput) { in.DepositedAt = r.TextSent() }
+	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
+		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.HasAt(at, "check_deposited_at") {
+			in.deposited = CheckTime(c, at, "check_deposited_at", *in.DepositedAt, c.Now.Add(ClockSkew), doc.NotInFuture)
+		}
+	}
+	return f
+}
+
+// CheckTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
+// where that is: its location says so.
+func CheckTime(c *doc.Checker, at doc.Place, name, text string, latest time.Time, rule doc.Rule) time.Time {
+	t, isDay, ok := ParseMoment(text)
+	later := isAfter(text, latest)
+	if isDay {
+		t = t.Add(dayTime)
+	}
+	switch {
+	case !ok:
+		c.AddAt(at, name, doc.GiftTime)
+	case later && rule == doc.TooFarAhead:
+		c.AddAt(at, name, rule, promiseYears)
+	case later:
+		c.AddAt(at, name, rule)
+	case t.Year() < 1900:
+		c.AddAt(at, name, doc.NotBefore1900)
+	}
+	return t
+}
+
+// isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
+func isAfter(value string, latest time.Time) bool {
+	t, isDay, _ := ParseMoment(value)
+	if isDay {
+		latest = text.WallClock(latest, latest.Location())
+	}
+	return t.After(latest)
+}
+
+// dayTime is when a gift was made of which only the day is known: at noon in UTC.
+const dayTime = 12 * time.Hour
+
+// GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
+// stays on that day, whatever the zone is.
+func GiftClock(at time.Time, zone *time.Location) time.Time {
+	local := text.WallClock(at, zone)
+	if IsDay(at) || local.Before(firstDay) {
+		return at.UTC()
+	}
+	return local
+}
+
+// IsDay tells whether only the day of a gift is known.
+func IsDay(at time.Time) bool { return at.Equal(at.Truncate(24 * time.Hour).Add(dayTime)) }
+
+// AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not ask where its client is.
+func AnywhereToday(now time.Time) time.Time { return now.In(firstZone) }
+
+var firstZone = time.FixedZone("", 14*60*60)
+
+// ClockSkew is how far the clock of a client may be ahead.
+const ClockSkew = time.Minute
+
+// ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
+func ParseMoment(value string) (t time.Time, isDay, ok bool) {
+	if t, err := time.Parse(time.DateOnly, value); err == nil {
+		return t, true, true
+	}
+	for _, form := range []string{time.RFC3339, text.CampaignTimeForm, "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(form, value); err == nil {
+			t = t.UTC().Truncate(time.Second)
+			return t, false, t.Year() <= 9999
+		}
+	}
+	return time.Time{}, false, false
+}
+
+// DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
+func DecodeGift(body []byte) (in GiftInput, faults *doc.Invalid, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) { in.read(r, key) })
+	if err := r.End(); r.Err != nil {
+		return GiftInput{}, nil, err
+	}
+	return in, &r.Fault, nil
+}
+
+func (in *GiftInput) read(r *doc.Reader, key string) {
+	switch key {
+	case "campaign_id":
+		id := idKind.Read(r)
+		in.Campaign = &id
+	case "correction":
+		in.Correction = r.Boolean()
+	default:
+		GiftTable.Read(r, key, in)
+	}
+}
+
+// DecodeRefund reads the body of a refund, or of the undoing of one: an amount in ten-thousandths, nil for all.
+func DecodeRefund(body []byte) (amount *int64, err error) {
+	r := doc.NewReader("The request body", body)
+	r.Document(func(key string) {
+		if key == "amount" {
+			amount = readMoney(r, doc.MoneyRange)
+		} else {
+			r.Skip()
+		}
+	})
+	return amount, r.End()
+}
+
+// ParseMoney reads an amount that a person typed or a file holds into ten-thousandths: 1500, 1500.50. grouped also takes what people write
+// between thousands, and the sign of the currency.
+func ParseMoney(v *doc.Invalid, field, value, currency string, grouped bool) *int64 {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return nil
+	}
+	digits, ok := value, strings.Trim(value, "0123456789.") == "" && strings.Trim(value, ".") != ""
+	if grouped && !ok {
+		digits, ok = text.TypedAmount(value, currency)
+	}
+	n := int64(0)
+	if ok {
+		n, ok = text.ParseDecimal(digits, text.SentDecimals, text.SentDigits)
+	}
+	_, fraction, _ := strings.Cut(digits, ".")
+	switch decimals := text.Decimals(currency); {
+	case !ok:
+		v.Add(field, doc.MoneyRange)
+	case currency == "" && len(fraction) > decimals && strings.HasSuffix(fraction, "0"): // 1.500 may mean 1500
+		v.Add(field, "must not end with a zero after more than %v decimals: write 1500 or 1.5", decimals)
+	case currency != "" && len(fraction) > decimals:
+		v.Add(field, doc.TooFine, decimals, currency)
+	}
+	return &n
+}
+
+// Validate checks everything about the input that does not depend on what is stored. A new gift needs an amount, a method, a time and a
+// giver. faults are those found while reading.
+func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
+	c := doc.NewChecker(faults, isNew)
+	c.Region, c.Now = region, now
+	if isNew {
+		in.checkNew(c)
+	} else if in.Contact != nil && *in.Contact == 0 {
+		c.AddAt(doc.Place{}, "contact_id", doc.NotEmpty)
+	}
+	GiftTable.Check(c, doc.Place{}, in)
+	in.checkMoney(c)
+	if isNew && in.Contact == nil {
+		in.checkGiver(c)
+	}
+	doc.SortFaults(&c.Invalid, giftFields)
+	return c.Err()
+}
+
+func (in *GiftInput) checkNew(c *doc.Checker) {
+	if in.Amount == nil {
+		c.AddAt(doc.Place{}, "amount", doc.Required)
+	}
+	if in.Method == nil || *in.Method == "" {
+		c.AddAt(doc.Place{}, "method", doc.Required)
+	}
+	if in.Contact != nil && *in.Contact == 0 {
+		in.Contact = nil // null is the same as not sent
+	}
+}
+
+// providers are payment providers; references that begin with one and a colon are theirs.
+var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless"}
+
+// referenceKind is the id of a gift in the system that it came from.
+func referenceKind() doc.Kind[string] {
+	return doc.String(maxReference).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
+		if c.IsNew {
+			checkReserved(&c.Invalid, *value, "")
+		}
+	})
+}
+
+// checkReserved refuses a reference that a payment provider alone may give, unless it is there already.
+func checkReserved(v *doc.Invalid, reference, old string) {
+	if provider, found := providerOf(reference); found && reference != old {
+		v.Add("external_id", doc.Reserved, provider+":")
+	}
+}
+
+// providerOf is the payment provider that a reference is from, as it is written.
+func providerOf(reference string) (provider string, found bool) {
+	provider, _, found = strings.Cut(reference, ":")
+	return provider, found && slices.Contains(providers, strings.ToLower(provider))
+}
+
+func (in *GiftInput) checkMoney(c *doc.Checker) {
+	if in.Amount != nil && (*in.Amount <= 0 || *in.Amount > text.MaxSentMoney) {
+		c.AddAt(doc.Place{}, "amount", doc.MoneyRange)
+	}
+	if in.Amount == nil || c.HasFault("amount") {
+		return
+	}
+	if in.Fee != nil && *in.Fee > *in.Amount {
+		c.AddAt(doc.Place{}, "fee", doc.FeeOverAmount)
+	}
+	if in.FeeCovered != nil && *in.FeeCovered >= *in.Amount {
+		c.AddAt(doc.Place{}, "fee_covered", doc.CoveredOverAmount)
+	}
+}
+
+// giverFaults are the names of a contact's fields, where a gift has them by another name.
+var giverFaults = strings.NewReplacer("emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
+
+// checkGiver checks the giver as a contact that may be new.
+func (in *GiftInput) checkGiver(c *doc.Checker) {
+	if in.Email != nil && *in.Email != "" {
+		in.Giver.Emails = &[]crm.Email{{Value: *in.Email}}
+	}
+	if in.Phone != nil && *in.Phone != "" {
+		in.Giver.Phones = &[]crm.Phone{{Value: *in.Phone}}
+	}
+	if in.Address != nil && *in.Address != nil {
+		in.Giver.Addresses = &[]crm.Address{**in.Address}
+	}
+	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
+		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
+		return
+	}
+	var faults *doc.Invalid
+	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
+		for _, fault := range faults.Faults {
+			c.AddAt(doc.Place{}, fault.Field, fault.Rule, fault.Args...)
+		}
+	}
+}
+
+// Named is an error whose faults call the fields as the columns of the file are called that the input was read from.
+func (in *GiftInput) Named(err error) error {
+	var faults *doc.Invalid
+	if in.SentAs == nil || !errors.As(err, &faults) {
+		return err
+	}
+	named := &doc.Invalid{Faults: slices.Clone(faults.Faults)} // other rows may have the same error
+	for i := range named.Faults {
+		f := &named.Faults[i]
+		if f.Rule == doc.GiverRequired { // the table may have no column for the id
+			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
+		} else if column, found := in.SentAs[f.Field]; found {
+			f.Field = column
+		}
+	}
+	return named
+}
+
+// UnknownGiver is broken by an email or a phone that no contact has.
+const UnknownGiver doc.Rule = "must be that of a contact, or come with the first and the last name of a new one"
+
+// NoGiver is the fault of a giver without a name who is no contact.
+func (in *GiftInput) NoGiver() error {
+	field := "email"
+	if in.Email == nil || *in.Email == "" {
+		field = "phone"
+	}
+	return doc.NewInvalid(field, UnknownGiver)
+}
+
+// GiverFaults are faults of a contact, by the names that a gift has for its fields.
+func GiverFaults(err error) error {
+	var faults *doc.Invalid
+	if errors.As(err, &faults) {
+		for i := range faults.Faults {
+			faults.Faults[i].Field = giverFaults.Replace(faults.Faults[i].Field)
+		}
+	}
+	return err
+}
+
+// NewGift is the gift that a valid input describes. The store gives it its id.
+func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now time.Time) (Gift, error) {
+	g := Gift{
+		Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded, Method: *in.Method, Currency: currency,
+		PlanCode: plan, At: in.at, CreatedAt: now.UTC().Truncate(time.Second), Deposited: in.deposited,
+	}
+	if in.Campaign != nil {
+		g.Campaign = *in.Campaign
+	}
+	payment := Entry{ID: text.Random62(codeLength)}
+	var v doc.Invalid
+	if !text.SignFits(in.Sign, currency) {
+		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.Sign, currency)
+	}
+	for _, m := range moneyOf(in, &payment) {
+		if m.sent != nil {
+			*m.to = m.minor(currency, &v)
+		}
+	}
+	GiftTable.Patch(&g, in, now)
+	g.Contact, g.PlanCode, g.Currency = contact.ID, plan, currency
+	if g.Status == "" {
+		g.Status = Succeeded
+	}
+	if g.Status == Succeeded {
+		payment.CapturedAt = g.At
+	}
+	g.Entries = []Entry{payment}
+	return g, v.Err()
+}
+
+// giver is what was sent about the giver, and for the rest what is known.
+func (in *GiftInput) giver(g Giver) Giver {
+	if in.Contact != nil {
+		return g
+	}
+	for _, f := range []struct {
+		sent *string
+		to   *string
+	}{{in.Giver.FirstName, &g.FirstName}, {in.Giver.LastName, &g.LastName}, {in.Giver.Company, &g.Company}, {in.Email, &g.Email}, {in.Phone, &g.Phone}} {
+		if f.sent != nil && *f.sent != "" {
+			*f.to = *f.sent
+		}
+	}
+	if in.Giver.Addresses != nil && len(*in.Giver.Addresses) > 0 { // one that says anything
+		g.Address = &(*in.Giver.Addresses)[0]
+	}
+	return g
+}
+
+// Agrees tells whether a gift is what an input describes that has come a second time: everything that it says is so. A fee may have
+// become known since.
+func (in *GiftInput) Agrees(g *Gift) bool {
+	if in.FromRow { // the gift may have been changed since
+		return true
+	}
+	amount := func(sent *int64, is int64) bool {
+		units, ok := text.MinorUnits(value(sent), g.Currency)
+		return sent == nil || ok && units == is
+	}
+	same := *g
+	GiftTable.Merge(&same, in, g.CreatedAt)
+	same.Giver = in.giver(g.Giver)
+	if !in.deposited.IsZero() {
+		same.Deposited = in.deposited
+	}
+	_, isDay, _ := ParseMoment(*in.GivenAt)
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
+		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
+		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
+}
+
+// value is what was sent, or nothing.
+func value[T any](sent *T) (v T) {
+	if sent != nil {
+		v = *sent
+	}
+	return v
+}
+
+// Time is when a valid gift was given.
+func (in *GiftInput) Time() time.Time { return in.at }

@@ -1,0 +1,200 @@
+package giving
+
+import (
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+// entriesField is the ledger of a gift, as the wire shows it: plan, sums and items follow from the gift.
+func entriesField() doc.Field[*Gift, *GiftInput] {
+	f := doc.Derived[*Gift, *GiftInput]("transactions", func(dst []byte, g *Gift) []byte {
+		dst = append(dst, '[')
+		for i := range g.Entries {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = g.Entries[i].append(dst, g, i > 0)
+		}
+		return append(dst, ']')
+	})
+	f.Load = func(r *doc.Reader, g *Gift) {
+		r.List(maxEntries+1, func() {
+			var e Entry
+			r.Element(func(key string) { e.load(r, key, g.Currency) })
+			g.Entries = append(g.Entries, e)
+		})
+	}
+	return f
+}
+
+// maxEntries is how many entries a gift may have: a partial refund of each cent is none that people make.
+const maxEntries = 200
+
+func (e *Entry) append(dst []byte, g *Gift, later bool) []byte {
+	number := func(name string, minor int64) {
+		dst = append(append(append(dst, `,"`...), name...), `":`...)
+		dst = text.AppendMinor(dst, minor, g.Currency)
+	}
+	dst = append(append(append(dst, `{"id":"`...), e.ID...), `","plan_id":`...)
+	dst = doc.AppendText(dst, g.PlanCode)
+	number("amount", e.Amount)
+	number("fee", e.Fee)
+	number("fee_covered", e.FeeCovered)
+	number("donated", e.Donated())
+	number("payout", e.Payout())
+	dst = strconv.AppendBool(append(dst, `,"captured":`...), !e.CapturedAt.IsZero())
+	dst = crm.ContactTime.Append(append(dst, `,"captured_at":`...), e.CapturedAt)
+	dst = strconv.AppendBool(append(dst, `,"refunded":`...), !e.RefundedAt.IsZero())
+	dst = crm.ContactTime.Append(append(dst, `,"refunded_at":`...), e.RefundedAt)
+	return append(e.appendItems(append(dst, `,"line_items":`...), g.Currency), '}')
+}
+
+func (e *Entry) load(r *doc.Reader, key, currency string) {
+	number := func() int64 {
+		value, _ := r.Number()
+		negative := value != "" && value[0] == '-'
+		if negative {
+			value = value[1:]
+		}
+		n, ok := text.ParseDecimal(value, text.Decimals(currency), 18)
+		if !ok {
+			r.Wrong("is not a stored amount")
+		}
+		if negative {
+			return -n
+		}
+		return n
+	}
+	switch key {
+	case "id":
+		e.ID = r.Text()
+	case "amount":
+		e.Amount = number()
+	case "fee":
+		e.Fee = number()
+	case "fee_covered":
+		e.FeeCovered = number()
+	case "captured_at":
+		e.CapturedAt = crm.ContactTime.Read(r)
+	case "refunded_at":
+		e.RefundedAt = crm.ContactTime.Read(r)
+	default:
+		r.Skip()
+	}
+}
+
+// appendItems writes what the money is for: the donation, and the fee that the giver covered.
+func (e *Entry) appendItems(dst []byte, currency string) []byte {
+	item := func(subtype, description string, minor int64) {
+		dst = append(append(append(dst, `{"type":"donation","subtype":"`...), subtype...), `","description":"`...)
+		dst = append(append(dst, description...), `","quantity":1,"price":`...)
+		dst = append(text.AppendMinor(dst, minor, currency), `,"discount":0,"total":`...)
+		dst = append(text.AppendMinor(dst, minor, currency), '}')
+	}
+	dst = append(dst, '[')
+	item("donation", "Donation", e.Donated())
+	if e.FeeCovered != 0 {
+		dst = append(dst, ',')
+		item("fee", "Covered fee", e.FeeCovered)
+	}
+	return append(dst, ']')
+}
+
+// Refund gives back a part of a gift, in ten-thousandths, or all that is left where sent is nil.
+func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
+	left := g.Left()
+	switch {
+	case g.Status != Succeeded:
+		return g, doc.NewInvalid("status", doc.NotPaid, g.Status)
+	case left <= 0:
+		return g, doc.NewInvalid("amount", doc.NothingLeft)
+	}
+	amount, err := g.part(sent, left, doc.MoreThanLeft)
+	if err != nil {
+		return g, err
+	}
+	now = now.UTC().Truncate(time.Second)
+	g = g.with(Entry{ID: text.Random62(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(left - amount), RefundedAt: now})
+	if amount == left {
+		g.Payment().RefundedAt = now
+	}
+	return g, nil
+}
+
+// UndoRefund takes back what was refunded, or a part of it in ten-thousandths: the refund was entered by mistake, or the money came back.
+// The ledger keeps the refund, and gets an entry against it.
+func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
+	refunded := g.Refunded()
+	if refunded <= 0 {
+		return g, doc.NewInvalid("amount", doc.NothingRefunded)
+	}
+	amount, err := g.part(sent, refunded, doc.MoreThanRefunded)
+	if err != nil {
+		return g, err
+	}
+	g = g.with(Entry{ID: text.Random62(codeLength), Amount: amount, FeeCovered: -g.coveredPart(g.Left() + amount), CapturedAt: now.UTC().Truncate(time.Second)})
+	g.Payment().RefundedAt = time.Time{}
+	return g, nil
+}
+
+// part is how much of an amount a refund, or the undoing of one, is about: all of it where sent is nil.
+func (g *Gift) part(sent *int64, most int64, tooMuch doc.Rule) (int64, error) {
+	if len(g.Entries) >= maxEntries {
+		return 0, doc.NewInvalid("amount", doc.EntriesFull, maxEntries)
+	}
+	if sent == nil {
+		return most, nil
+	}
+	units, ok := text.MinorUnits(*sent, g.Currency)
+	switch {
+	case !ok:
+		return 0, doc.NewInvalid("amount", doc.TooFine, text.Decimals(g.Currency), g.Currency)
+	case units <= 0:
+		return 0, doc.NewInvalid("amount", doc.MoneyRange)
+	case units > most:
+		return 0, doc.NewInvalid("amount", tooMuch, text.MoneyInput(most, g.Currency))
+	}
+	return units, nil
+}
+
+// with is the gift with further entries.
+func (g Gift) with(entries ...Entry) Gift {
+	g.Entries = append(slices.Clone(g.Entries), entries...)
+	return g
+}
+
+// IsReversal tells whether an entry takes back a payment that was entered wrong. It is negative, and no refund; the payment as it should have been
+// follows.
+func (e *Entry) IsReversal() bool { return e.Amount < 0 && e.RefundedAt.IsZero() }
+
+// CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone first.
+func (g *Gift) CanCorrect() bool {
+	_, isProviders := providerOf(g.ExternalID)
+	return !isProviders && g.Refunded() == 0
+}
+
+// Withdraw is the gift after the import that has recorded it was undone: no money is known to have come, so it counts nowhere. Its external id is free
+// for the gift that is recorded instead.
+func (g Gift) Withdraw() Gift {
+	g.Entries = slices.Clone(g.Entries)
+	g.Payment().CapturedAt = time.Time{}
+	g.Status, g.ExternalID = Cancelled, ""
+	return g
+}
+
+// coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee shrinks with the amount,
+// rounded down once and not at each refund, so that something is donated as long as anything is left.
+func (g *Gift) coveredPart(left int64) (part int64) {
+	for i := range g.Entries {
+		part += g.Entries[i].FeeCovered
+	}
+	high, low := bits.Mul64(uint64(g.feeCovered()), uint64(left))
+	stays, _ := bits.Div64(high, low, uint64(g.amount())) // less than the fee itself, since left is less than what was paid
+	return part - int64(stays)
+}

@@ -1,0 +1,75 @@
+package giving
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm/doc"
+)
+
+// Sums is the sums of some gifts in one currency: of a contact, of a campaign, of a contact to a campaign, or of a month.
+type Sums struct {
+	Entries   int64 // all gifts, whatever became of them
+	Gifts     int64 // that count: succeeded, with something left
+	Amount    int64 // what was donated less refunds, in the smallest unit of the currency
+	Recurring int64 // the part of it that belongs to plans
+	Donors    int64 // of a campaign: contacts of whose gifts something is left
+}
+
+// Add adds what two sums have in common; donors are people, and those of two sums may be the same.
+func (g *Sums) Add(more Sums) {
+	g.Entries += more.Entries
+	g.Gifts += more.Gifts
+	g.Amount += more.Amount
+	g.Recurring += more.Recurring
+}
+
+// Cell names the sums of a campaign (0 is all), of a month (202611; 0 is all time) and of a contact (0 is all). Cells compare in this order.
+func Cell(campaign, month int64, currency string, contact int64) string {
+	cell := make([]byte, 0, 16+1+8+1+3+1+9)
+	cell = append(appendDigits(cell, campaign, 16), '/')
+	cell = append(appendDigits(cell, month, 8), '/')
+	cell = append(append(cell, currency...), '/')
+	return string(appendDigits(cell, doc.IDSeq(contact), 9))
+}
+
+// CampaignCell is where the gifts to a campaign in its currency are added up.
+func CampaignCell(campaign int64, currency string) string { return Cell(campaign, 0, currency, 0) }
+
+// appendDigits writes a number that is not negative with so many digits.
+func appendDigits(dst []byte, n int64, digits int) []byte {
+	start := len(dst)
+	dst = append(dst, "0000000000000000"[:digits]...)
+	for i := len(dst) - 1; i >= start; i-- {
+		dst[i] = '0' + byte(n%10)
+		n /= 10
+	}
+	return dst
+}
+
+// CellContact is the sequence number of the contact whose cell it is, 0 for all.
+func CellContact(cell string) (seq int64) {
+	for _, c := range []byte(cell[max(0, len(cell)-9):]) {
+		seq = seq*10 + int64(c-'0')
+	}
+	return seq
+}
+
+// Year, Month and Day are what a time lies in, in UTC: 2026, 202611 and 20261115.
+func Year(t time.Time) int64 { return int64(t.UTC().Year()) }
+
+func Month(t time.Time) int64 { return Year(t)*100 + int64(t.UTC().Month()) }
+
+func Day(t time.Time) int64 { return Month(t)*100 + int64(t.UTC().Day()) }
+
+// CellParts is what a cell is about, as it was given to Cell; the contact is a sequence number.
+func CellParts(cell string) (campaign, month int64, currency string, contact int64) {
+	parts := strings.Split(cell, "/")
+	if len(parts) != 4 {
+		return 0, 0, "", 0
+	}
+	campaign, _ = strconv.ParseInt(parts[0], 10, 64)
+	month, _ = strconv.ParseInt(parts[1], 10, 64)
+	return campaign, month, parts[2], CellContact(cell)
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package crm
-
-const raceDetector = false

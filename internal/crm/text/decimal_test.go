@@ -1,0 +1,72 @@
+package text
+
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+func TestParseDecimal(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		cents int64
+	}{
+		{"0", 0}, {"-0", 0}, {"0.00", 0}, {"0e99999999999999999999", 0}, {"1000", 100000}, {"12.5", 1250}, {"12.34", 1234}, {"12.340", 1234},
+		{"0.01", 1}, {"1e3", 100000}, {"1.5E2", 15000}, {"1234e-2", 1234}, {"1.10e+1", 1100}, {"1000000e-8", 1},
+		{"9999999999.99", 999_999_999_999}, {"0.07", 7}, {"4.35", 435}, {"1.15", 115}, {"0.0000000000000001e16", 100},
+	} {
+		if cents, ok := ParseDecimal(test.text, 2, CentDigits); !ok || cents != test.cents {
+			t.Errorf("parseDecimal(%q) = %d, %v; want %d", test.text, cents, ok, test.cents)
+		}
+	}
+	for _, value := range []string{
+		"-1", "-0.01", "0.001", "12.345", "1e-3", "10000000000", "9999999999.995", "1e10", "1e400", "1e-400",
+		"1e999999999999999999999", "1e-999999999999999999999", strings.Repeat("9", 1000),
+	} {
+		if cents, ok := ParseDecimal(value, 2, CentDigits); ok {
+			t.Errorf("parseDecimal(%q) = %d, want it refused", value, cents)
+		}
+	}
+}
+
+func TestAppendCents(t *testing.T) {
+	for cents, want := range map[int64]string{
+		0: "0", 1: "0.01", 10: "0.1", 99: "0.99", 100: "1", 1250: "12.5", 1234: "12.34", 100000: "1000", 105: "1.05",
+		MaxCents: "9999999999.99",
+	} {
+		if got := string(AppendCents(nil, cents)); got != want {
+			t.Errorf("%d cents are %s, want %s", cents, got, want)
+		}
+	}
+}
+
+func FuzzParseDecimal(f *testing.F) {
+	for _, text := range []string{"12.34", "1e3", "-0", "1234e-2", "0.001"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		if len(value) > 60 || !json.Valid([]byte(value)) || strings.Trim(value, "0123456789.eE+-") != "" {
+			return
+		}
+		_, exponent, _ := strings.Cut(strings.ToLower(value), "e")
+		if len(exponent) > 4 {
+			return // a rational number would take too much memory
+		}
+		exact, ok := new(big.Rat).SetString(value)
+		if !ok {
+			t.Fatalf("%q is no number", value)
+		}
+		exact.Mul(exact, big.NewRat(100, 1))
+		fits := exact.IsInt() && exact.Sign() >= 0 && exact.Cmp(big.NewRat(MaxCents, 1)) <= 0
+		cents, ok := ParseDecimal(value, 2, CentDigits)
+		if ok != fits || ok && exact.Cmp(big.NewRat(cents, 1)) != 0 {
+			t.Fatalf("parseDecimal(%q) = %d, %v; exactly it is %v cents", value, cents, ok, exact)
+		}
+		if ok {
+			if again, ok := ParseDecimal(string(AppendCents(nil, cents)), 2, CentDigits); !ok || again != cents {
+				t.Fatalf("%d cents come back as %d", cents, again)
+			}
+		}
+	})
+}

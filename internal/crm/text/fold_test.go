@@ -1,0 +1,110 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct{ value, want string }{
+		{"", ""},
+		{"Ann Lee", "ann lee"},
+		{"JOSÉ", "jose"},
+		{"Jose\u0301", "jose"},
+		{"Straße", "strasse"},
+		{"STRAẞE", "strasse"},
+		{"Łukasz Żółć", "lukasz zolc"},
+		{"Bjørn Ødegård", "bjorn odegard"},
+		{"Đorđe", "dorde"},
+		{"Þórður Guðmundsson", "thordur gudmundsson"},
+		{"Æsop Œuvre", "aesop oeuvre"},
+		{"İstanbul Işık", "istanbul isik"},
+		{"Nguyễn", "nguyen"},
+		{"ﬁ ＦＵＬＬ", "fi full"},
+		{"O’Brien O'Brien Oʼ`´", "o'brien o'brien o'''"},
+		{"ΣΊΣΥΦΟΣ σίσυφος", "σισυφοσ σισυφοσ"},
+		{"zero\u200bwidth", "zerowidth"},
+		{"李小龍", "李小龍"},
+	} {
+		if got := Fold(test.value); got != test.want {
+			t.Errorf("fold(%q) = %q, want %q", test.value, got, test.want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, test := range []struct {
+		texts []string
+		want  []string
+	}{
+		{nil, nil},
+		{[]string{"", " ", "-'-"}, nil},
+		{[]string{"Ann", "Lee"}, []string{"ann", "lee"}},
+		{[]string{"Ann Ann", "ANN lee"}, []string{"ann", "lee"}},
+		{[]string{"Mary-Kate O’Brien, Jr."}, []string{"mary", "kate", "obrien", "jr"}},
+		{[]string{"Route 66/A_b"}, []string{"route", "66", "a", "b"}},
+		{[]string{"नरेन्द्र मोदी"}, Words("नरेन्द्र", "मोदी")},
+		{[]string{"李小龍"}, []string{"李小龍"}},
+	} {
+		if got := Words(test.texts...); !slices.Equal(got, test.want) {
+			t.Errorf("words(%q) = %q, want %q", test.texts, got, test.want)
+		}
+	}
+	if n := len(Words("नरेन्द्र मोदी")); n != 2 {
+		t.Errorf("two Hindi words were taken for %d", n)
+	}
+}
+
+func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
+	for r := range unicode.MaxRune {
+		other := unicode.SimpleFold(r)
+		if other == r || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mn, other) {
+			continue
+		}
+		if Fold(string(r)) != Fold(string(other)) {
+			t.Errorf("%c folds to %q, %c to %q", r, Fold(string(r)), other, Fold(string(other)))
+		}
+		if folded := Fold(string(r)); Fold(folded) != folded {
+			t.Errorf("%c folds to %q, and again to %q", r, folded, Fold(folded))
+		}
+		if folded := FoldCase(string(r)); FoldCase(folded) != folded {
+			t.Errorf("the case of %c folds to %q, and again to %q", r, folded, FoldCase(folded))
+		}
+	}
+}
+
+func TestFoldDoesNotAllocateForPlainText(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { Fold("ann lee") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzFold(f *testing.F) {
+	for _, value := range []string{"José O’Brien", "Łódź", "ẞ İı", "ﬁ½", "Ά̓ᾳ", "한국", "\u0345", "ﷺ", "\xff"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		folded := Fold(value)
+		if again := Fold(folded); again != folded {
+			t.Fatalf("fold(%q) = %q, and folded again %q", value, folded, again)
+		}
+		if other := Fold(strings.ToLower(value)); utf8.ValidString(value) && other != folded {
+			t.Fatalf("%q folds to %q, its lower case to %q", value, folded, other)
+		}
+		if strings.ContainsFunc(folded, func(r rune) bool { return unicode.Is(unicode.Mn, r) }) {
+			t.Fatalf("fold(%q) = %q keeps an accent", value, folded)
+		}
+		found := Words(value)
+		if again := Words(strings.Join(found, " ")); !slices.Equal(again, found) {
+			t.Fatalf("words %q, and again %q", found, again)
+		}
+		for i, word := range found {
+			if word == "" || strings.ContainsAny(word, " '-") || slices.Contains(found[:i], word) {
+				t.Fatalf("words(%q) = %q", value, found)
+			}
+		}
+	})
+}

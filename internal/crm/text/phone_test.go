@@ -1,0 +1,119 @@
+package text
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestNormalPhone(t *testing.T) {
+	for _, test := range []struct{ value, region, key string }{
+		{"(312) 555-0123", "US", "+13125550123"},
+		{"312.555.0123", "US", "+13125550123"},
+		{"3125550123", "US", "+13125550123"},
+		{"1 312 555 0123", "US", "+13125550123"},
+		{"+1 312 555 0123", "US", "+13125550123"},
+		{"+1 312 555 0123", "GB", "+13125550123"},
+		{"312.555.0123 x42", "US", "+13125550123"},
+		{"312-555-0123 ext. 42", "US", "+13125550123"},
+		{"1-800-FLOWERS", "US", "+18003569377"},
+		{"020 7946 0958", "GB", "+442079460958"},
+		{"+44 20 7946 0958", "US", "+442079460958"},
+		{"+44 (0)20 7946 0958", "US", "+442079460958"},
+		{"06 12 34 56 78", "FR", "+33612345678"},
+		{"+39 06 6982", "US", "+39066982"}, // the zero is part of an Italian number
+		{"011 44 20 7946 0958", "US", "+442079460958"},
+		{"０３-１２３４-５６７８", "JP", "+81312345678"},
+	} {
+		if key, ok := NormalPhone(test.value, test.region); !ok || key != test.key {
+			t.Errorf("normalPhone(%q, %q) = %q, %v; want %q", test.value, test.region, key, ok, test.key)
+		}
+	}
+}
+
+func TestNormalPhoneRefuses(t *testing.T) {
+	for _, value := range []string{
+		"", "+", "phone", "none", "n/a", "12", "+999 123 456 789", "+1 312", "123456", "312555012345678",
+		strings.Repeat("1", 300), "+1 312 555 0123" + strings.Repeat(" ", 60), "312\xff5550123",
+	} {
+		if key, ok := NormalPhone(value, "US"); ok {
+			t.Errorf("normalPhone(%q) = %q, want it refused", value, key)
+		}
+	}
+	if key, ok := NormalPhone("312 555 0123", "ZZ"); ok {
+		t.Errorf("a national number of no region gave %q", key)
+	}
+}
+
+// The library uses patterns, and would try them on every character. A text that is too long never reaches it: it would allocate.
+func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
+	for _, value := range []string{
+		strings.Repeat("1", 65), strings.Repeat("1", 300), strings.Repeat("٣", 65), "+1 312 555 0123" + strings.Repeat(" ", 50),
+		strings.Repeat("+1 (312) 555-0123 x", 1<<16), strings.Repeat("0-", 1<<19) + "x", ";phone-context=+" + strings.Repeat("1-", 1<<19),
+	} {
+		allocated := testing.AllocsPerRun(2, func() {
+			if key, ok := NormalPhone(value, "US"); ok {
+				t.Errorf("%d bytes are a phone number: %q", len(value), key)
+			}
+			if FormatPhone(value, "US") != value {
+				t.Errorf("%d bytes are not shown as they were written", len(value))
+			}
+		})
+		if allocated > 0 {
+			t.Errorf("%d bytes took %v allocations", len(value), allocated)
+		}
+	}
+	if _, ok := NormalPhone(strings.Repeat("(", 32)+"3125550123"+strings.Repeat(" ", 22), "US"); !ok {
+		t.Error("a number of 64 characters is refused")
+	}
+}
+
+// Digits of any script count as digits.
+func TestPhonesInOtherScripts(t *testing.T) {
+	for _, value := range []string{"٣١٢ ٥٥٥ ٠١٢٣", "３１２-５５５-０１２３", "＋１ ３１２ ５５５ ０１２３", "۳۱۲ ۵۵۵ ۰۱۲۳"} {
+		if key, ok := NormalPhone(value, "US"); !ok || key != "+13125550123" {
+			t.Errorf("normalPhone(%q) = %q, %v", value, key, ok)
+		}
+	}
+}
+
+func TestIsPhoneRegion(t *testing.T) {
+	for _, region := range []string{"US", "GB", "DE", "JP", "KE", "BR"} {
+		if !IsPhoneRegion(region) {
+			t.Errorf("%s is a region", region)
+		}
+	}
+	for _, region := range []string{"", "us", "USA", "ZZ", "001", "1"} {
+		if IsPhoneRegion(region) {
+			t.Errorf("%q is not a region", region)
+		}
+	}
+}
+
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,19}$`)
+
+func FuzzNormalPhone(f *testing.F) {
+	for _, value := range []string{"(312) 555-0123", "+44 20 7946 0958", "1-800-FLOWERS", "312.555.0123 x42", "tel:+1-201-555-0123", "+", "０３"} {
+		f.Add(value, "US")
+	}
+	f.Add("020 7946 0958", "GB")
+	f.Fuzz(func(t *testing.T, value, region string) {
+		key, ok := NormalPhone(value, region)
+		switch {
+		case !ok && key != "":
+			t.Fatalf("refused, and yet a key: %q", key)
+		case ok && key != "" && !e164.MatchString(key):
+			t.Fatalf("the key of %q in %q is %q", value, region, key)
+		case ok && len([]rune(value)) > MaxPhone:
+			t.Fatalf("accepted %d bytes", len(value))
+		}
+		if again, ok2 := NormalPhone(value, region); ok != ok2 || key != again {
+			t.Fatalf("%q gave %q and then %q", value, key, again)
+		}
+		if shown := FormatPhone(value, region); ok && key != "" {
+			if again, _ := NormalPhone(shown, region); again != key {
+				t.Fatalf("%q in %q is %q, and is shown as %q, which is %q", value, region, key, shown, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// codes lists a set again.
+func codes(is func(code string) bool) []string {
+	var list []string
+	for i := range 26 * 26 * 26 {
+		code := string([]byte{'A' + byte(i/676), 'A' + byte(i/26%26), 'A' + byte(i%26)})
+		if is(code) {
+			list = append(list, code)
+		}
+	}
+	return list
+}
+
+func TestCountriesAgreeWithUnicode(t *testing.T) {
+	list := codes(IsCountry)
+	if len(list) != 249 {
+		t.Errorf("%d countries, ISO 3166-1 has 249", len(list))
+	}
+	two := map[string]bool{}
+	for _, code := range list {
+		region, err := language.ParseRegion(code)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", code, err)
+		case region.ISO3() != code || !region.IsCountry() || region.IsPrivateUse() || region.Canonicalize() != region:
+			t.Errorf("%s is %v in Unicode's tables", code, region)
+		}
+		two[region.String()] = true
+	}
+	if len(two) != 249 {
+		t.Errorf("only %d different countries", len(two))
+	}
+}
+
+func TestIsCountry(t *testing.T) {
+	for _, code := range []string{"USA", "usa", "Gbr", "DEU", "TWN", "SSD", "CUW"} {
+		if !IsCountry(code) {
+			t.Errorf("%s is a country", code)
+		}
+	}
+	// Two letters, no letters, withdrawn (ANT, YUG), private (XKX, ZZZ), groups (EUR).
+	for _, code := range []string{"", "US", "USAA", "U1A", "840", "ANT", "YUG", "XKX", "ZZZ", "AAA", "EUR", "U A", "ÜSA", "UſA", "[[[", "@@@"} {
+		if IsCountry(code) {
+			t.Errorf("%q is not a country", code)
+		}
+	}
+}
+
+// Unicode's table of currencies in use is older than these changes.
+var (
+	newCurrencies = []string{"SLE", "UYW", "VED", "XCG", "ZWG", "MRU", "STN", "VES"}
+	oldCurrencies = []string{"ANG", "BGN", "CUC", "HRK", "MRO", "SLL", "STD", "VEF", "ZWL"}
+)
+
+func TestCurrenciesAgreeWithUnicode(t *testing.T) {
+	for _, code := range codes(IsCurrency) {
+		unit, err := currency.ParseISO(code)
+		if err != nil && !slices.Contains(newCurrencies, code) {
+			t.Errorf("%s: %v", code, err)
+		}
+		if err == nil && unit.String() != code {
+			t.Errorf("%s is %v", code, unit)
+		}
+	}
+	inUse := 0
+	for it := currency.Query(currency.Date(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))); it.Next(); {
+		inUse++
+		if code := it.Unit().String(); !IsCurrency(code) && !slices.Contains(oldCurrencies, code) {
+			t.Errorf("%s is legal tender in %v", code, it.Region())
+		}
+	}
+	if inUse < 200 {
+		t.Errorf("Unicode names only %d currencies in use", inUse)
+	}
+}
+
+func TestIsCurrency(t *testing.T) {
+	for _, code := range []string{"USD", "EUR", "GBP", "JPY", "XOF", "XCG"} {
+		if !IsCurrency(code) {
+			t.Errorf("%s is a currency", code)
+		}
+	}
+	for _, code := range append(oldCurrencies, "", "usd", "Usd", "US", "USDT", "BTC", "DEM", "XXX", "XTS", "XAU", "$", "840") {
+		if IsCurrency(code) {
+			t.Errorf("%q is not a currency", code)
+		}
+	}
+}
+
+func FuzzIsCountry(f *testing.F) {
+	for _, code := range []string{"USA", "usa", "ANT", "ÜS", ""} {
+		f.Add(code)
+	}
+	f.Fuzz(func(t *testing.T, code string) {
+		if !IsCountry(code) {
+			return
+		}
+		if len(code) != 3 || !IsASCII(code) || !IsCountry(strings.ToLower(code)) || !IsCountry(strings.ToUpper(code)) {
+			t.Fatalf("accepted %q", code)
+		}
+		if IsCurrency(code) && strings.ToUpper(code) != code {
+			t.Fatalf("%q is a currency in small letters", code)
+		}
+	})
+}
+
+// TestNamesOfCountriesAgreeWithUnicode: each name leads to its code, in the three languages that files are in.
+func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
+	list := codes(IsCountry)
+	for _, code := range list {
+		region := language.MustParseRegion(code)
+		for _, in := range []*display.Dictionary{display.English, display.German, display.French} {
+			name := in.Regions().Name(region)
+			if got, ok := FindCountry(name); !ok || got != code {
+				t.Errorf("%s is %s, want %s", name, got, code)
+			}
+		}
+		if got, ok := FindCountry(region.String()); !ok || got != code || Alpha2(code) != region.String() {
+			t.Errorf("%s is %s, and %s is %s", region, got, code, Alpha2(code))
+		}
+	}
+	if lines := strings.Split(strings.TrimSpace(CountryNames), "\n"); len(lines) != len(list) {
+		t.Errorf("%d lines, and %d countries", len(lines), len(list))
+	}
+}
+
+// The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice of a
+// country differ, Unicode's table follows the practice.
+func TestDecimalsAreThoseOfISO4217(t *testing.T) {
+	other := "AFN ALL AMD COP CRC CUP IDR IRR KPW LAK LBP MGA MMK MUR PKR RSD SOS SYP TZS UZS YER IQD HUF CZK DKK NOK SEK TWD MRO GYD CHF CAD MNT STN SLE ZMW"
+	for _, code := range codes(IsCurrency) {
+		want := map[string]int{NoDecimals: 0, ThreeDecimals: 3, FourDecimals: 4}
+		decimals := 2
+		for list, n := range want {
+			if strings.Contains(list, code) {
+				decimals = n
+			}
+		}
+		if Decimals(code) != decimals {
+			t.Errorf("%s has %d decimals", code, Decimals(code))
+		}
+		unit, err := currency.ParseISO(code)
+		if err != nil || strings.Contains(other, code) {
+			continue
+		}
+		if habit, _ := currency.Standard.Rounding(unit); habit != decimals {
+			t.Errorf("%s has %d decimals, and %d in Unicode's table", code, decimals, habit)
+		}
+	}
+	for code, want := range map[string]int{"USD": 2, "PKR": 2, "COP": 2, "JPY": 0, "KWD": 3, "IQD": 3, "CLF": 4} {
+		if Decimals(code) != want {
+			t.Errorf("%s has %d decimals, want %d", code, Decimals(code), want)
+		}
+	}
+}
