@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -53,33 +52,24 @@ func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*custom
 
 // fieldCache has the definitions that were read last.
 type fieldCache struct {
-	mu    sync.Mutex
-	Known map[int64]*custom.Fields // by account
+	store.Cache[int64, *custom.Fields] // by account
 }
 
-// fieldCacheSize is for how many accounts definitions are kept. They take some kilobytes each.
-const fieldCacheSize = 1_000
+// fieldSize is about what the definition of a field takes.
+const fieldSize = 1 << 10
 
 // read reads the definitions of an account and keeps them.
 func (k *fieldCache) read(c db.Conn, account int64) (*custom.Fields, error) {
 	fields, err := ReadCustomFields(c, account)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		k.Keep(account, fields, int64(len(fields.All)*fieldSize))
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Known == nil || len(k.Known) >= fieldCacheSize {
-		k.Known = make(map[int64]*custom.Fields)
-	}
-	k.Known[account] = fields
-	return fields, nil
+	return fields, err
 }
 
 // at are the definitions of an account as they were at a count of their changes, nil where they are not known.
 func (k *fieldCache) at(account, seq int64) *custom.Fields {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if fields := k.Known[account]; fields != nil && fields.Seq == seq {
+	if fields, ok := k.Get(account); ok && fields.Seq == seq {
 		return fields
 	}
 	return nil
