@@ -319,11 +319,6 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 	if err := MoveGift(t, a, before, after); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
-		if err := payPlan(t, a, after, now); err != nil {
-			return err
-		}
-	}
 	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
@@ -338,7 +333,13 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 			return err
 		}
 	}
-	return SaveStats(t, a, after.Contact, before, after, kind, data)
+	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
+		return err
+	}
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+		return payPlan(t, a, after, now)
+	}
+	return nil
 }
 
 // UpdateGift changes what may be changed of a gift.
