@@ -212,7 +212,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 	if store.Foreign(account, contact) {
 		return NoteDocument{}, crm.ErrNotFound
 	}
-	return store.Answered(ctx, s.Base, account, store.Needs{Contact: contact}, func(t *store.Tx) (made NoteDocument, err error) {
+	return store.Answered(ctx, s.Base, account, store.Needs{Contact: contact}, func(t *store.Tx, a *store.Account) (made NoteDocument, err error) {
 		row, err := Load(t, account, contact)
 		if err == nil && row.Contact.Archived() {
 			err = crm.ErrArchived
@@ -221,7 +221,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 			return made, err
 		}
 		made.Change = store.Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: store.Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
-		made.Revision = Mention(t, t.Account(account), row, history.DidNote, made.Data)
+		made.Revision = Mention(t, a, row, history.DidNote, made.Data)
 		return made, nil
 	})
 }

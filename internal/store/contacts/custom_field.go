@@ -165,15 +165,22 @@ func (s *ContactStore) patchContact(ctx context.Context, account int64, n store.
 	})
 }
 
-// DefineField adds a custom field.
-func (s *ContactStore) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
-	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+// changeFields changes the definitions of an account.
+func (s *ContactStore) changeFields(ctx context.Context, account int64, change func(*store.Tx, *store.Account, *custom.Fields) error) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		fields, err := customFields(t, a)
-		if err == nil {
-			made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now())
+		if err != nil {
+			return err
 		}
-		if err == nil {
+		return change(t, a, fields)
+	})
+}
+
+// DefineField adds a custom field.
+func (s *ContactStore) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
+	err = s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) (err error) {
+		if made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now()); err == nil {
 			saveField(t, a, custom.Field{ID: made.ID}, made, history.DidCreate)
 		}
 		return err
@@ -210,12 +217,7 @@ func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error
 }
 
 func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind history.Kind, decide func(custom.Field, *custom.Fields) (custom.Field, error)) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		a := t.Account(account)
-		fields, err := customFields(t, a)
-		if err != nil {
-			return err
-		}
+	return s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) error {
 		at := slices.IndexFunc(fields.All, func(f custom.Field) bool { return f.ID == id })
 		if at < 0 {
 			return crm.ErrNotFound
@@ -230,12 +232,7 @@ func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind 
 
 // MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
 func (s *ContactStore) MoveField(ctx context.Context, account, id int64, by int) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		a := t.Account(account)
-		fields, err := customFields(t, a)
-		if err != nil {
-			return err
-		}
+	return s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) error {
 		field, other := fields.Find(id), fields.Neighbor(id, by)
 		switch {
 		case field == nil:
