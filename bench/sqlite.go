@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"iter"
 	"math/bits"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 )
 
 // database is one connection to a file of the program, with its prepared statements.
@@ -142,29 +139,17 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // chunk is how many contacts are made and written together: the more, the more of the index is filled in order.
 const chunk = 50_000
 
-// fill writes accounts with contacts, as many as sizes says, straight into a file, and returns the accounts with their keys. One
-// processor makes the people, another one writes them.
-func fill(path string, sizes []int) (accounts []account) {
+// fill writes the accounts of a size with their contacts straight into a file, and returns the accounts with their keys.
+func fill(path string, s size) (accounts []account) {
 	db := openDatabase(path, quick)
-	total := 0
-	for i, size := range sizes {
-		accounts = append(accounts, db.account(i, total, size))
-		total += size
+	for i := range s.accounts {
+		accounts = append(accounts, db.account(i, i*s.contacts, s.contacts))
 	}
-	made := make(chan []joining, 1)
-	go func() {
-		for people := range groups(accounts, chunk, "", filledAt) {
-			made <- people
-		}
-		close(made)
-	}()
-	for people := range made {
+	for people := range groups(accounts, chunk, "", filledAt) {
 		db.write(people, false)
-		progress("  filled %d contacts", len(people))
 	}
-	db.exec(`DELETE FROM derived`) // so that the program makes the sets of tags
 	db.close()
-	check(exec.Command("sync", path).Run()) // the file was not flushed before
+	output("sync", path) // the file was not flushed before
 	return accounts
 }
 
@@ -189,7 +174,6 @@ func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[
 // account makes an account that will have so many contacts, and a key for it.
 func (d *database) account(i, first, contacts int) account {
 	a := account{Number: 2 + int64(i), ID: fmt.Sprintf("bench%011d", i), First: first, Contacts: contacts}
-	a.Active = contacts - archivedBefore(first+contacts) + archivedBefore(first)
 	key, secret, err := access.NewKey(a.Number, 1, access.KeyInput{Name: "bench", Permissions: access.AllPermissions}, filledAt)
 	check(err)
 	a.Key = secret
@@ -248,9 +232,10 @@ func newTally(stored func(block) []byte) *tally {
 type put func(sql string, args ...any)
 
 // insert puts a contact with its words and its history, and counts it.
-func (t *tally) insert(p *joining, put put) {
+func (t *tally) insert(p *joining, put put) (id int64) {
 	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
-	id, hidden := doc.MakeID(p.account, t.seq), int64(0)
+	id = doc.MakeID(p.account, t.seq)
+	hidden := int64(0)
 	if p.contact.Archived() {
 		hidden = 1
 	}
@@ -268,6 +253,7 @@ func (t *tally) insert(p *joining, put put) {
 		of := block{name, (t.seq - 1) / 4096}
 		t.sets[of] = append(t.sets[of], t.seq)
 	}
+	return id
 }
 
 // end puts what is written once for all contacts of an account, and their keys in order.
@@ -309,7 +295,7 @@ func joined(stored []byte, seqs []int64) (size int64, _ []byte) {
 }
 
 // write writes people in one transaction, where asked for with the look-ups that find duplicates.
-func (d *database) write(people []joining, match bool) {
+func (d *database) write(people []joining, match bool) (id int64) {
 	d.exec(`BEGIN IMMEDIATE`)
 	tallies := make(map[int64]*tally)
 	for i := range people {
@@ -322,7 +308,7 @@ func (d *database) write(people []joining, match bool) {
 		if tallies[p.account] == nil {
 			tallies[p.account] = d.tally(p.account)
 		}
-		tallies[p.account].insert(p, d.exec)
+		id = tallies[p.account].insert(p, d.exec)
 	}
 	for number, t := range tallies {
 		t.end(number, func(sql string, args ...any) {
@@ -335,6 +321,7 @@ func (d *database) write(people []joining, match bool) {
 		})
 	}
 	d.exec(`COMMIT`)
+	return id
 }
 
 // tally reads the row of an account.
@@ -347,71 +334,4 @@ func (d *database) tally(account int64) *tally {
 		t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
 	}, sqlCounts, account)
 	return t
-}
-
-// holds fails where a contact is not stored with everything that belongs to it.
-func (d *database) holds(a account, id int64, p person) {
-	found := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
-	for _, key := range p.contact.MatchKeys {
-		found = min(found, d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id))
-	}
-	for word := range strings.FieldsSeq(find.SearchDocument(&p.contact, a.Number)) {
-		found = min(found, d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id))
-	}
-	if found != 1 {
-		fail("contact %d is not stored as this program would have written it", id)
-	}
-}
-
-// writeGifts writes gifts in the order of time. There are eight turns, and a contact gives in five of them: some
-// came late, some have lapsed, some came back. One contact in ten gives by a plan, and one plan in ten is overdue.
-func (d *database) writeGifts(to *dataset, step time.Duration) {
-	a, plans, codes := to.Accounts[0], int64(0), make(map[int64]string)
-	for turn := range int64(8) {
-		d.each(func(row *sqlite3.Stmt) {
-			seq := doc.IDSeq(row.ColumnInt64(0))
-			if (seq+turn)%8 >= 5 {
-				return
-			}
-			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnBlob(1, nil), nil))
-			if seq%10 == 4 && codes[seq] == "" {
-				plans++
-				p := giving.Plan{ID: doc.MakeID(a.Number, plans), Contact: contact.ID, Giver: giving.GiverOf(&contact), Frequency: "quarterly", Status: giving.ActivePlan, Method: "card",
-					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
-				body := p.AppendBody(nil)
-				codes[seq] = giving.NewCode(p.ID)
-				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
-			}
-			to.Gifts++
-			at := to.Until.Add(step * time.Duration(to.Gifts-5*a.Contacts)).Truncate(time.Second)
-			d.writeGift(doc.MakeID(a.Number, int64(to.Gifts)), &contact, codes[seq], at, to.Campaigns)
-		}, `SELECT id, body FROM contact WHERE account_id = ? ORDER BY id`, a.Number)
-	}
-	d.exec(`UPDATE account_tally SET gift_seq = ?, plan_seq = ? WHERE account_id = ?`, int64(to.Gifts), plans, a.Number)
-}
-
-// writeGift writes a gift. One in five is for no campaign, three of a hundred are refunded.
-func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at time.Time, campaigns []int64) {
-	r := choices(int(id))
-	g := giving.Gift{ID: id, Code: giving.NewCode(id), Contact: contact.ID, Giver: giving.GiverOf(contact), PlanCode: plan, Status: giving.Succeeded, Method: pick(r, giving.Methods),
-		Currency: "USD", At: at, CreatedAt: at, Entries: []giving.Entry{{ID: giving.NewCode(id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
-	if r.IntN(5) > 0 {
-		g.Campaign = pick(r, campaigns)
-	}
-	if r.IntN(100) < 3 {
-		g = must(g.Refund(nil, at))
-	}
-	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, doc.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		at.Unix(), g.Code, body, checksum(body))
-}
-
-// giftSums works out everything that is derived from gifts.
-//
-//go:embed gifts.sql
-var giftSums string
-
-func (d *database) sumGifts() {
-	check(d.conn.CreateFunction("checksum", 1, 0, func(ctx sqlite3.Context, v ...sqlite3.Value) { ctx.ResultInt64(checksum(v[0].RawBlob())) }))
-	check(d.conn.Exec(giftSums))
 }
