@@ -70,7 +70,7 @@ lint:
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(FUZZ)
 
-BENCH = bin/bench -postgres new $(if $(PEERS),-peers)
+BENCH = bin/bench -postgres $(if $(PEERS),-peers)
 
 # The benchmark must be make's own child, not that of a go run, so that Ctrl-C reaches it.
 bin/bench: build

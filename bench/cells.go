@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -21,15 +22,14 @@ type cell struct {
 	at          string // the kind of place
 	size        size
 	connections int // 0 for a loop
-	task        func(*place) task
+	task        func(*place, int) task
 	amid        bool // while our server of the middle size creates as fast as it can
 }
 
-// task is requests, or a loop that makes none, with the question that comes before it is timed: is the answer right?
+// task is what is timed, by requests or in a loop, with the question that comes before: is the answer right?
 type task struct {
-	work  work
-	loop  func(timing) result
 	check func() // fails where an answer is wrong
+	run   func(timing) result
 }
 
 // place is where work is done.
@@ -51,7 +51,7 @@ const searchers = 8
 
 // requestCells are measured on SQLite, against the ceiling, raw and, where asked for, a peer.
 func (b *bench) requestCells() (cells []cell) {
-	add := func(name, place string, s size, connections int, task func(*place) task) {
+	add := func(name, place string, s size, connections int, task func(*place, int) task) {
 		cells = append(cells, cell{at(name, s), place, s, connections, task, false})
 	}
 	cells = append(cells,
@@ -109,32 +109,26 @@ func (b *bench) variants(cells []cell) (list []variant) {
 		if !b.only.MatchString(c.name) || slices.ContainsFunc(list, func(v variant) bool { return v.name == c.name }) {
 			continue
 		}
-		p := b.place(c.at, c.size)
-		t := c.task(p)
-		v := variant{c.name, t.check, t.loop}
-		if t.loop == nil {
-			l := load{address: p.address, work: t.work, connections: c.connections}
-			v.run = func(t timing) result { return l.run(t, p.server) }
-		}
+		v := variant{c.name, c.task(b.place(c.at, c.size), c.connections)}
 		if c.amid {
-			v = b.amidCreates(v)
+			v.task = b.amidCreates(v.task)
 		}
 		list = append(list, v)
 	}
 	return list
 }
 
-// amidCreates is a variant that runs while our server creates as fast as it can. The same on the ceiling shows how much of the difference
-// comes from sharing the processors.
-func (b *bench) amidCreates(v variant) variant {
-	p := b.place("write", b.base)
-	writing := create(p)
-	creates := load{address: p.address, work: writing.work, connections: 62}
-	return variant{
-		name:  v.name,
-		check: func() { v.check(); writing.check() },
-		run:   func(t timing) result { return creates.beside(func() result { return v.run(t) }) },
-	}
+// amidCreates is a task while our server creates as fast as it can. The same on the ceiling shows how much of the difference comes from
+// sharing the processors.
+func (b *bench) amidCreates(t task) task {
+	creates := create(b.place("write", b.base), 62)
+	return task{check: func() { t.check(); creates.check() }, run: func(d timing) result {
+		ended := make(chan result)
+		go func() { ended <- creates.run(timing{measured: d.warm + d.measured + time.Second/4}) }()
+		r := t.run(d)
+		r.err = errors.Join(r.err, (<-ended).err)
+		return r
+	}}
 }
 
 // measureRequests measures our server on SQLite and what it is compared with.
@@ -202,9 +196,10 @@ type asking struct {
 }
 
 // asks sends requests of one kind, and looks at the answer to one of them before that.
-func (p *place) asks(next func(r *rand.Rand, n int64) asking) task {
+func (p *place) asks(connections int, next func(r *rand.Rand, n int64) asking) task {
 	wire := func(dst []byte, q asking) []byte { return request(dst, q.method, q.path, q.key, q.body) }
-	return task{work: func(dst []byte, r *rand.Rand, n int64) []byte { return wire(dst, next(r, n)) }, check: func() {
+	work := func(dst []byte, r *rand.Rand, n int64) []byte { return wire(dst, next(r, n)) }
+	return task{run: func(t timing) result { return p.load(connections, work, t) }, check: func() {
 		q := next(p.data.dice(), serial.Add(1))
 		if got := must(onceWire(p.address, wire(nil, q))); !q.right(got) {
 			fail("%s %s answers %.300s", q.method, q.path, got)
@@ -213,8 +208,8 @@ func (p *place) asks(next func(r *rand.Rand, n int64) asking) task {
 }
 
 // same asks for the same thing again and again.
-func (p *place) same(path, key string, right func(answer []byte) bool) task {
-	return p.asks(func(*rand.Rand, int64) asking { return asking{"GET", path, key, nil, right} })
+func (p *place) same(connections int, path, key string, right func(answer []byte) bool) task {
+	return p.asks(connections, func(*rand.Rand, int64) asking { return asking{"GET", path, key, nil, right} })
 }
 
 // has tells whether an answer has all texts.
@@ -229,37 +224,39 @@ func is(want []byte) func([]byte) bool {
 }
 
 // The ceiling is asked for one contact and one list.
-func ceilingGet(p *place) task {
+func ceilingGet(p *place, connections int) task {
 	a := p.data.Accounts[0]
-	return p.same(contactPath(a.id(0)), a.Key, is(p.contact))
+	return p.same(connections, contactPath(a.id(0)), a.Key, is(p.contact))
 }
-func ceilingList(p *place) task { return p.same("/v1/contacts", p.data.Accounts[0].Key, is(p.list)) }
+func ceilingList(p *place, connections int) task {
+	return p.same(connections, "/v1/contacts", p.data.Accounts[0].Key, is(p.list))
+}
 
 func contactPath(id int64) string { return fmt.Sprintf("/v1/contacts/%d", id) }
 
 // getAnyone asks for contacts uniformly.
-func getAnyone(p *place) task {
-	return p.asks(func(r *rand.Rand, _ int64) asking {
+func getAnyone(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		a, id := p.data.anyone(r)
 		return asking{"GET", contactPath(id), a.Key, nil, func(answer []byte) bool { return bytes.Equal(answer, p.data.contact(a, id)) }}
 	})
 }
 
 // listPage asks for the first page of a list, or for its last full one.
-func listPage(l listing, last bool) func(*place) task {
-	return func(p *place) task {
+func listPage(l listing, last bool) func(*place, int) task {
+	return func(p *place, connections int) task {
 		a, path, number := p.data.Accounts[0], l.path[:len(l.path)-1], 1
 		if last {
 			number = p.data.total(a, l) / 20
 			path = l.page(number)
 		}
-		return p.same(path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, number) })
+		return p.same(connections, path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, number) })
 	}
 }
 
 // listAnyPage asks for random pages of random accounts; one contact in 16 is archived.
-func listAnyPage(p *place) task {
-	return p.asks(func(r *rand.Rand, _ int64) asking {
+func listAnyPage(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		a := p.data.byWeight(r)
 		number := 1 + r.IntN(a.Contacts*15/16/20)
 		return asking{"GET", contactList.page(number), a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, contactList, number) }}
@@ -267,17 +264,17 @@ func listAnyPage(p *place) task {
 }
 
 // searchRare searches for a name that one contact has, searchCommon for one of 24 first names.
-func searchRare(p *place) task {
-	return p.asks(func(r *rand.Rand, _ int64) asking {
+func searchRare(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		a, id := p.data.anyoneWho(r, rare)
 		name := rareName(a.First + int(doc.IDSeq(id)) - 1)
 		return asking{"GET", "/v1/contacts?q=" + name, a.Key, nil, has(fmt.Sprintf(`{"data":[{"id":%d,`, id), `"total":1}`)}
 	})
 }
 
-func searchCommon(p *place) task {
+func searchCommon(p *place, connections int) task {
 	names := []string{"Grace", "Priya", "Fatima", "Hannah"} // no other word begins so
-	return p.asks(func(r *rand.Rand, _ int64) asking {
+	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		a, name := p.data.byWeight(r), pick(r, names)
 		l := listing{"", "contact", `archived = 0 AND instr(body, '"first_name":"` + name + `"') > 0`, "id"}
 		return asking{"GET", "/v1/contacts?q=" + name, a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) }}
@@ -303,15 +300,15 @@ func inBody(field, value string) string {
 	return fmt.Sprintf(`instr(body, '"%s":"%s"') > 0`, field, value)
 }
 
-func (f filter) task(p *place) task {
+func (f filter) task(p *place, connections int) task {
 	a, l := p.data.Accounts[0], listing(f)
 	l.where = "archived = 0 AND " + l.where
-	return p.same("/v1/contacts?"+f.path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) })
+	return p.same(connections, "/v1/contacts?"+f.path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) })
 }
 
 // change gives random contacts another title.
-func change(p *place) task {
-	return p.asks(func(r *rand.Rand, n int64) asking {
+func change(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, n int64) asking {
 		a, id := p.data.anyone(r)
 		title := fmt.Sprintf(`"title":"Changed %d"`, n)
 		return asking{"PATCH", contactPath(id), a.Key, []byte("{" + title + "}"), has(fmt.Sprintf(`{"id":%d,`, id), title)}
@@ -319,30 +316,30 @@ func change(p *place) task {
 }
 
 // create makes people who are not there yet. An answer is compared with the document that crm makes of the same request.
-func create(p *place) task {
-	return p.asks(func(r *rand.Rand, n int64) asking {
+func create(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, n int64) asking {
 		a, begun := p.data.byWeight(r), time.Now()
 		return asking{"POST", "/v1/contacts", a.Key, personBody(int(n), newcomer), func(answer []byte) bool {
 			var made struct{ ID int64 }
 			check(json.Unmarshal(answer, &made))
-			p.same(contactPath(made.ID), a.Key, is(answer)).check()
+			p.same(1, contactPath(made.ID), a.Key, is(answer)).check()
 			return slices.ContainsFunc([]time.Time{begun, begun.Add(time.Second)}, func(at time.Time) bool {
-				return is(answer)(crm.AppendContact(nil, made.ID, makePerson(int(n), newcomer, at).body))
+				return is(answer)(crm.AppendContact(nil, made.ID, makePerson(a.Number, int(n), newcomer, at).body))
 			})
 		}}
 	})
 }
 
-// give records gifts of random contacts.
-func give(p *place) task {
-	return p.asks(func(r *rand.Rand, n int64) asking {
-		a, id := p.data.anyone(r)
+// give records gifts of random contacts of the account that has campaigns.
+func give(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, n int64) asking {
+		a, id := p.data.anyoneWho(r, func(n int) bool { return n < p.data.Accounts[0].Contacts })
 		body := fmt.Appendf(nil, `{"contact_id":%d,"campaign_id":%d,"amount":%d.25,"method":"card","fee":0.55,"transacted_at":"%s"}`,
 			id, pick(r, p.data.Campaigns), 1+n%500, time.Now().UTC().Format(time.RFC3339))
 		return asking{"POST", "/v1/transactions", a.Key, body, func(answer []byte) bool {
 			var made struct{ ID string }
 			check(json.Unmarshal(answer, &made))
-			p.same("/v1/transactions/"+url.PathEscape(made.ID), a.Key, is(answer)).check()
+			p.same(1, "/v1/transactions/"+url.PathEscape(made.ID), a.Key, is(answer)).check()
 			return has(fmt.Sprintf(`"contact_id":%d,`, id), fmt.Sprintf(`"amount":%d.25,`, 1+n%500))(answer)
 		}}
 	})

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -20,18 +21,20 @@ import (
 // size is one amount of data that the same work is measured on.
 type size struct {
 	name     string
-	accounts int
-	contacts int // of each account
-	gifts    int // of the first
+	accounts []int // the contacts of each
+	gifts    int   // of the first
 }
 
-// sizes are one account of 10,000 contacts, of 100,000 and of all, and all of them in accounts of 1,000. An account has as many gifts as
-// contacts, but where there are many accounts, none.
+// sizes are one account of 10,000 contacts, three that have 80, 15 and 5 % of 100,000, one that has all, and all in accounts of 1,000. The
+// first account has as many gifts as contacts, but where there are many accounts, none.
 type sizes struct{ small, base, large, many size }
 
+const baseContacts = 100_000
+
 func sizesOf(contacts int) sizes {
-	one := func(n int) size { return size{thousands(n), 1, n, n} }
-	return sizes{one(10_000), one(min(100_000, contacts)), one(contacts), size{thousands(contacts/1000) + " x 1,000", contacts / 1000, 1000, 0}}
+	of := func(name string, accounts ...int) size { return size{name, accounts, accounts[0]} }
+	return sizes{of("10,000", 10_000), of("3 accounts", baseContacts*80/100, baseContacts*15/100, baseContacts*5/100), of(thousands(contacts), contacts),
+		size{thousands(contacts/1000) + " x 1,000", slices.Repeat([]int{1000}, contacts/1000), 0}}
 }
 
 // account is one account of a dataset.
@@ -57,7 +60,7 @@ type dataset struct {
 func (b *bench) dataset(s size) *dataset {
 	d := b.datasets[s.name]
 	if d == nil {
-		d = &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%dx%d-people%d-words%d-%08x", s.accounts, s.contacts, peopleVersion, find.WordsVersion, b.schema()))}
+		d = &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%dx%d-people%d-words%d-%08x", len(s.accounts), s.accounts[0], peopleVersion, find.WordsVersion, b.schema()))}
 		if try(d.load) != nil {
 			b.fill(d, s)
 		}
@@ -92,7 +95,7 @@ func (b *bench) fill(d *dataset, s size) {
 	if s.gifts > 0 {
 		b.give(made, s.gifts)
 	}
-	if s.accounts*s.contacts <= 10_000 {
+	if len(s.accounts)*s.accounts[0] <= 10_000 {
 		progress("  %s", output(b.program, "--data", made.dir, "check"))
 	}
 	check(os.WriteFile(made.noteFile(), must(json.Marshal(made)), 0o600))

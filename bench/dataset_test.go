@@ -31,7 +31,7 @@ func TestAContactIsAsLargeAsThoseOfTheGoals(t *testing.T) {
 	total, beyondASCII, hidden := 0, 0, 0
 	tags := make(map[string]bool)
 	for n := range people {
-		p := makePerson(n, "", filledAt)
+		p := makePerson(2, n, "", filledAt)
 		total += len(p.body)
 		if utf8.RuneCount(p.body) < len(p.body) {
 			beyondASCII++
@@ -64,7 +64,7 @@ func TestNoTwoPeopleShareAnEmailOrAPhone(t *testing.T) {
 	seen := make(map[string]string)
 	for _, mark := range []string{"", newcomer, "raw"} {
 		for n := range 3000 {
-			p := makePerson(n, mark, filledAt)
+			p := makePerson(2, n, mark, filledAt)
 			for _, key := range p.contact.MatchKeys {
 				if seen[key] != "" {
 					t.Fatalf("%s belongs to %s and to %q %d", key, seen[key], mark, n)
@@ -120,7 +120,7 @@ func TestARareNameBelongsToOnePersonAndBeginsNoOther(t *testing.T) {
 func TestSearchesFindWhatTheyAreComparedWith(t *testing.T) {
 	grace := 0
 	for n := range 2000 {
-		p := makePerson(n, "", filledAt)
+		p := makePerson(2, n, "", filledAt)
 		finds := func(text string) bool { return find.ParseSearch(text, region).Finds(find.SearchWords(&p.contact)) }
 		if rare(n) && !finds(rareName(n)) {
 			t.Errorf("%s does not find %s", rareName(n), p.body)

@@ -90,13 +90,6 @@ func onceWire(address string, wire []byte) ([]byte, error) {
 // work makes requests of one kind: it appends the next one to dst. n is a number that no other request of the run has.
 type work func(dst []byte, r *rand.Rand, n int64) []byte
 
-// load is what the clients of one variant do.
-type load struct {
-	address     string
-	work        work
-	connections int
-}
-
 // timing is how long a variant runs.
 type timing struct{ warm, measured time.Duration }
 
@@ -106,38 +99,27 @@ var serial atomic.Int64
 // newDice is a source of random choices that no other client has.
 func newDice() *rand.Rand { return rand.New(rand.NewPCG(uint64(serial.Add(1)), 1)) }
 
-// run warms up and measures. Any answer but 2xx makes the result an error.
-func (l load) run(t timing, s *server) (r result) {
-	return l.connected(func(clients []*client) result {
-		if _, err := l.drive(clients, after(t.warm)); err != nil {
+// load sends requests on so many connections at once, first to warm up. Any answer but 2xx makes the result an error.
+func (s *server) load(connections int, next work, t timing) (r result) {
+	var clients []*client
+	for range connections {
+		c, err := dial(s.address)
+		if err != nil {
 			return result{err: err}
 		}
-		cpu, start := s.cpu(), time.Now()
-		times, err := l.drive(clients, after(t.measured))
-		r = result{requests: len(times), seconds: time.Since(start).Seconds(), err: err, cpu: perRequest(s.cpu()-cpu, len(times)), rss: memory(s.pid, "VmRSS")}
-		slices.Sort(times)
-		r.p50, r.p99 = percentile(times, .5), percentile(times, .99)
-		if err == nil && len(times) == 0 {
-			r.err = errors.New("no request came back in time")
-		}
-		return r
-	})
-}
-
-// beside runs fn while this load goes on.
-func (l load) beside(fn func() result) result {
-	return l.connected(func(clients []*client) result {
-		var stop atomic.Bool
-		ended := make(chan error)
-		go func() {
-			_, err := l.drive(clients, stop.Load)
-			ended <- err
-		}()
-		r := fn()
-		stop.Store(true)
-		r.err = errors.Join(r.err, <-ended)
-		return r
-	})
+		defer c.close()
+		clients = append(clients, c)
+	}
+	_, warm := drive(clients, next, t.warm)
+	cpu, start := s.cpu(), time.Now()
+	times, err := drive(clients, next, t.measured)
+	r = result{requests: len(times), seconds: time.Since(start).Seconds(), err: errors.Join(warm, err), cpu: perRequest(s.cpu()-cpu, len(times)), rss: memory(s.pid, "VmRSS")}
+	slices.Sort(times)
+	r.p50, r.p99 = percentile(times, .5), percentile(times, .99)
+	if r.err == nil && len(times) == 0 {
+		r.err = errors.New("no request came back in time")
+	}
+	return r
 }
 
 // perRequest is a time in microseconds, divided by the requests.
@@ -151,28 +133,14 @@ func after(d time.Duration) func() bool {
 	return func() bool { return !time.Now().Before(end) }
 }
 
-// connected opens the connections for fn.
-func (l load) connected(fn func([]*client) result) result {
-	var clients []*client
-	for range l.connections {
-		c, err := dial(l.address)
-		if err != nil {
-			return result{err: err}
-		}
-		defer c.close()
-		clients = append(clients, c)
-	}
-	return fn(clients)
-}
-
-// drive lets each client send one request after the other until the end, and returns how long each took.
-func (l load) drive(clients []*client, over func() bool) ([]time.Duration, error) {
-	times := make([][]time.Duration, len(clients))
+// drive lets each client send one request after the other, and returns how long each took.
+func drive(clients []*client, next work, d time.Duration) ([]time.Duration, error) {
+	times, over := make([][]time.Duration, len(clients)), after(d)
 	err := inParallel(len(clients), func(i int) {
 		dice := newDice()
 		var wire []byte
 		for begun := time.Now(); !over(); {
-			wire = l.work(wire[:0], dice, serial.Add(1))
+			wire = next(wire[:0], dice, serial.Add(1))
 			must(clients[i].ask(wire, nil))
 			now := time.Now()
 			times[i] = append(times[i], now.Sub(begun))

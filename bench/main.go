@@ -39,20 +39,20 @@ func main() {
 
 func readFlags(args []string) (o options) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
-	flags.IntVar(&o.contacts, "contacts", 1_000_000, "contacts in all, and gifts; at least 10,000")
+	flags.IntVar(&o.contacts, "contacts", 1_000_000, "contacts of the largest account, and gifts; at least 20,000")
 	flags.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
 	flags.DurationVar(&o.timing.measured, "for", 1200*time.Millisecond, "how long each variant runs in a round")
 	flags.DurationVar(&o.timing.warm, "warm", 400*time.Millisecond, "how long it runs before that")
 	only := flags.String("only", "", "measure only what has a name that this regular expression matches")
-	flags.StringVar(&o.postgres, "postgres", "", "measure PostgreSQL too: new is a throw-away cluster, anything else the URL of an empty database")
+	flags.BoolVar(&o.postgres, "postgres", false, "measure PostgreSQL too, in a throw-away cluster")
 	flags.BoolVar(&o.peers, "peers", false, "measure PocketBase too")
 	flags.StringVar(&o.out, "out", "", "directory for benchmarks.md and benchmarks.svg; without it nothing is written")
 	flags.StringVar(&o.program, "program", "bin/donorbook", "the program, as make build makes it")
 	flags.StringVar(&o.cache, "cache", ".cache/bench", "directory in which data is kept from run to run")
 	_ = flags.Parse(args) // it exits on an error
 	o.only = must(regexp.Compile(*only))
-	if o.contacts < 10_000 || o.rounds < 1 || o.timing.measured <= 0 {
-		fail("there must be at least 10,000 contacts, one round and some time")
+	if o.contacts < 20_000 || o.rounds < 1 || o.timing.measured <= 0 {
+		fail("there must be at least 20,000 contacts, one round and some time")
 	}
 	return o
 }
@@ -87,11 +87,11 @@ func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", 
 
 // options are the flags.
 type options struct {
-	contacts, rounds              int
-	timing                        timing
-	only                          *regexp.Regexp
-	peers                         bool
-	postgres, out, program, cache string
+	contacts, rounds    int
+	timing              timing
+	only                *regexp.Regexp
+	postgres, peers     bool
+	out, program, cache string
 }
 
 // bench is one run.
@@ -130,7 +130,7 @@ func (b *bench) measure() (err error) {
 		name string
 		run  func()
 	}{{"start", b.measureStarts}, {"requests", b.measureRequests}, {"import", b.measureImport}, {"postgres", b.measurePostgres}} {
-		if step.name != "requests" && !b.only.MatchString(step.name) || step.name == "postgres" && b.postgres == "" {
+		if step.name != "requests" && !b.only.MatchString(step.name) || step.name == "postgres" && !b.postgres {
 			continue
 		}
 		progress("%s: %s", time.Now().Format(time.TimeOnly), step.name)
@@ -145,9 +145,8 @@ func (b *bench) measure() (err error) {
 
 // variant is something that is measured in every round, once its first answer was compared with the right one.
 type variant struct {
-	name  string
-	check func()
-	run   func(timing) result
+	name string
+	task
 }
 
 // repeat runs the variants, each round beginning with another one. A variant that answers wrongly is not timed.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 )
 
 // region is the server's own default for phone numbers without +.
@@ -104,21 +105,27 @@ func phone(n int, mark string) string {
 
 // person is a contact as the program itself would write it.
 type person struct {
+	account int64
 	contact crm.Contact
 	body    []byte
+	words   string   // that the search finds
+	sets    []string // of the archive, the tags and the common words
 }
 
-// makePerson makes contact n from the request that would create it.
-func makePerson(n int, mark string, now time.Time) (p person) {
+// makePerson makes contact n of an account from the request that would create it.
+func makePerson(account int64, n int, mark string, now time.Time) person {
 	in, faults, err := crm.DecodeContact(personBody(n, mark))
 	check(err)
 	check(in.Validate(faults, true, region, now))
-	p.contact = must(crm.NewContact(in, now))
+	c := must(crm.NewContact(in, now))
+	sets := find.CommonWords(&c)
 	if mark == "" && archived(n) {
-		p.contact = p.contact.Archive(now)
+		c, sets = c.Archive(now), append(sets, "archived")
 	}
-	p.body = p.contact.AppendBody(nil)
-	return p
+	for _, tag := range c.Tags {
+		sets = append(sets, "t:"+tag)
+	}
+	return person{account, c, c.AppendBody(nil), find.SearchDocument(&c, account), sets}
 }
 
 // archived is one person in 16.

@@ -20,15 +20,15 @@ type pocketbase struct {
 // records is where PocketBase has the contacts.
 const records = "/api/collections/contacts/records"
 
-func pocketbaseGet(p *place) task {
-	return p.asks(func(r *rand.Rand, _ int64) asking {
+func pocketbaseGet(p *place, connections int) task {
+	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		n := r.IntN(p.peer.contacts)
 		return asking{"GET", records + "/" + pocketbaseID(n), p.peer.token, nil, has(handle(n, "") + "@mail.example.org")}
 	})
 }
 
-func pocketbaseList(p *place) task {
-	return p.same(records+"?perPage=20", p.peer.token, func(answer []byte) bool {
+func pocketbaseList(p *place, connections int) task {
+	return p.same(connections, records+"?perPage=20", p.peer.token, func(answer []byte) bool {
 		var list struct {
 			Items      []any
 			TotalItems int
@@ -37,8 +37,8 @@ func pocketbaseList(p *place) task {
 	})
 }
 
-func pocketbaseCreate(p *place) task {
-	return p.asks(func(_ *rand.Rand, n int64) asking {
+func pocketbaseCreate(p *place, connections int) task {
+	return p.asks(connections, func(_ *rand.Rand, n int64) asking {
 		return asking{"POST", records, p.peer.token, pocketbaseRecord(int(n), newcomer), has(handle(int(n), newcomer) + "@mail.example.org")}
 	})
 }
@@ -49,7 +49,7 @@ func (b *bench) servePocketbase(p *place) {
 	output("go", "-C", "bench/pocketbase", "build", "-o", program, ".")
 	version := output("go", "-C", "bench/pocketbase", "list", "-m", "-f", "{{.Version}}", "github.com/pocketbase/pocketbase")
 	b.versions["PocketBase"] = version
-	p.peer = &pocketbase{contacts: b.base.contacts}
+	p.peer = &pocketbase{contacts: baseContacts}
 	filled := fmt.Sprintf("%s-%s-%d-people%d", program, version, p.peer.contacts, peopleVersion)
 	if _, err := os.Stat(filled); err != nil {
 		fillPocketbase(program, filled, p.peer.contacts)

@@ -16,7 +16,9 @@ import (
 
 // measurePostgres compares our server on PostgreSQL with loops over pgx. The file has all that is read, and nothing that is written.
 func (b *bench) measurePostgres() {
-	url, d := b.postgresURL(), b.dataset(b.base)
+	cluster := must(pgtest.New("shared_buffers = 512MB", "max_wal_size = 4GB", "fsync = on", "synchronous_commit = on")) // it waits for the disk as a real one does
+	b.closing = append(b.closing, cluster.Remove)
+	url, d := must(cluster.Database()), b.dataset(b.base)
 	progress("  copying %d contacts to PostgreSQL", d.contacts())
 	output(b.program, "copy", "--from", "sqlite:"+d.dir, "--to", url)
 	w := &rawPostgres{texts: make(map[string]string)}
@@ -30,16 +32,6 @@ func (b *bench) measurePostgres() {
 	b.places = map[string]*place{"postgres": ours, "pgx": {data: d, remote: true, loops: w.loops(d)}}
 	b.repeat(b.variants(postgresCells))
 	output(b.program, "check", "--database", url)
-}
-
-// postgresURL is the database that was named, or one in a throw-away cluster that waits for the disk as a real one does.
-func (b *bench) postgresURL() string {
-	if b.postgres != "new" {
-		return b.postgres
-	}
-	cluster := must(pgtest.New("shared_buffers = 512MB", "max_wal_size = 4GB", "fsync = on", "synchronous_commit = on"))
-	b.closing = append(b.closing, cluster.Remove)
-	return must(cluster.Database())
 }
 
 // rawPostgres does what the store does in as few round trips as an application can: it sends the statements of a group of creates
@@ -94,7 +86,7 @@ func (w *rawPostgres) loops(d *dataset) *loops {
 
 // write writes people of one account in one transaction and two round trips: one for its beginning, the account and the look-ups, one
 // for the rest with the commit.
-func (w *rawPostgres) write(people []joining) (id int64) {
+func (w *rawPostgres) write(people []person) (id int64) {
 	ctx, account, stored := context.Background(), people[0].account, make(map[block][]byte)
 	t := newTally(func(of block) []byte { return stored[of] })
 	var keys, sets []string

@@ -17,8 +17,8 @@ type loops struct {
 	cpu     func() time.Duration
 	readers []func(a account, id int64) []byte // each reads one contact, on a connection of its own
 	list    func(a account, from, to int64) []byte
-	write   func([]joining) (id int64) // in one transaction; the id is that of the last one
-	single  bool                       // a transaction is about one account
+	write   func([]person) (id int64) // in one transaction; the id is that of the last one
+	single  bool                      // a transaction is about one account
 }
 
 // openRaw opens the loops over SQLite.
@@ -40,27 +40,27 @@ func rawLoops(db *database, d *dataset) *loops {
 			dst = db.appendContacts(dst[:0], sqlRange, a.Number, from, to)
 			return dst
 		},
-		write: func(people []joining) int64 { return db.write(people, true) },
+		write: func(people []person) int64 { return db.write(people, true) },
 	}
 }
 
 // readOne reads random contacts, on all connections at once.
-func readOne(p *place) task {
+func readOne(p *place, _ int) task {
 	l := p.loops
 	right := func() {
 		a, id := l.data.anyone(l.data.dice())
 		compare(l.readers[0](a, id), l.data.contact(a, id))
 	}
-	return task{check: right, loop: l.measured(len(l.readers), func(reader int, dice *rand.Rand, _ *spent) int {
+	return task{check: right, run: l.measured(len(l.readers), func(reader int, dice *rand.Rand, _ *spent) int {
 		l.readers[reader](l.data.anyone(dice))
 		return 1
 	})}
 }
 
 // readList reads 21 contacts in a range, about 20 of them active, as they are on any page.
-func readList(p *place) task {
+func readList(p *place, _ int) task {
 	l := p.loops
-	return task{loop: l.measured(1, func(_ int, dice *rand.Rand, _ *spent) int {
+	return task{run: l.measured(1, func(_ int, dice *rand.Rand, _ *spent) int {
 		a := l.data.byWeight(dice)
 		from := dice.IntN(a.Contacts - 20)
 		l.list(a, a.id(from), a.id(from+20))
@@ -80,16 +80,16 @@ func compare(got, want []byte) {
 
 // insert creates contacts, so many in a transaction. The people themselves are made outside of what is counted, as a server makes
 // them before it queues.
-func insert(group int) func(*place) task {
-	return func(p *place) task {
+func insert(group int) func(*place, int) task {
+	return func(p *place, _ int) task {
 		l := p.loops
 		right := func() {
 			people := l.newcomers(1, l.data.dice())
 			id := l.write(people)
 			compare(l.readers[0](account{Number: people[0].account}, id), crm.AppendContact(nil, id, people[0].body))
 		}
-		return task{check: right, loop: l.measured(1, func(_ int, dice *rand.Rand, making *spent) int {
-			var people []joining
+		return task{check: right, run: l.measured(1, func(_ int, dice *rand.Rand, making *spent) int {
+			var people []person
 			making.add(func() { people = l.newcomers(group, dice) })
 			l.write(people)
 			return group
@@ -98,13 +98,13 @@ func insert(group int) func(*place) task {
 }
 
 // newcomers are people who are not there yet, in accounts as clients would choose them.
-func (l *loops) newcomers(n int, dice *rand.Rand) (people []joining) {
+func (l *loops) newcomers(n int, dice *rand.Rand) (people []person) {
 	a := l.data.byWeight(dice)
 	for range n {
 		if !l.single {
 			a = l.data.byWeight(dice)
 		}
-		people = append(people, join(a, makePerson(int(serial.Add(1)), "raw", time.Now())))
+		people = append(people, makePerson(a.Number, int(serial.Add(1)), "raw", time.Now()))
 	}
 	return people
 }

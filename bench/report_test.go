@@ -187,8 +187,8 @@ func TestWhatAnswersWronglyIsNotTimed(t *testing.T) {
 		return result{requests: 1, seconds: 1}
 	}
 	b.repeat([]variant{
-		{"right", func() {}, run},
-		{"wrong", func() { fail("another body") }, run},
+		{"right", task{func() {}, run}},
+		{"wrong", task{func() { fail("another body") }, run}},
 	})
 	if timed != 2 || b.all.failure("right") != "" || !strings.Contains(b.all.failure("wrong"), "another body") {
 		t.Errorf("timed %d times, %q", timed, b.all.failure("wrong"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"iter"
 	"math/bits"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,8 +140,10 @@ const chunk = 50_000
 // fill writes the accounts of a size with their contacts straight into a file, and returns the accounts with their keys.
 func fill(path string, s size) (accounts []account) {
 	db := openDatabase(path, quick)
-	for i := range s.accounts {
-		accounts = append(accounts, db.account(i, i*s.contacts, s.contacts))
+	first := 0
+	for i, contacts := range s.accounts {
+		accounts = append(accounts, db.account(i, first, contacts))
+		first += contacts
 	}
 	for people := range groups(accounts, chunk, "", filledAt) {
 		db.write(people, false)
@@ -154,12 +154,12 @@ func fill(path string, s size) (accounts []account) {
 }
 
 // groups are the people of accounts, in order and so many at a time.
-func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[]joining] {
-	return func(yield func([]joining) bool) {
-		var people []joining
+func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[]person] {
+	return func(yield func([]person) bool) {
+		var people []person
 		for _, a := range accounts {
 			for place := range a.Contacts {
-				if people = append(people, join(a, makePerson(a.First+place, mark, now))); len(people) == size {
+				if people = append(people, makePerson(a.Number, a.First+place, mark, now)); len(people) == size {
 					if !yield(people) {
 						return
 					}
@@ -184,44 +184,18 @@ func (d *database) account(i, first, contacts int) account {
 	return a
 }
 
-// joining is a person who is to be created in an account.
-type joining struct {
-	account int64
-	person
-	words string   // that the search finds
-	sets  []string // of the archive, the tags and the common words
-}
-
-func join(a account, p person) joining {
-	var sets []string
-	if p.contact.Archived() {
-		sets = append(sets, "archived")
-	}
-	for _, tag := range p.contact.Tags {
-		sets = append(sets, "t:"+tag)
-	}
-	return joining{account: a.Number, person: p, words: find.SearchDocument(&p.contact, a.Number), sets: append(sets, find.CommonWords(&p.contact)...)}
-}
-
 // tally is the row of an account, and what else of it changes with its contacts.
 type tally struct {
 	seq, active, change, created int64 // the last change, and when the last contact was made
 	tags                         map[string]int64
 	sets                         map[block][]int64  // the sequence numbers that join sets
 	stored                       func(block) []byte // what a set has so far
-	keys                         []indexed
 }
 
 // block is a part of a set of contacts.
 type block struct {
 	name   string
 	number int64
-}
-
-// indexed is a key of a contact.
-type indexed struct {
-	key string
-	id  int64
 }
 
 func newTally(stored func(block) []byte) *tally {
@@ -231,8 +205,8 @@ func newTally(stored func(block) []byte) *tally {
 // put writes a row, at once or with others of its table.
 type put func(sql string, args ...any)
 
-// insert puts a contact with its words and its history, and counts it.
-func (t *tally) insert(p *joining, put put) (id int64) {
+// insert puts a contact with its keys, its words and its history, and counts it.
+func (t *tally) insert(p *person, put put) (id int64) {
 	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
 	id = doc.MakeID(p.account, t.seq)
 	hidden := int64(0)
@@ -243,7 +217,7 @@ func (t *tally) insert(p *joining, put put) (id int64) {
 	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	put(sqlWords, p.account, id, p.words)
 	for _, key := range p.contact.MatchKeys {
-		t.keys = append(t.keys, indexed{key, id})
+		put(sqlKey, p.account, key, id)
 	}
 	t.active += 1 - hidden
 	for _, tag := range p.contact.Tags {
@@ -256,12 +230,8 @@ func (t *tally) insert(p *joining, put put) (id int64) {
 	return id
 }
 
-// end puts what is written once for all contacts of an account, and their keys in order.
+// end puts what is written once for all contacts of an account.
 func (t *tally) end(account int64, put put) {
-	slices.SortFunc(t.keys, func(a, b indexed) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-	for _, k := range t.keys {
-		put(sqlKey, account, k.key, k.id)
-	}
 	put(sqlCount, account, t.seq, t.active, t.change, t.created)
 	for of, seqs := range t.sets {
 		size, bits := joined(t.stored(of), seqs)
@@ -295,7 +265,7 @@ func joined(stored []byte, seqs []int64) (size int64, _ []byte) {
 }
 
 // write writes people in one transaction, where asked for with the look-ups that find duplicates.
-func (d *database) write(people []joining, match bool) (id int64) {
+func (d *database) write(people []person, match bool) (id int64) {
 	d.exec(`BEGIN IMMEDIATE`)
 	tallies := make(map[int64]*tally)
 	for i := range people {

@@ -42,7 +42,7 @@ const importGroup = 400
 func (b *bench) measureImport() {
 	ours, file, people := b.empty("import"), filepath.Join(b.tmp, "people.csv"), b.contacts
 	b.closing = append(b.closing, func() { check(os.RemoveAll(ours.dir)); check(os.Remove(file)) })
-	ours.Accounts = fill(ours.file(), size{accounts: 1})
+	ours.Accounts = fill(ours.file(), size{accounts: []int{0}})
 	raw := b.copy(ours, "import-raw")
 	writePeople(file, people)
 	command := func(name string, args ...string) spent {
