@@ -85,9 +85,10 @@ func (b *bench) requestCells() (cells []cell) {
 		add("filter "+f.path, "ours", b.large, 1, f.task)
 	}
 	if b.peers {
-		add("pocketbase get", "pocketbase", b.base, 64, pocketbaseGet)
-		add("pocketbase list", "pocketbase", b.base, 64, pocketbaseList)
-		add("pocketbase create", "pocketbase", b.base, 64, pocketbaseCreate)
+		cells = append(cells,
+			cell{"pocketbase get", "pocketbase", b.base, 64, pocketbaseGet, false},
+			cell{"pocketbase list", "pocketbase", b.base, 64, pocketbaseList, false},
+			cell{"pocketbase create", "pocketbase", b.base, 64, pocketbaseCreate, false})
 	}
 	return cells
 }

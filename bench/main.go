@@ -1,6 +1,6 @@
 // Command bench measures the program by its goals: against the fastest server that net/http allows, against a bare loop over the same
 // database, on growing data, on SQLite and PostgreSQL, and beside a peer. It makes the data, starts and stops all servers, and writes one
-// page. With 1,000,000 contacts and gifts it needs about 30 GB of disk, half of it only while it runs.
+// page. With 1,000,000 contacts and gifts it needs about 20 GB of disk, half of it only while it runs.
 //
 //	make bench         everything, with 1,000,000 contacts and gifts; writes docs/benchmarks.md and docs/benchmarks.svg
 //	make bench-quick   everything, with 100,000 contacts and gifts, in less than three minutes
@@ -41,8 +41,8 @@ func readFlags(args []string) (o options) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	flags.IntVar(&o.contacts, "contacts", 1_000_000, "contacts of the largest account, and gifts; at least 20,000")
 	flags.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
-	flags.DurationVar(&o.timing.measured, "for", 1200*time.Millisecond, "how long each variant runs in a round")
-	flags.DurationVar(&o.timing.warm, "warm", 400*time.Millisecond, "how long it runs before that")
+	flags.DurationVar(&o.timing.measured, "for", time.Second, "how long each variant runs in a round")
+	flags.DurationVar(&o.timing.warm, "warm", 300*time.Millisecond, "how long it runs before that")
 	only := flags.String("only", "", "measure only what has a name that this regular expression matches")
 	flags.BoolVar(&o.postgres, "postgres", false, "measure PostgreSQL too, in a throw-away cluster")
 	flags.BoolVar(&o.peers, "peers", false, "measure PocketBase too")

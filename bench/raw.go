@@ -25,17 +25,13 @@ type loops struct {
 func (b *bench) openRaw(p *place) {
 	db := openDatabase(p.data.file(), durable)
 	b.closing = append(b.closing, db.close)
-	p.loops = rawLoops(db, p.data)
-}
-
-func rawLoops(db *database, d *dataset) *loops {
 	var dst []byte
 	read := func(a account, id int64) []byte {
 		dst = db.appendContacts(dst[:0], sqlGet, a.Number, id)
 		return dst
 	}
-	return &loops{
-		data: d, cpu: ownCPU, readers: []func(account, int64) []byte{read},
+	p.loops = &loops{
+		data: p.data, cpu: ownCPU, readers: []func(account, int64) []byte{read},
 		list: func(a account, from, to int64) []byte {
 			dst = db.appendContacts(dst[:0], sqlRange, a.Number, from, to)
 			return dst

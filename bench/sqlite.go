@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"maps"
 	"math/bits"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +150,7 @@ func fill(path string, s size) (accounts []account) {
 	for people := range groups(accounts, chunk, "", filledAt) {
 		db.write(people, false)
 	}
+	db.exec(`INSERT INTO contact_search (contact_search) VALUES ('optimize')`) // as the program does after many contacts: the next ones would pay for it
 	db.close()
 	output("sync", path) // the file was not flushed before
 	return accounts
@@ -190,6 +193,7 @@ type tally struct {
 	tags                         map[string]int64
 	sets                         map[block][]int64  // the sequence numbers that join sets
 	stored                       func(block) []byte // what a set has so far
+	keys                         map[string]int64   // which are put in order, as the program does
 }
 
 // block is a part of a set of contacts.
@@ -199,13 +203,13 @@ type block struct {
 }
 
 func newTally(stored func(block) []byte) *tally {
-	return &tally{tags: make(map[string]int64), sets: make(map[block][]int64), stored: stored}
+	return &tally{tags: make(map[string]int64), keys: make(map[string]int64), sets: make(map[block][]int64), stored: stored}
 }
 
 // put writes a row, at once or with others of its table.
 type put func(sql string, args ...any)
 
-// insert puts a contact with its keys, its words and its history, and counts it.
+// insert puts a contact with its words and its history, and counts it.
 func (t *tally) insert(p *person, put put) (id int64) {
 	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
 	id = doc.MakeID(p.account, t.seq)
@@ -217,7 +221,7 @@ func (t *tally) insert(p *person, put put) (id int64) {
 	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	put(sqlWords, p.account, id, p.words)
 	for _, key := range p.contact.MatchKeys {
-		put(sqlKey, p.account, key, id)
+		t.keys[key] = id // no two people share one
 	}
 	t.active += 1 - hidden
 	for _, tag := range p.contact.Tags {
@@ -230,8 +234,11 @@ func (t *tally) insert(p *person, put put) (id int64) {
 	return id
 }
 
-// end puts what is written once for all contacts of an account.
+// end puts what is written once for all contacts of an account, and their keys.
 func (t *tally) end(account int64, put put) {
+	for _, key := range slices.Sorted(maps.Keys(t.keys)) {
+		put(sqlKey, account, key, t.keys[key])
+	}
 	put(sqlCount, account, t.seq, t.active, t.change, t.created)
 	for of, seqs := range t.sets {
 		size, bits := joined(t.stored(of), seqs)
