@@ -104,10 +104,10 @@ var postgresCells = []cell{
 	{"postgres create pgx", "pgx", size{}, 0, insert(32), false},
 }
 
-// variants are those cells that were asked for, each name once.
+// variants are those cells that were asked for.
 func (b *bench) variants(cells []cell) (list []variant) {
 	for _, c := range cells {
-		if !b.only.MatchString(c.name) || slices.ContainsFunc(list, func(v variant) bool { return v.name == c.name }) {
+		if !b.only.MatchString(c.name) {
 			continue
 		}
 		v := variant{c.name, c.task(b.place(c.at, c.size), c.connections)}
@@ -147,9 +147,6 @@ func (b *bench) measureRequests() {
 // place opens a place when the first cell needs it.
 func (b *bench) place(kind string, s size) *place {
 	name := at(kind, s)
-	if kind == "postgres" || kind == "pgx" {
-		name = kind
-	}
 	if p := b.places[name]; p != nil {
 		return p
 	}

@@ -29,7 +29,7 @@ func (b *bench) measurePostgres() {
 	b.versions["PostgreSQL"] = w.settle()
 	ours := &place{data: d, remote: true, server: b.serve(d, "--database", url)}
 	ours.extra = w.processes
-	b.places = map[string]*place{"postgres": ours, "pgx": {data: d, remote: true, loops: w.loops(d)}}
+	b.places = map[string]*place{at("postgres", size{}): ours, at("pgx", size{}): {data: d, remote: true, loops: w.loops(d)}}
 	b.repeat(b.variants(postgresCells))
 	output(b.program, "check", "--database", url)
 }

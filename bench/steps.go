@@ -45,13 +45,12 @@ func (b *bench) measureImport() {
 	ours.Accounts = fill(ours.file(), size{accounts: []int{0}})
 	raw := b.copy(ours, "import-raw")
 	writePeople(file, people)
-	command := func(name string, args ...string) spent {
+	command := func(name string, args ...string) {
 		used := b.command(append([]string{"--data", ours.dir, "contact", name, "--account", ours.Accounts[0].ID}, args...)...)
 		b.note(name+" memory", used.peak)
 		b.note(name+" seconds", used.elapsed.Seconds())
 		b.note(name+" us", perRequest(used.cpu, people))
 		progress("  %s: %.1f s, %.0f MB", name, used.elapsed.Seconds(), used.peak)
-		return used
 	}
 	command("import", file)
 	writing := raw.bulkLoad(people)
@@ -66,7 +65,7 @@ func (b *bench) measureImport() {
 }
 
 // weight is how large the database is against the documents in it, without the history.
-func (d *dataset) weight() (weight float64) {
+func (d *dataset) weight() float64 {
 	db := openDatabase(d.file(), quick)
 	defer db.close()
 	documents := db.number(`SELECT sum(length(body)) FROM contact`)
