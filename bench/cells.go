@@ -135,13 +135,10 @@ func (b *bench) amidCreates(t task) task {
 // measureRequests measures our server on SQLite and what it is compared with.
 func (b *bench) measureRequests() {
 	b.repeat(b.variants(b.requestCells()))
-	loaded := 0.0
-	for _, kind := range []string{"ours", "write"} {
-		if p := b.places[at(kind, b.large)]; p != nil {
-			loaded = max(loaded, memory(p.pid, "VmHWM"))
-		}
+	ours, writing := b.places[at("ours", b.large)], b.places[at("write", b.large)]
+	if ours != nil && writing != nil { // not with -only
+		b.note("loaded", max(memory(ours.pid, "VmHWM"), memory(writing.pid, "VmHWM")))
 	}
-	b.note("loaded", loaded)
 }
 
 // place opens a place when the first cell needs it.

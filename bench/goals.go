@@ -122,7 +122,8 @@ func (b *bench) measured(name string, measure func(result) float64) finding {
 
 // shareOf is how much of the other's speed ours has: the other's processor time divided by ours.
 func (b *bench) shareOf(other, ours string) finding {
-	return finding{ours: b.all.text(ours), other: b.all.text(other), values: b.all.ratio(cpuOf, other, ours), reason: b.all.failure(ours, other)}
+	f := b.timesAs(other, ours)
+	return finding{ours: f.other, other: f.ours, values: f.values, reason: f.reason}
 }
 
 // timesAs is how many times as much processor time ours takes as the other.
