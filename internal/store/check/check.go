@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -207,7 +205,6 @@ const (
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
 	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c
 		WHERE c.account_id = g.account_id AND c.id = g.contact_id) GROUP BY account_id, contact_id`
-	sqlSharedIDs = `SELECT account_id, MIN(id), MAX(id), key FROM contact_index WHERE key >= 'x:' AND key < 'x;' GROUP BY account_id, key HAVING COUNT(*) > 1`
 )
 
 var rules = []rule{
@@ -216,9 +213,6 @@ var rules = []rule{
 	}},
 	{sqlLostGivers, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)}
-	}},
-	{sqlSharedIDs, func(_ *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("contact %d has its external id %q as well: remove it from one of them", r.Int(2), strings.TrimPrefix(r.Text(3), crm.ExternalPrefix))}
 	}},
 }
 
