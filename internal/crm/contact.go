@@ -139,7 +139,8 @@ var headTable = doc.Table[*Contact, *ContactInput]{
 }
 
 // tailTable are the fields of which most contacts have none. Where a contact has none of them, its stored document ends before them, as documents
-// do that were written before there were such fields, and a read adds defaultTail. The last one is true or false, by which the two are told apart.
+// do that were written before there were such fields, and a read adds their defaults. A new field comes last, and is no list: then its name is the
+// last one of a document.
 var tailTable = append(doc.Table[*Contact, *ContactInput]{
 	doc.Sent("type", "Type", contactType, func(c *Contact) *bool { return &c.IsCompany }, func(in *ContactInput) **bool { return &in.IsCompany }),
 	doc.Sent("prefix", "Prefix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Prefix }, func(in *ContactInput) **string { return &in.Prefix }),
@@ -149,8 +150,6 @@ var tailTable = append(doc.Table[*Contact, *ContactInput]{
 }, markFields()...)
 
 var (
-	defaultTail = append(tailTable.Append(nil, &blank), '}')
-
 	contactFields = append(ContactTable.Names(), aliasKeys...)
 
 	ContactTime = doc.Moment(text.ParseContactTime, text.AppendContactTime)
@@ -217,16 +216,34 @@ func appendStart(dst []byte, id int64) []byte {
 	return strconv.AppendInt(append(dst, `{"id":`...), id, 10)
 }
 
-// appendEnd appends the end of a stored body, with the tail that it may lack.
+// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks.
 func appendEnd(dst, body []byte) []byte {
-	if bytes.HasSuffix(body, withoutTail) {
-		return append(append(dst, body[:len(body)-1]...), defaultTail...)
+	if rest := restAfter[string(lastName(body))]; rest != nil {
+		return append(append(dst, body[:len(body)-1]...), rest...)
 	}
 	return append(dst, body...)
 }
 
-// withoutTail is the end of a time, and never that of true or false.
-var withoutTail = []byte(`"}`)
+// lastName is the name of the last field. It is behind the last comma and quote, which no text holds: its quotes are escaped.
+func lastName(body []byte) []byte {
+	for at := len(body) - 2; at >= 0; at-- {
+		if body[at] == ',' && body[at+1] == '"' {
+			name, _, _ := bytes.Cut(body[at+2:], []byte{'"'})
+			return name
+		}
+	}
+	return nil
+}
+
+// restAfter is what comes behind a document that ends with a field, by the name of that field.
+var restAfter = func() map[string][]byte {
+	rests := make(map[string][]byte)
+	for i := range tailTable {
+		rests[ContactTable[len(headTable)+i-1].Name] = append(tailTable[i:].Append(nil, &blank), '}')
+	}
+	rests[erasedKey] = rests["updated_at"]
+	return rests
+}()
 
 // AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says nothing.
 func (c *Contact) AppendBody(dst []byte) []byte {

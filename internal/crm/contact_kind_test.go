@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -28,11 +29,18 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range marks { // the end by which documents are told apart
-		marked := made(t, `{"first_name":"Ana","`+m.name+`":true}`)
-		if body := bodyOf(marked); bodyOf(marked) == stored || body[len(body)-2:] != "e}" {
-			t.Errorf("%s is stored as %s", m.name, body)
+	whole := string(AppendContact(nil, 1, []byte(stored)))
+	for i, f := range tailTable { // it was written when this was the last field
+		if before := stored[:len(stored)-1] + string(tailTable[:i+1].Append(nil, &blank)) + "}"; f.Limit == 0 && string(AppendContact(nil, 1, []byte(before))) != whole {
+			t.Errorf("%s is answered as %s", before, AppendContact(nil, 1, []byte(before)))
 		}
+	}
+	tricky := made(t, `{"first_name":"Ana","suffix":"a,\"deceased\":","external_ids":[{"source":"x","value":",\"type\":"}],"deceased":true}`)
+	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+bodyOf(tricky) || !json.Valid([]byte(answered)) {
+		t.Errorf("a whole document is answered as %s", answered)
+	}
+	if last := tailTable[len(tailTable)-1]; last.Limit > 0 {
+		t.Errorf("the last field is the list %s", last.Name)
 	}
 }
 
