@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Contact is a person who gives, or may give one day.
+// Contact is a person or a company that gives, or may give one day.
 type Contact struct {
 	ID             int64         `json:"id"`
 	FirstName      string        `json:"first_name"`
@@ -34,6 +34,15 @@ type Contact struct {
 	ArchivedAt     time.Time     `json:"archived_at"`
 	CreatedAt      time.Time     `json:"created_at"`
 	UpdatedAt      time.Time     `json:"updated_at"`
+	Type           string        `json:"type"` // individual or company
+	Prefix         string        `json:"prefix"`
+	Suffix         string        `json:"suffix"`
+	Salutation     string        `json:"salutation"`
+	ExternalIDs    []ExternalID  `json:"external_ids"`
+	DoNotMail      bool          `json:"do_not_mail"`
+	DoNotEmail     bool          `json:"do_not_email"`
+	DoNotCall      bool          `json:"do_not_call"`
+	Deceased       bool          `json:"deceased"`
 	ErasedAt       time.Time     `json:"erased_at,omitzero"` // zero unless the person was erased
 }
 
@@ -47,6 +56,12 @@ type Email struct {
 type Phone struct {
 	Type  string `json:"type,omitzero"` // work, home or cell
 	Value string `json:"value"`
+}
+
+// ExternalID is what another system calls a contact.
+type ExternalID struct {
+	Source string `json:"source,omitzero"` // the other system
+	Value  string `json:"value"`
 }
 
 // Address is a postal address. What comes after the country is read-only, and not set for the address of a gift.
@@ -69,7 +84,7 @@ type Stats struct {
 	TotalContributions     int64 `json:"total_contributions"`
 }
 
-// ContactInput is a contact to create. First and last name are required.
+// ContactInput is a contact to create. First and last name are required, or the company for the type company.
 type ContactInput struct {
 	FirstName   string    `json:"first_name"`
 	MiddleName  string    `json:"middle_name,omitzero"`
@@ -85,6 +100,16 @@ type ContactInput struct {
 	Addresses   []Address `json:"addresses,omitzero"`
 	Note        string    `json:"note,omitzero"`
 	Tags        []string  `json:"tags,omitzero"`
+
+	Type        string       `json:"type,omitzero"` // individual, which is the default, or company
+	Prefix      string       `json:"prefix,omitzero"`
+	Suffix      string       `json:"suffix,omitzero"`
+	Salutation  string       `json:"salutation,omitzero"`
+	ExternalIDs []ExternalID `json:"external_ids,omitzero"`
+	DoNotMail   bool         `json:"do_not_mail,omitzero"`
+	DoNotEmail  bool         `json:"do_not_email,omitzero"`
+	DoNotCall   bool         `json:"do_not_call,omitzero"`
+	Deceased    bool         `json:"deceased,omitzero"`
 
 	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"`
 }
@@ -107,6 +132,16 @@ type ContactChange struct {
 	Note        Optional[string] `json:"note,omitzero"`
 	Tags        []string         `json:"tags,omitzero"`
 
+	Type        Optional[string] `json:"type,omitzero"`
+	Prefix      Optional[string] `json:"prefix,omitzero"`
+	Suffix      Optional[string] `json:"suffix,omitzero"`
+	Salutation  Optional[string] `json:"salutation,omitzero"`
+	ExternalIDs []ExternalID     `json:"external_ids,omitzero"`
+	DoNotMail   Optional[bool]   `json:"do_not_mail,omitzero"`
+	DoNotEmail  Optional[bool]   `json:"do_not_email,omitzero"`
+	DoNotCall   Optional[bool]   `json:"do_not_call,omitzero"`
+	Deceased    Optional[bool]   `json:"deceased,omitzero"`
+
 	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"`
 }
 
@@ -119,6 +154,12 @@ type ContactFilter struct {
 	Search                *string  // what the search of the console takes
 	FirstName, LastName   *string
 	PrimaryEmail          *string
+	Type                  string  // individual or company
+	ExternalID            *string // its value, of any source
+	DoNotMail             *bool
+	DoNotEmail            *bool
+	DoNotCall             *bool
+	Deceased              *bool
 	City, Zip             *string  // of any address; the beginning of a ZIP code suffices
 	Has, Lacks            []string // email, phone
 	CampaignID            *int64   // contacts who gave to it
@@ -158,6 +199,12 @@ func (f ContactFilter) query() (q query) {
 	filter(&q, "gave_after", f.GaveAfter)
 	filter(&q, "gave_before", f.GaveBefore)
 	filter(&q, "q", f.Search)
+	q.choice("type", f.Type)
+	filter(&q, "external_id", f.ExternalID)
+	filter(&q, "do_not_mail", f.DoNotMail)
+	filter(&q, "do_not_email", f.DoNotEmail)
+	filter(&q, "do_not_call", f.DoNotCall)
+	filter(&q, "deceased", f.Deceased)
 	filter(&q, "first_name", f.FirstName)
 	filter(&q, "last_name", f.LastName)
 	filter(&q, "primary_email", f.PrimaryEmail)

@@ -30,7 +30,7 @@ type query struct {
 }
 
 // filter adds a filter to a query.
-func filter[T string | int64 | time.Time](q *query, name string, value *T) {
+func filter[T string | int64 | bool | time.Time](q *query, name string, value *T) {
 	if value == nil {
 		return
 	}

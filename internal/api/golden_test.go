@@ -131,6 +131,8 @@ var (
 		{"phones", `[]`}, {"primary_email", `null`}, {"primary_phone", `null`}, {"note", `null`}, {"addresses", `[]`},
 		{"primary_address", `null`}, {"stats", `{"recurring_contributions":0,"total_contributions":0}`}, {"tags", `[]`},
 		{"custom_fields", `[]`}, {"archived_at", `null`}, {"created_at", `{now}`}, {"updated_at", `{now}`},
+		{"type", `"individual"`}, {"prefix", `null`}, {"suffix", `null`}, {"salutation", `null`}, {"external_ids", `[]`},
+		{"do_not_mail", `false`}, {"do_not_email", `false`}, {"do_not_call", `false`}, {"deceased", `false`},
 	}
 	addressKeys = []field{
 		{"address_1", `null`}, {"address_2", `null`}, {"city", `null`}, {"state", `null`}, {"zipcode", `null`}, {"country", `null`},

@@ -327,10 +327,13 @@ func (c *modelContact) json() string {
 	if c.archived {
 		archived = `"time"`
 	}
-	fmt.Fprintf(&b, `,"addresses":[%s],"primary_address":%s,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":%s,"custom_fields":[],"archived_at":%s,"created_at":"time","updated_at":"time"}`,
+	fmt.Fprintf(&b, `,"addresses":[%s],"primary_address":%s,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":%s,"custom_fields":[],"archived_at":%s,"created_at":"time","updated_at":"time",`+newKeys+`}`,
 		strings.Join(addresses, ","), first, jsonTexts(c.tags), archived)
 	return b.String()
 }
+
+// newKeys are the keys that contacts did not always have, as most have them.
+const newKeys = `"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false`
 
 func orNull(text string) string {
 	if text == "" {

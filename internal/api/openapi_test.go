@@ -138,8 +138,11 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 		target = strings.Replace(target, "{id}", id, 1)
 		for property := range body.Schema.Value.Properties {
 			value := "{}"
-			if property == "custom_fields" { // which may be an object
+			switch property { // what may be an object
+			case "custom_fields":
 				value = "5"
+			case "address", "external_id":
+				value = "[]"
 			}
 			got := s.ask(t, method, target, key, `{"`+property+`":`+value+`}`)
 			if got.status != 422 || !strings.Contains(got.body, `"`+property+`":["The `+property+` field must be `) {

@@ -134,6 +134,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if version < 10 && strings.Contains(old.Path, "/activities") {
 				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
 			}
+			if strings.HasPrefix(old.Path, "/v1/contacts") { // which have got keys since
+				body = strings.ReplaceAll(body, ","+newKeys, "")
+			}
 			if got.status != old.Status || body != old.Body {
 				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(body), old.Status, clip(old.Body))
 			}

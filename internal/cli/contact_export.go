@@ -130,7 +130,7 @@ func (c *contactErase) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		name := oneLine(contact.FirstName + " " + contact.LastName)
+		name := oneLine(contact.Name())
 		if !c.Yes {
 			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing: contact %d, %s, would be erased for good; nothing was changed", id, name)}
 		}

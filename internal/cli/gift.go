@@ -207,6 +207,7 @@ type giftLine struct {
 	Date      string      `json:"transacted_at"`
 	FirstName string      `json:"first_name"`
 	LastName  string      `json:"last_name"`
+	Company   string      `json:"company"`
 	Contact   int64       `json:"contact_id"`
 	Amount    json.Number `json:"amount"`
 	Currency  string      `json:"currency"`
@@ -279,7 +280,7 @@ func (p *giftPrinter) print(gift json.RawMessage) error {
 	if line.isRefunded() {
 		line.Status += ", refunded"
 	}
-	_, err := fmt.Fprintf(p.w, giftRow, line.ID, line.Date[:10], line.Contact, line.Amount, line.Currency, line.Method, line.Status, campaign, oneLine(line.FirstName+" "+line.LastName))
+	_, err := fmt.Fprintf(p.w, giftRow, line.ID, line.Date[:10], line.Contact, line.Amount, line.Currency, line.Method, line.Status, campaign, oneLine(giving.Giver{FirstName: line.FirstName, LastName: line.LastName, Company: line.Company}.Name()))
 	return err
 }
 

@@ -25,6 +25,9 @@ func tagAddress(v visit, name string) string { return v.path("/contacts?tag=" + 
 func contactPath(id int64) string { return "/contacts/" + strconv.FormatInt(id, 10) }
 
 func contactName(c crm.Contact) string {
+	if c.IsCompany {
+		return c.Company
+	}
 	names := []string{c.FirstName, c.MiddleName, c.LastName}
 	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), " ")
 }
@@ -35,6 +38,8 @@ type contactView struct {
 	Name    string
 	Tags    []tagLink
 	Links   []link // pages of the contact elsewhere
+	Facts   []fact // that most contacts do not have
+	Marks   []string
 	Custom  []customFact
 	Giving  contactGiving
 	History timeline
@@ -57,6 +62,7 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 			view.Links = append(view.Links, link)
 		}
 	}
+	view.Facts, view.Marks = contactFacts(&contact)
 	if len(contact.Custom) > 0 {
 		fields, err := c.store.CustomFields(r.Context(), v.account())
 		if err != nil {
@@ -75,6 +81,30 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 		return err
 	}
 	return c.render(w, r, v, "contact", page{Title: view.Name, Section: "contacts", Form: f, Data: view})
+}
+
+// fact is something about a contact, with what people call it.
+type fact struct{ Label, Text string }
+
+func contactFacts(c *crm.Contact) (facts []fact, marks []string) {
+	add := func(label, text string) {
+		if text != "" {
+			facts = append(facts, fact{label, text})
+		}
+	}
+	if c.IsCompany {
+		add("Contact person", strings.TrimSpace(c.FirstName+" "+c.LastName))
+	}
+	add("Prefix", c.Prefix)
+	add("Suffix", c.Suffix)
+	add("Salutation", c.Salutation)
+	for _, id := range c.ExternalIDs {
+		add("ID in "+id.Source, id.Value)
+	}
+	for _, mark := range c.Marked() {
+		marks = append(marks, crm.MarkLabel(mark))
+	}
+	return facts, marks
 }
 
 func (c *Console) contactOf(r *http.Request, v visit) (crm.Contact, error) {

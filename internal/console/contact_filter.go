@@ -39,7 +39,7 @@ const (
 )
 
 // shownFields are the parameters that the panel has fields of the same name for.
-var shownFields = []string{"q", "campaign_id", "total_contributions_min", "total_contributions_max", "city", "zip"}
+var shownFields = []string{"q", "campaign_id", "total_contributions_min", "total_contributions_max", "city", "zip", "type", "do_not_mail", "do_not_email", "do_not_call", "deceased", "external_id"}
 
 // listQuery turns what was sent to the list into the parameters of a link. clean tells whether it is that already.
 func listQuery(sent url.Values) (q url.Values, clean bool) {
@@ -289,6 +289,16 @@ func (f *contactFilters) chips() (all []chip) {
 	each("zip", named("ZIP "))
 	each("has", named("Has "))
 	each("lacks", named("No "))
+	each("type", named("Type "))
+	for _, mark := range crm.Marks {
+		each(mark, func(value string) string {
+			if value == "false" {
+				return "Not marked " + crm.MarkLabel(mark)
+			}
+			return crm.MarkLabel(mark)
+		})
+	}
+	each("external_id", named("External ID "))
 	add(f.time("Added", "created_after", "created_before"), "created_after", "created_before")
 	add(f.time("Changed", "updated_after", "updated_before"), "updated_after", "updated_before")
 	for _, shown := range f.Fields {

@@ -19,6 +19,8 @@ type contactFormView struct {
 	Action, Back                    string
 	Save                            string // what the button says
 	Emails, Phones, Addresses, Tags []formRow
+	ExternalIDs                     []formRow
+	Marks                           []option
 	Custom                          customView
 	Overwrites                      []doc.Change // what saving would do to what somebody else has saved meanwhile
 }
@@ -175,6 +177,10 @@ func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, s
 		Overwrites: overwrites, Custom: customForm(fields, f, &old),
 		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
 		Emails: f.rowsOf("emails", 2), Phones: f.rowsOf("phones", 2), Addresses: f.rowsOf("addresses", 1),
+		ExternalIDs: f.rowsOf("external_ids", 1),
+	}
+	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type has a field of its own
+		view.Marks = append(view.Marks, option{mark, crm.MarkLabel(mark), f.Value(mark) != ""})
 	}
 	if old.ID == 0 {
 		view.Tags = f.rowsOf("tags", 2)

@@ -42,7 +42,7 @@ type contactsView struct {
 // and for its client.
 type contactRow struct {
 	ID                     int64
-	FirstName, LastName    string
+	Initials               string
 	Name, Company, Address string
 	Email, Phone           string
 	City, Zip              string
@@ -175,12 +175,20 @@ func ofAll(found, all int64) string {
 	return shownCount(found) + " of " + plural(all, "contact")
 }
 
+// employer is the company that a person belongs to.
+func employer(c *crm.Contact) string {
+	if c.IsCompany {
+		return ""
+	}
+	return c.Company
+}
+
 func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 	for _, contact := range contacts {
 		row := contactRow{
-			ID:        contact.ID,
-			FirstName: strings.Clone(contact.FirstName), LastName: strings.Clone(contact.LastName), // their text is a part of the document's
-			Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), Address: v.path(contactPath(contact.ID)),
+			ID:       contact.ID,
+			Initials: initials(contact.Name()),
+			Name:     strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), Address: v.path(contactPath(contact.ID)), // texts are a part of the document's
 			Archived: contact.Archived(), CreatedAt: contact.CreatedAt, UpdatedAt: contact.UpdatedAt, LastGift: contact.LastGift, Given: contact.Stats.TotalContributions,
 		}
 		if len(contact.Emails) > 0 {

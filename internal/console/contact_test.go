@@ -164,6 +164,48 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	})
 }
 
+// A company is called by its name everywhere, and what most contacts do not have is edited, shown and filtered by.
+func TestACompanyHasNoPersonsName(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		p.sees(p.get(p.org("/contacts/new")), "A company needs its name.", "Do not mail", "What other systems call this contact.")
+		refused := p.post(p.org("/contacts"), "type", "company", "prefix", "Dr.")
+		p.sees(refused, "Company is required.")
+		a := p.follow(p.org("/contacts"), "type", "company", "company", "Quill & Co", "salutation", "Dear friends", "do_not_mail", "yes",
+			"external_ids.0.value", "4711", "external_ids.0.source", "Bloomerang", "emails.0.value", "hello@quill.example")
+		p.sees(a, "Quill & Co was added.", "Do not mail", "Salutation Dear friends", "ID in Bloomerang 4711")
+		page := p.org(fmt.Sprintf("/contacts/%d", s.contacts(p.account)[0].ID))
+		p.sees(p.follow(page+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "cash"), "$50")
+		s.contact(p, "Ana", "Lopez")
+		for _, path := range []string{"/contacts?type=company", "/contacts?do_not_mail=true", "/contacts?external_id=4711", "/contacts?q=4711", "/gifts", ""} {
+			p.sees(p.get(p.org(path)), "Quill & Co")
+		}
+		if a := p.get(p.org("/contacts?type=company&do_not_mail=true")); strings.Contains(a.words(), "Lopez") || !strings.Contains(a.words(), "Type company") {
+			t.Errorf("the filter shows %s", a.words())
+		}
+		// A form that was opened before there were these fields changes none of them.
+		p.follow(page, "company", "Quill & Sons", "seen", s.version(p, page))
+		p.sees(p.get(page), "Quill & Sons", "ID in Bloomerang 4711", "Do not mail")
+		edited := p.follow(page, "type", "company", "company", "Quill & Sons", "first_name", "Bo", "last_name", "Quill", "external_ids.0.value", "", "seen", s.version(p, page))
+		p.sees(edited, "Contact person Bo Quill")
+		if c := s.contacts(p.account)[1]; len(c.ExternalIDs) > 0 || c.DoNotMail || c.Salutation != "" {
+			t.Errorf("what was cleared is still there: %+v", c)
+		}
+	})
+}
+
+// version is the state of a contact that a form of it was opened in.
+func (s *site) version(p *person, page string) string {
+	s.t.Helper()
+	for _, c := range s.contacts(p.account) {
+		if strings.HasSuffix(page, fmt.Sprintf("/%d", c.ID)) {
+			return c.Version()
+		}
+	}
+	s.t.Fatal("no contact at " + page)
+	return ""
+}
+
 func TestAContactIsArchivedAndRestored(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)

@@ -154,8 +154,11 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 		if err := s.store.EndSessions(t.Context(), e.owner.user.ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if typed["type"] = "number"; strings.Contains(path, "/campaigns") {
+		switch typed["type"] = "number"; {
+		case strings.Contains(path, "/campaigns"):
 			typed["type"] = "event"
+		case strings.Contains(path, "/contacts"):
+			typed["type"] = "company"
 		}
 		var pairs []string
 		for name, value := range typed {

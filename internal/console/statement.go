@@ -142,7 +142,7 @@ func (c *Console) showStatements(w http.ResponseWriter, r *http.Request, v visit
 
 // add adds the statement of a contact.
 func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
-	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(contact.Company), totals: map[string]int64{}}
+	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}}
 	if len(contact.Addresses) > 0 {
 		s.Address = contact.Addresses[0].Lines()
 	}

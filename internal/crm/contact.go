@@ -1,6 +1,8 @@
 package crm
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,10 +15,10 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Contact is a person who gives or may give. It is always read whole and written whole.
+// Contact is a person or a company that gives or may give. It is always read whole and written whole.
 type Contact struct {
 	ID         int64
-	FirstName  string // "" is never valid here; every other text is optional and "" means unset
+	FirstName  string // "" means unset, as in every text; a person has a first and a last name
 	MiddleName string
 	LastName   string
 	DOB        time.Time // midnight UTC; zero means unset
@@ -36,7 +38,12 @@ type Contact struct {
 	UpdatedAt  time.Time
 	ErasedAt   time.Time // zero unless the person was removed for good (contact_erase.go)
 
-	// MatchKeys are the normal forms of the emails and phones, as they were when these were written: a later change
+	IsCompany                                  bool // and needs a company, but no first and last name
+	Prefix, Suffix, Salutation                 string
+	ExternalIDs                                []ExternalID
+	DoNotMail, DoNotEmail, DoNotCall, Deceased bool
+
+	// MatchKeys are the normal forms of the emails, phones and external ids, as they were when these were written: a later change
 	// of the default region or of a library never makes a stored contact and its index disagree.
 	MatchKeys []string
 
@@ -62,6 +69,12 @@ type ContactInput struct {
 	Addresses                            *[]Address
 	Tags                                 *[]string
 	Note                                 *string
+	IsCompany                            *bool
+	Prefix, Suffix, Salutation           *string
+	ExternalIDs                          *[]ExternalID
+	AddedIDs                             []ExternalID // beside those that are there
+	DoNotMail, DoNotEmail                *bool
+	DoNotCall, Deceased                  *bool
 	Custom                               []custom.Input // what was said about custom fields
 	Fields                               *custom.Fields // that Custom is checked by
 	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
@@ -97,11 +110,13 @@ const (
 	documentFrame = 1024 // what it takes beside its fields
 )
 
-// ContactTable is a contact, field by field. A new field is a line here, and a field in the two types above.
-var ContactTable = doc.Table[*Contact, *ContactInput]{
-	doc.Sent("first_name", "First name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
+// ContactTable is a contact, field by field. A new field is a line in tailTable, and a field in the two types above.
+var ContactTable = slices.Concat(headTable, tailTable)
+
+var headTable = doc.Table[*Contact, *ContactInput]{
+	doc.Sent("first_name", "First name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
 	doc.Sent("middle_name", "Middle name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
-	doc.Sent("last_name", "Last name", doc.String(doc.MaxText).Needed(), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
+	doc.Sent("last_name", "Last name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
 	dobField(),
 	doc.Sent("company", "Company", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Company }, func(in *ContactInput) **string { return &in.Company }),
 	doc.Sent("title", "Title", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Title }, func(in *ContactInput) **string { return &in.Title }),
@@ -122,6 +137,17 @@ var ContactTable = doc.Table[*Contact, *ContactInput]{
 	doc.Kept[*Contact, *ContactInput]("created_at", ContactTime, func(c *Contact) *time.Time { return &c.CreatedAt }),
 	doc.Kept[*Contact, *ContactInput]("updated_at", ContactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
 }
+
+// tailTable are the fields of which most contacts have none. Where a contact has none of them, its stored document ends before them, as documents
+// do that were written before there were such fields, and a read adds their defaults. A new field comes last, and is no list: then its name is the
+// last one of a document.
+var tailTable = append(doc.Table[*Contact, *ContactInput]{
+	doc.Sent("type", "Type", contactType, func(c *Contact) *bool { return &c.IsCompany }, func(in *ContactInput) **bool { return &in.IsCompany }),
+	doc.Sent("prefix", "Prefix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Prefix }, func(in *ContactInput) **string { return &in.Prefix }),
+	doc.Sent("suffix", "Suffix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Suffix }, func(in *ContactInput) **string { return &in.Suffix }),
+	doc.Sent("salutation", "Salutation", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Salutation }, func(in *ContactInput) **string { return &in.Salutation }),
+	externalIDsField(),
+}, markFields()...)
 
 var (
 	contactFields = append(ContactTable.Names(), aliasKeys...)
@@ -183,14 +209,49 @@ func (c *Contact) Archived() bool { return !c.ArchivedAt.IsZero() }
 
 // AppendContact appends the wire form of a contact whose stored body is given: a read copies bytes.
 func AppendContact(dst []byte, id int64, body []byte) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, id, 10)
+	return appendEnd(appendStart(dst, id), body)
+}
+
+func appendStart(dst []byte, id int64) []byte {
+	return strconv.AppendInt(append(dst, `{"id":`...), id, 10)
+}
+
+// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks.
+func appendEnd(dst, body []byte) []byte {
+	if rest := restAfter[string(lastName(body))]; rest != nil {
+		return append(append(dst, body[:len(body)-1]...), rest...)
+	}
 	return append(dst, body...)
 }
 
-// AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
+// lastName is the name of the last field. It is behind the last comma and quote, which no text holds: its quotes are escaped.
+func lastName(body []byte) []byte {
+	for at := len(body) - 2; at >= 0; at-- {
+		if body[at] == ',' && body[at+1] == '"' {
+			name, _, _ := bytes.Cut(body[at+2:], []byte{'"'})
+			return name
+		}
+	}
+	return nil
+}
+
+// restAfter is what comes behind a document that ends with a field, by the name of that field.
+var restAfter = func() map[string][]byte {
+	rests := make(map[string][]byte)
+	for i := range tailTable {
+		rests[ContactTable[len(headTable)+i-1].Name] = append(tailTable[i:].Append(nil, &blank), '}')
+	}
+	rests[erasedKey] = rests["updated_at"]
+	return rests
+}()
+
+// AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says nothing.
 func (c *Contact) AppendBody(dst []byte) []byte {
-	return append(c.appendErased(ContactTable.Append(dst, c)), '}')
+	dst = c.appendErased(headTable.Append(dst, c))
+	if !tailTable.Same(c, &blank) {
+		dst = tailTable.Append(dst, c)
+	}
+	return append(dst, '}')
 }
 
 // ParseContact reads a stored body back.
@@ -218,6 +279,8 @@ func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error
 		switch {
 		case key == "force_create":
 			in.ForceCreate = r.Literal()
+		case key == "external_id":
+			in.readAddedID(r)
 		case !short.read(r, key):
 			ContactTable.Read(r, key, &in)
 		}
@@ -232,7 +295,10 @@ func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error
 
 // ReadContactForm takes a whole form but for its tags. What is empty was cleared.
 func ReadContactForm(form doc.Form) (in ContactInput) {
-	ContactTable.Take(form, doc.Place{}, &in)
+	headTable.Take(form, doc.Place{}, &in)
+	if form.Value("type") != "" { // the form has the tail: no list of it is cleared by a form that lacks it
+		tailTable.Take(form, doc.Place{}, &in)
+	}
 	return in
 }
 
@@ -242,11 +308,12 @@ func FillContactForm(c *Contact, set func(name, value string)) {
 }
 
 // Validate checks everything about the input that does not depend on the stored contact, and works out the normal
-// forms. New contacts need a first and a last name; changed ones keep theirs. faults are those found while reading.
+// forms. New people need a first and a last name, and new companies a company; changed ones keep theirs. faults are those found while reading.
 func (in *ContactInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
 	in.region = region
+	in.checkNamed(c)
 	ContactTable.Check(c, doc.Place{}, in)
 	err := in.asSent(c.Err())
 	doc.SortFaults(&c.Invalid, contactFields)
@@ -313,7 +380,7 @@ func (in *ContactInput) checkChanged(c, old *Contact) error {
 	if err := custom.CheckListed(in.custom, old.Custom); err != nil {
 		return err
 	}
-	return c.checkRoom(old)
+	return cmp.Or(in.checkStaysNamed(c, old), c.checkRoom(old))
 }
 
 // checkRoom refuses a contact that holds too much.

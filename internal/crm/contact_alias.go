@@ -1,30 +1,39 @@
 package crm
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"donorbook/internal/crm/doc"
 )
 
-// shorthand is what a client says with keys that stand for the first element of a list: email or primary_email, phone or primary_phone,
-// and the parts of an address. They count where the list itself was not sent. So a contact that is sent back, with its emails and its
-// primary_email, means what its lists say.
+// shorthand is what a client says with keys that stand for others: email or primary_email, phone or primary_phone, company_name, and the parts of
+// one whole address. They count where the field itself was not sent. So a contact that is sent back, with its emails and its primary_email, means
+// what its lists say.
 type shorthand struct {
-	emails, phones []sentText // at most two of each
-	address        Address
-	parts          []sentText // of the address; their values stand there
+	emails, phones, company []sentText // under all of their names
+	address                 Address
+	parts                   []sentText // of the address; their values stand there
 }
 
 // sentText is a text with the key that it was sent under. What is wrong with it matters only if the key counts.
 type sentText struct {
 	key, value string
+	part       string // of an address
 	faults     []doc.Fault
 }
 
+// addressKeys are the names under which clients send the parts of an address, beside those that AddressTable has.
+var addressKeys = map[string]string{
+	"address_line1": "address_1", "address_line_1": "address_1", "address": "address_1", "street": "address_1",
+	"address_line2": "address_2", "address_line_2": "address_2", "zip": "zipcode", "postal_code": "zipcode",
+}
+
 // aliasKeys are the keys of this kind that are no fields of a contact.
-var aliasKeys = append([]string{"email", "phone"}, AddressTable.Names()...)
+var aliasKeys = slices.Concat([]string{"email", "phone", "company_name", "external_id"}, AddressTable.Names(), slices.Sorted(maps.Keys(addressKeys)))
 
 // read takes the value of one key. It reports whether the key is one of these.
 func (s *shorthand) read(r *doc.Reader, key string) bool {
@@ -33,16 +42,38 @@ func (s *shorthand) read(r *doc.Reader, key string) bool {
 		s.emails = append(s.emails, readSentText(r, key, r.Text))
 	case "primary_phone", "phone":
 		s.phones = append(s.phones, readSentText(r, key, r.Text))
-	default:
-		part := AddressTable.Find(key)
-		if part == nil {
-			return false
+	case "company_name":
+		s.company = append(s.company, readSentText(r, key, r.Text))
+	case "address":
+		if r.Next() == '{' {
+			r.Element(func(key string) {
+				if !s.readPart(r, key) {
+					r.Skip()
+				}
+			})
+			return true
 		}
-		s.parts = append(s.parts, readSentText(r, key, func() string {
-			part.Read(r, &s.address)
-			return part.Text(&s.address)
-		}))
+		fallthrough
+	default:
+		return s.readPart(r, key)
 	}
+	return true
+}
+
+func (s *shorthand) readPart(r *doc.Reader, key string) bool {
+	part := AddressTable.Find(cmp.Or(addressKeys[key], key))
+	if part == nil {
+		return false
+	}
+	var sent Address
+	text := readSentText(r, key, func() string {
+		part.Read(r, &sent)
+		return part.Text(&sent)
+	})
+	if text.part = part.Name; text.value != "" {
+		part.Patch(&s.address, &sent, time.Time{})
+	}
+	s.parts = append(s.parts, text)
 	return true
 }
 
@@ -55,19 +86,41 @@ func readSentText(r *doc.Reader, key string, read func() string) sentText {
 	return sent
 }
 
-// expand makes the lists that the keys stand for. From then on, faults are those of the lists; SentAs gives them back the names that
+// expand makes the fields that the keys stand for. From then on, faults are those of the fields; SentAs gives them back the names that
 // the client wrote.
 func (s *shorthand) expand(r *doc.Reader, in *ContactInput) {
 	s.expandTyped(r, "emails", s.emails, &in.Emails)
 	s.expandTyped(r, "phones", s.phones, &in.Phones)
+	if in.Company == nil && !r.Fault.HasFault("company") {
+		for _, sent := range s.company {
+			in.Company = &sent.value
+			takeFor(r, "company", sent)
+		}
+	}
 	if in.Addresses != nil || len(s.parts) == 0 || r.Fault.HasFault("addresses") {
 		return
 	}
 	in.Addresses = &[]Address{s.address}
 	r.StandsFor("addresses", s.parts[0].key)
-	for _, part := range s.parts {
-		takeFor(r, doc.ElementOf("addresses", 0).Field(part.key), part)
+	for i, sent := range s.parts {
+		if !s.sayTwice(r, i) {
+			takeFor(r, doc.ElementOf("addresses", 0).Field(sent.part), sent)
+		}
 	}
+}
+
+// sayTwice notes that a part of the address was sent under another name before, and differs.
+func (s *shorthand) sayTwice(r *doc.Reader, i int) bool {
+	sent := s.parts[i]
+	for _, before := range s.parts[:i] {
+		if before.part == sent.part && before.value != "" {
+			if sent.value != "" && sent.value != before.value {
+				r.Fault.Add(sent.key, doc.OtherValue, before.key)
+			}
+			return true
+		}
+	}
+	return false
 }
 
 func (*shorthand) expandTyped(r *doc.Reader, name string, sent []sentText, list **[]Typed) {
@@ -129,32 +182,20 @@ func (rule *typedRule) toFront(list []Typed, first Typed, region string) []Typed
 	return moved
 }
 
-// patchFirst changes the parts that were sent of the first address, or makes it. It is gone where nothing is left of it.
+// patchFirst replaces the first address by the one that was sent, which is whole: no part of another address is left in it. An empty one removes it, if
+// its street was sent.
 func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
-	var sent, first Address
-	if len(*in.Addresses) > 0 {
-		sent = (*in.Addresses)[0]
-	}
-	if len(list) > 0 {
-		first = list[0]
-	}
-	for i := range AddressTable {
-		if part := &AddressTable[i]; in.SentAs[doc.ElementOf("addresses", 0).Field(part.Name)] != "" {
-			part.Patch(&first, &sent, now)
+	if len(*in.Addresses) == 0 {
+		if len(list) == 0 || in.SentAs[doc.ElementOf("addresses", 0).Field("address_1")] == "" {
+			return list
 		}
-	}
-	switch {
-	case len(list) == 0:
-		first, list = first.at(now), []Address{{}}
-	case first == list[0]:
-		return list
-	default:
-		first = first.keep(list[0], now)
-	}
-	if AddressTable.Size(&first) == 0 {
 		return list[1:]
+	}
+	first := (*in.Addresses)[0]
+	if len(list) == 0 {
+		return []Address{first.at(now)}
 	}
 	normal := first.normal()
 	others := slices.DeleteFunc(slices.Clone(list[1:]), func(a Address) bool { return a.normal() == normal })
-	return append([]Address{first}, others...)
+	return append([]Address{first.keep(list[0], now)}, others...)
 }

@@ -47,7 +47,8 @@ func TestAListThatWasSentCountsAlone(t *testing.T) {
 func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		var email, phone, street, city string
+		var email, phone string
+		var first Address
 		if len(c.Emails) > 0 {
 			email = c.Emails[0].Value
 		}
@@ -55,10 +56,11 @@ func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 			phone = c.Phones[0].Value
 		}
 		if len(c.Addresses) > 0 {
-			street, city = c.Addresses[0].Line1, c.Addresses[0].City
+			first = c.Addresses[0]
 		}
 		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
-		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_1":%s,"city":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone), crmtest.Quoted(street), crmtest.Quoted(city)), false)
+		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_line1":%s,"city":%s,"state":%s,"country":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone),
+			crmtest.Quoted(first.Line1), crmtest.Quoted(first.City), crmtest.Quoted(first.State), crmtest.Quoted(first.Country)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +117,7 @@ func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
 	}
 }
 
-func TestFlatPartsChangeTheFirstAddress(t *testing.T) {
+func TestFlatPartsAreOneWholeAddress(t *testing.T) {
 	rome := Address{Line1: "1 Via", City: "Rome", CreatedAt: noon, UpdatedAt: noon}
 	paris := Address{City: "Paris", Country: "FRA", CreatedAt: noon, UpdatedAt: noon}
 	changed := func(a Address, set func(a *Address)) Address {
@@ -127,14 +129,16 @@ func TestFlatPartsChangeTheFirstAddress(t *testing.T) {
 		body         string
 		before, want []Address
 	}{
-		{`{"city":"Milan"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.City = "Milan" }), paris}},
-		{`{"address_1":null,"zipcode":"1"}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1, a.Zipcode = "", "1" })}},
-		{`{"city":"Rome"}`, []Address{rome, paris}, []Address{rome, paris}},
-		{`{"state":null}`, []Address{rome}, []Address{rome}},
-		{`{"address_1":"","city":""}`, []Address{rome, paris}, []Address{paris}},
-		{`{"address_1":null,"city":"PARIS","country":"fra"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Country = "", "PARIS", "fra" })}},
+		{`{"city":"Milan"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City = "", "Milan" }), paris}},
+		{`{"street":"2 Via","zip":"1"}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Zipcode = "2 Via", "", "1" })}},
+		{`{"address_line1":"1 Via","address_line2":null,"city":"Rome"}`, []Address{rome, paris}, []Address{rome, paris}},
+		{`{"state":null,"postal_code":""}`, []Address{rome}, []Address{rome}},
+		{`{"address":"","city":""}`, []Address{rome, paris}, []Address{paris}},
+		{`{"address":{"street":"3 Via","city":"Rome","other":1}}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1 = "3 Via" })}},
+		{`{"city":"PARIS","country":"fra"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Country = "", "PARIS", "fra" })}},
 		{`{"city":"Milan"}`, nil, []Address{{City: "Milan", CreatedAt: hourLater, UpdatedAt: hourLater}}},
 		{`{"city":null}`, nil, nil},
+		{`{"zip":"1","zipcode":"1","postal_code":null}`, nil, []Address{{Zipcode: "1", CreatedAt: hourLater, UpdatedAt: hourLater}}},
 	} {
 		c := made(t, `{"first_name":"Ana"}`)
 		c.Addresses = test.before

@@ -55,8 +55,8 @@ func AppendCustomized(dst []byte, id int64, body []byte, fields *custom.Fields) 
 	if err := r.End(); err != nil {
 		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
 	}
-	dst = fields.AppendShown(AppendContact(dst, id, body[:begin]), values)
-	return append(dst, body[end:]...), nil
+	dst = fields.AppendShown(append(appendStart(dst, id), body[:begin]...), values)
+	return appendEnd(dst, body[end:]), nil
 }
 
 // CustomValue is what the contact has in a field, with an empty value where that is nothing.

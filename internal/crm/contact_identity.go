@@ -29,6 +29,10 @@ func (c *Contact) Identity() Identity {
 	i := Identity{Contact: c.ID, Phones: c.PhoneDigits()}
 	i.add(&i.First, c.FirstName)
 	i.add(&i.Last, c.LastName)
+	if c.IsCompany { // its name is both
+		i.add(&i.First, c.Company)
+		i.add(&i.Last, c.Company)
+	}
 	for _, e := range c.Emails {
 		i.add(&i.Emails, text.FoldCase(e.Value))
 	}

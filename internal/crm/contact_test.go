@@ -22,7 +22,8 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		"twitter_url":"https://twitter.com/a?b=1&c=2","linkedin_url":"https://linkedin.com/in/a","facebook_url":"http://facebook.com/a",
 		"emails":[{"value":"Ada@Example.org","type":"personal"},{"value":"b@c.de"}],"phones":[{"value":"(212) 555-0100","type":"cell"},{"value":"+442079460958"}],
 		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"},{"city":"Rome"}],
-		"tags":["vip","日本"]}`)
+		"tags":["vip","日本"],"type":"company","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Ada","external_ids":[{"source":"Bloomerang","value":"7"}],"external_id":8,
+		"do_not_mail":true,"do_not_email":false,"do_not_call":null,"deceased":true}`)
 	c.ID, c.Note, c.Stats = 1_000_000_000_000_007, "met in May", Stats{3, 12}
 	c.UpdatedAt = noon.Add(61 * time.Second)
 	c.Addresses[1].UpdatedAt = noon.Add(time.Second)
@@ -39,7 +40,8 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"type":"home","is_primary":0,"created_at":"2026-01-31T12:00:00.000000Z","updated_at":"2026-01-31T12:00:01.000000Z"}],` +
 		`"primary_address":` + home + `,"stats":{"recurring_contributions":3,"total_contributions":12},` +
 		`"tags":["vip","日本"],"custom_fields":[],"archived_at":"2026-02-01T00:02:03+00:00",` +
-		`"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:01:01+00:00"}`
+		`"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:01:01+00:00","type":"company","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Ada",` +
+		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true}`
 	if diff := cmp.Diff(want, string(AppendContact(nil, c.ID, c.AppendBody(nil)))); diff != "" {
 		t.Error(diff)
 	}
@@ -50,7 +52,8 @@ func TestWireFormOfAnEmptyContact(t *testing.T) {
 	const want = `{"id":7,"first_name":"A","middle_name":null,"last_name":"B","dob":null,"company":null,"title":null,"twitter_url":null,` +
 		`"linkedin_url":null,"facebook_url":null,"emails":[],"phones":[],"primary_email":null,"primary_phone":null,"note":null,` +
 		`"addresses":[],"primary_address":null,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":[],` +
-		`"custom_fields":[],"archived_at":null,"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:00:00+00:00"}`
+		`"custom_fields":[],"archived_at":null,"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:00:00+00:00",` +
+		`"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false}`
 	prefix := []byte("[")
 	if got := string(AppendContact(prefix, c.ID, c.AppendBody(nil))); got != "["+want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

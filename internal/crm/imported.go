@@ -3,7 +3,6 @@ package crm
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm/custom"
@@ -26,7 +25,8 @@ func (c *Contact) CheckImported(fields *custom.Fields, now time.Time) error {
 		in.DOB = &day
 	}
 	emails, addresses, tags := slices.Clone(c.Emails), slices.Clone(c.Addresses), slices.Clone(c.Tags)
-	in.Emails, in.Addresses, in.Tags = &emails, &addresses, &tags
+	ids := slices.Clone(c.ExternalIDs)
+	in.Emails, in.Addresses, in.Tags, in.ExternalIDs = &emails, &addresses, &tags, &ids
 	check := doc.NewChecker(nil, false)
 	check.Now = now
 	ContactTable.Check(check, doc.Place{}, &in)
@@ -41,14 +41,17 @@ func (c *Contact) CheckImported(fields *custom.Fields, now time.Time) error {
 	return cmp.Or(check.Err(), c.checkRoom(&blank))
 }
 
-// checkKeys finds match keys that are not those of an email or a phone.
+// checkKeys finds match keys that are not those of an email, a phone or an external id.
 func (c *Contact) checkKeys(v *doc.Invalid) {
-	if len(c.MatchKeys) > len(c.Emails)+len(c.Phones) {
-		v.Add("match_keys", doc.TooMany, len(c.Emails)+len(c.Phones))
+	if most := len(c.Emails) + len(c.Phones) + len(c.ExternalIDs); len(c.MatchKeys) > most {
+		v.Add("match_keys", doc.TooMany, most)
 	}
-	for _, key := range c.MatchKeys {
-		if doc.IsLonger(key, doc.MaxText) || doc.TextRule(key) != "" || !strings.HasPrefix(key, EmailPrefix) && !strings.HasPrefix(key, PhonePrefix) {
-			v.Add("match_keys", "must be the normal forms of emails and phones")
-		}
+	kinds := KindsOfKeys(c.MatchKeys)
+	if len(slices.Concat(kinds[:]...)) < len(c.MatchKeys) || slices.ContainsFunc(c.MatchKeys, isNoKey) || !slices.Equal(kinds[0], SortedKeys(externalKeys(c.ExternalIDs))) {
+		v.Add("match_keys", "must be the normal forms of emails, phones and external ids")
 	}
 }
+
+func isNoKey(key string) bool { return doc.IsLonger(key, maxKey) || doc.TextRule(key) != "" }
+
+const maxKey = 2 * (doc.MaxText + maxSource) // letters that were folded may be more

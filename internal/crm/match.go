@@ -65,18 +65,26 @@ func ParseForceCreate(v *doc.Invalid, query, body string) CreateMode {
 
 // The kinds of match keys.
 const (
-	EmailPrefix = "e:"
-	PhonePrefix = "p:"
+	EmailPrefix    = "e:"
+	PhonePrefix    = "p:"
+	ExternalPrefix = "x:"
 )
 
-// MatchKeys are the normal forms by which this input finds the person it is about, those of emails first.
+var keyPrefixes = [...]string{ExternalPrefix, EmailPrefix, PhonePrefix}
+
+// MatchKeys are the normal forms by which this input finds the contact it is about.
 func (in *ContactInput) MatchKeys() []string {
+	return WithoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys, in.IDKeys()))
+}
+
+// ReachKeys are the match keys of its emails and phones.
+func (in *ContactInput) ReachKeys() []string {
 	return WithoutEmpty(slices.Concat(in.emailKeys, in.phoneKeys))
 }
 
-// AddedKeys are the match keys that the contact does not have yet.
+// AddedKeys are the match keys of emails and phones that the contact does not have yet.
 func (in *ContactInput) AddedKeys(c Contact) []string {
-	return lacking(in.MatchKeys(), c.MatchKeys)
+	return lacking(in.ReachKeys(), c.MatchKeys)
 }
 
 // Shared are the emails and the phones of the input that the contact has too, as the input writes them.
@@ -92,13 +100,16 @@ func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 	return shared(in.emailKeys, in.Emails), shared(in.phoneKeys, in.Phones)
 }
 
-// SplitMatchKeys tells the keys of emails from those of phones.
-func SplitMatchKeys(keys []string) (emails, phones []string) {
-	at := slices.IndexFunc(keys, func(key string) bool { return strings.HasPrefix(key, PhonePrefix) })
-	if at < 0 {
-		at = len(keys)
+// KindsOfKeys are match keys by what they are made of, in the order in which they are looked for: an external id beats an email, and that a phone.
+func KindsOfKeys(keys []string) (kinds [len(keyPrefixes)][]string) {
+	for i, prefix := range keyPrefixes {
+		for _, key := range keys {
+			if strings.HasPrefix(key, prefix) {
+				kinds[i] = append(kinds[i], key)
+			}
+		}
 	}
-	return keys[:at], keys[at:]
+	return kinds
 }
 
 // Closer tells whether the input, which shares a match key with both, is rather about a than about b: an email match beats
@@ -117,8 +128,11 @@ func (in *ContactInput) sharesEmail(c Contact) bool {
 	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
 }
 
-// SameName compares first and last name without regard to case and marks.
+// SameName compares first and last name, or the names of companies, without regard to case and marks.
 func (in *ContactInput) SameName(c Contact) bool {
+	if c.IsCompany {
+		return in.Company != nil && text.Fold(*in.Company) == text.Fold(c.Company)
+	}
 	return in.FirstName != nil && in.LastName != nil &&
 		text.Fold(*in.FirstName) == text.Fold(c.FirstName) && text.Fold(*in.LastName) == text.Fold(c.LastName)
 }
@@ -171,9 +185,10 @@ func lacking(keys, others []string) (missing []string) {
 	return missing
 }
 
-// WithEmailKeys is the contact with the match keys of its emails worked out anew. Those of phones stay as they are: they depend on
+// WithDerivedKeys is the contact with the match keys of its external ids and emails worked out anew. Those of phones stay as they are: they depend on
 // the country that was set when a number came in.
-func (c Contact) WithEmailKeys() Contact {
+func (c Contact) WithDerivedKeys() Contact {
+	c.replaceMatchKeys(ExternalPrefix, externalKeys(c.ExternalIDs))
 	keys := make([]string, 0, len(c.Emails))
 	for _, email := range c.Emails {
 		key, ok := text.NormalEmail(email.Value)

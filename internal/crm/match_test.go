@@ -66,7 +66,7 @@ func TestMatchKeysAreNormalForms(t *testing.T) {
 	}
 }
 
-func TestWithEmailKeys(t *testing.T) {
+func TestWithDerivedKeys(t *testing.T) {
 	emails := []Email{{Value: "Ana@X.org"}, {Value: "ana@x.ORG"}, {Value: "b@x.org"}}
 	for _, test := range []struct {
 		name string
@@ -76,12 +76,12 @@ func TestWithEmailKeys(t *testing.T) {
 		{"none of the emails", []string{"p:+12125550100"}},
 		{"somebody else's", []string{"e:ana@x.org", "e:c@x.org", "p:+12125550100"}},
 	} {
-		c := Contact{Emails: emails, MatchKeys: test.keys}.WithEmailKeys()
+		c := Contact{Emails: emails, MatchKeys: test.keys}.WithDerivedKeys()
 		if want := []string{"e:ana@x.org", "e:b@x.org", "p:+12125550100"}; !slices.Equal(c.MatchKeys, want) {
 			t.Errorf("%s: got %q, want %q", test.name, c.MatchKeys, want)
 		}
 	}
-	if c := (Contact{Emails: []Email{{Value: "no address"}}, MatchKeys: []string{"e:kept"}}).WithEmailKeys(); !slices.Equal(c.MatchKeys, []string{"e:kept"}) {
+	if c := (Contact{Emails: []Email{{Value: "no address"}}, MatchKeys: []string{"e:kept"}}).WithDerivedKeys(); !slices.Equal(c.MatchKeys, []string{"e:kept"}) {
 		t.Errorf("an email of other rules: got %q", c.MatchKeys)
 	}
 }

@@ -3,6 +3,7 @@ package crm
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,6 +147,9 @@ func keysOf(t *rapid.T, c Contact) (keys []string) {
 		if key != "" { // a number without its area code identifies no contact
 			keys = append(keys, "p:"+key)
 		}
+	}
+	for _, id := range c.ExternalIDs {
+		keys = append(keys, "x:"+id.Value+"\t"+strings.ToLower(id.Source))
 	}
 	slices.Sort(keys)
 	return keys

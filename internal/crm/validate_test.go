@@ -185,10 +185,10 @@ func TestFaultsOfValues(t *testing.T) {
 		land  = "The addresses.0.country field must be a three-letter ISO 3166-1 country code."
 	)
 	for _, test := range []struct{ body, field, message string }{
-		{`{"first_name":null}`, "first_name", "The first_name field must not be empty."},
-		{`{"first_name":""}`, "first_name", "The first_name field must not be empty."},
-		{`{"last_name":null}`, "last_name", "The last_name field must not be empty."},
-		{`{"last_name":"  "}`, "last_name", "The last_name field must not be empty."},
+		{`{"first_name":null,"type":"individual"}`, "first_name", "The first_name field must not be empty."},
+		{`{"first_name":"","type":"individual"}`, "first_name", "The first_name field must not be empty."},
+		{`{"last_name":null,"type":"individual"}`, "last_name", "The last_name field must not be empty."},
+		{`{"last_name":"  ","type":"individual"}`, "last_name", "The last_name field must not be empty."},
 		{`{"dob":"1980-01-31"}`, "dob", dob},
 		{`{"dob":"1980-01-31T00:00:00.000000Z"}`, "dob", dob},
 		{`{"dob":"2/29/2023"}`, "dob", dob},

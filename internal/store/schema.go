@@ -71,7 +71,7 @@ func wordsOfRow(row []any) (string, error) {
 	return find.SearchDocument(&contact, account), err
 }
 
-// Match keys hold no line feed: neither an email nor a phone number can.
+// Match keys hold no line feed: no email, phone number or external id can.
 func JoinKeys(keys []string) string { return strings.Join(keys, "\n") }
 
 func SplitKeys(text string) []string {

@@ -82,6 +82,12 @@ func SomeBody(t *rapid.T, whole bool) string {
 	add("tags", list(func() string {
 		return Quoted(rapid.OneOf(rapid.SampledFrom(Tags), SomeName()).Draw(t, "tag"))
 	}))
+	add("prefix", text(SomeText(20)))
+	add("external_ids", list(func() string {
+		return fmt.Sprintf(`{"source":%s,"value":%s}`, Quoted(rapid.SampledFrom([]string{"", "Bloomerang", "bloomerang", "crm"}).Draw(t, "source")),
+			Quoted(rapid.SampledFrom([]string{"7", "A-7", "a-7"}).Draw(t, "value")))
+	}))
+	add("do_not_mail", func() string { return rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "mark") })
 	return "{" + strings.Join(members, ",") + "}"
 }
 

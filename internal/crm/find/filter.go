@@ -23,6 +23,8 @@ type Filter struct {
 	FirstName, LastName        string       // compared without regard to letter case and marks
 	City, Zip                  string       // search words of an address; a ZIP code may go on
 	Has, Lacks                 []crm.Detail // of which a contact has at least one, or none
+	Marked, Unmarked           []string     // marks that a contact has, or has not
+	ExternalID                 string       // the value, of any source
 	Given                      Bounds       // of the total of contributions
 	Gave                       GaveFilter
 	Custom                     []FieldFilter
@@ -141,7 +143,7 @@ func (f *Filter) Keys() []string {
 func (f *Filter) IsEmpty() bool {
 	return f.Sort == Sort{} && !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
 		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
-		len(f.Has)+len(f.Lacks)+len(f.Custom) == 0 && f.Given.IsEmpty() && f.Gave.IsEmpty() && f.Import == 0
+		len(f.Has)+len(f.Lacks)+len(f.Custom)+len(f.Marked)+len(f.Unmarked) == 0 && f.ExternalID == "" && f.Given.IsEmpty() && f.Gave.IsEmpty() && f.Import == 0
 }
 
 // Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows. Which
@@ -150,10 +152,27 @@ func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || crm.ContainsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldCase(c.Emails[0].Value)) &&
-		(f.FirstName == "" || text.Fold(f.FirstName) == text.Fold(c.FirstName)) && (f.LastName == "" || text.Fold(f.LastName) == text.Fold(c.LastName)) &&
+		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
 		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || f.Gave.IsEmpty()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(SearchWords(c)))
+}
+
+// matchesName compares the names of people. A company is found by the search.
+func (f *Filter) matchesName(c *crm.Contact) bool {
+	same := func(asked, is string) bool { return asked == "" || !c.IsCompany && text.Fold(asked) == text.Fold(is) }
+	return same(f.FirstName, c.FirstName) && same(f.LastName, c.LastName)
+}
+
+func (f *Filter) matchesID(c *crm.Contact) bool {
+	has := func(id crm.ExternalID) bool { return id.Value == f.ExternalID }
+	return f.ExternalID == "" || slices.ContainsFunc(c.ExternalIDs, has)
+}
+
+func (f *Filter) matchesMarks(c *crm.Contact) bool {
+	has := func(mark string) bool { return slices.Contains(c.Marked(), mark) }
+	lacks := func(mark string) bool { return !has(mark) }
+	return !slices.ContainsFunc(f.Marked, lacks) && !slices.ContainsFunc(f.Unmarked, has)
 }
 
 func (f *Filter) matchesTags(c *crm.Contact) bool {
@@ -225,8 +244,11 @@ func (f *Filter) LongFirstName() bool {
 	return len(firstNameWord(f.FirstName)) > maxWord-utf8.UTFMax
 }
 
-// CommonWords are common words of which a contact must have one each: those of the city and of custom fields.
+// CommonWords are common words of which a contact must have one each: those of marks, the city and custom fields.
 func (f *Filter) CommonWords() (all [][]string) {
+	for _, mark := range f.Marked {
+		all = append(all, []string{markWord(mark)})
+	}
 	if f.City != "" {
 		all = append(all, []string{f.City})
 	}
@@ -236,6 +258,14 @@ func (f *Filter) CommonWords() (all [][]string) {
 		}
 	}
 	return all
+}
+
+// AbsentWords are common words of which a contact must have none.
+func (f *Filter) AbsentWords() (words []string) {
+	for _, mark := range f.Unmarked {
+		words = append(words, markWord(mark))
+	}
+	return words
 }
 
 // ZipArea is what one of the common words of a contact begins with where a ZIP code is asked for by its first digits alone.

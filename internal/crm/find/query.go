@@ -33,7 +33,7 @@ type parameter struct {
 	empty   bool // an empty value counts as omitted
 }
 
-var parameters = []parameter{
+var parameters = append([]parameter{
 	{name: "email", read: func(r *filterReader, _, text string) { r.Email = r.email(text) }},
 	{name: "phone", read: func(r *filterReader, _, text string) { r.Phone = r.phone(text) }},
 	{name: "tag", aliases: tagLists("tag"), many: true, read: func(r *filterReader, name, text string) {
@@ -63,6 +63,37 @@ var parameters = []parameter{
 	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
 	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
 	{name: "sort", aliases: []string{"sortBy", sortDescending}, read: (*filterReader).sort, empty: true},
+	{name: "external_id", read: func(r *filterReader, _, text string) { r.ExternalID = text }},
+	{name: "type", read: (*filterReader).contactType},
+}, markParameters()...)
+
+// markParameters ask for contacts that have a mark, or do not.
+func markParameters() (all []parameter) {
+	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type is asked for by its own name
+		all = append(all, parameter{name: mark, read: func(r *filterReader, name, text string) {
+			yes, err := strconv.ParseBool(strings.ToLower(text))
+			if err != nil {
+				r.AddAt(doc.Place{}, name, doc.Boolean)
+			}
+			r.mark(mark, yes)
+		}})
+	}
+	return all
+}
+
+func (r *filterReader) contactType(name, text string) {
+	if text != crm.Individual && text != crm.Company {
+		r.AddAt(doc.Place{}, name, doc.OneOf, crm.Individual+", "+crm.Company)
+	}
+	r.mark(crm.Company, text == crm.Company)
+}
+
+func (r *filterReader) mark(name string, has bool) {
+	if has {
+		r.Marked = append(r.Marked, name)
+	} else {
+		r.Unmarked = append(r.Unmarked, name)
+	}
 }
 
 // tagLists are the names under which some libraries send a list of tags.

@@ -68,12 +68,20 @@ func TagSearch(name string) Search {
 	return Search{Text: "tag:" + name, Terms: []SearchTerm{{{word}}}}
 }
 
-// NameSearch finds the contacts whose names have all words of this first and last name; ok is false where there is no word.
+// NameSearch finds the contacts whose names have all words of this first and last name, or of this company; ok is false where there is no word.
 func NameSearch(in *crm.ContactInput) (s Search, ok bool) {
-	if in.FirstName == nil || in.LastName == nil {
+	names := []*string{in.FirstName, in.LastName}
+	if in.IsCompany != nil && *in.IsCompany {
+		names = []*string{in.Company}
+	}
+	if slices.Contains(names, nil) {
 		return s, false
 	}
-	for _, word := range text.Words(*in.FirstName, *in.LastName) {
+	var words []string
+	for _, name := range names {
+		words = text.AppendWords(words, *name)
+	}
+	for _, word := range words {
 		s.add(SearchTerm{{{Text: searchWord(word)}}})
 	}
 	return s, len(s.Terms) > 0

@@ -33,7 +33,10 @@ const WordsVersion = 7
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func SearchWords(c *crm.Contact) []string {
-	found := append(make([]string, 0, 32), firstNameWord(c.FirstName))
+	found := make([]string, 0, 32)
+	if !c.IsCompany {
+		found = append(found, firstNameWord(c.FirstName))
+	}
 	for _, value := range [...]string{c.FirstName, c.MiddleName, c.LastName, c.Company} {
 		found = text.AppendWords(found, value)
 	}
@@ -58,6 +61,9 @@ func SearchWords(c *crm.Contact) []string {
 	for _, number := range c.PhoneDigits() {
 		found = append(found, phoneSign+number, phoneEndSign+reversed(number))
 	}
+	for _, id := range c.ExternalIDs {
+		found = text.AppendWords(found, id.Value)
+	}
 	for _, v := range c.Custom { // what is no text is not looked for; a date is one
 		if typed, ok := v.Quoted(); ok {
 			found = text.AppendWords(found, typed)
@@ -72,7 +78,7 @@ func SearchWords(c *crm.Contact) []string {
 	return crm.SortedKeys(found)
 }
 
-// CommonWords are what many contacts may have together: cities, the beginnings of ZIP codes, custom fields with a value, and values that are one of a
+// CommonWords are what many contacts may have together: marks, cities, the beginnings of ZIP codes, custom fields with a value, and values that are one of a
 // few. They are sorted and distinct. No search finds them: the contacts of each are a set, since an index of words hands out contacts one by one.
 func CommonWords(c *crm.Contact) []string {
 	words := make([]string, 0, 4)
@@ -80,6 +86,9 @@ func CommonWords(c *crm.Contact) []string {
 		if word != "" {
 			words = append(words, word)
 		}
+	}
+	for _, mark := range c.Marked() {
+		add(markWord(mark))
 	}
 	for i := range c.Addresses {
 		add(cityWord(c.Addresses[i].City))
@@ -101,7 +110,12 @@ func InputCommonWords(in *crm.ContactInput) []string {
 		c.Addresses = *in.Addresses
 	}
 	c.Custom = in.CustomValues()
-	return CommonWords(&c)
+	words := CommonWords(&c)
+	marked, _ := in.Marked()
+	for _, mark := range marked {
+		words = append(words, markWord(mark))
+	}
+	return words
 }
 
 const (
@@ -130,13 +144,16 @@ func TellCommonWord(word string) string {
 		}
 		return r
 	}, word)
-	for _, kind := range [...]struct{ sign, name string }{{"c", "city "}, {"z", "ZIP code "}, {"f", "custom field "}} {
+	for _, kind := range [...]struct{ sign, name string }{{"c", "city "}, {"z", "ZIP code "}, {"f", "custom field "}, {"m", "marked as "}} {
 		if text, ok := strings.CutPrefix(word, filterSign+kind.sign); ok {
 			return kind.name + text
 		}
 	}
 	return ""
 }
+
+// markWord is a mark of contacts.
+func markWord(mark string) string { return filterSign + "m" + mark }
 
 // firstNameWord is a whole first name as contacts are filtered by it, without regard to letter case and marks.
 func firstNameWord(name string) string { return searchWord(filterSign + "n" + text.Fold(name)) }
@@ -235,8 +252,13 @@ func SearchDocument(c *crm.Contact, account int64) string {
 }
 
 // SortName is what contacts are sorted by in the order of their names: the last name, then the first, without regard to letter case and
-// marks.
-func SortName(c *crm.Contact) string { return nameRange(c.LastName, c.FirstName).From }
+// marks. A company comes by its name, after people whose last name that is: it is in no range of last names.
+func SortName(c *crm.Contact) string {
+	if c.IsCompany {
+		return text.Cut(sortable(c.Company)+afterNames, maxSortName)
+	}
+	return nameRange(c.LastName, c.FirstName).From
+}
 
 const (
 	// maxSortName bounds it, in bytes; names that agree so far are in the order of their ids.
@@ -244,13 +266,16 @@ const (
 
 	// betweenNames comes before everything that a sort name holds.
 	betweenNames = "\x01"
+	afterNames   = "\x02"
 )
 
 // LastSortName is after all sort names, which are shorter.
 var LastSortName = strings.Repeat("\U0010FFFF", maxSortName)
 
 // sortable is a name as it is sorted by.
-func sortable(name string) string { return strings.ReplaceAll(text.Fold(name), betweenNames, "\x02") }
+func sortable(name string) string {
+	return strings.ReplaceAll(text.Fold(name), betweenNames, afterNames)
+}
 
 // nameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
 // what is sorted by, there may be others in it.

@@ -3,9 +3,11 @@
 package giving
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -75,8 +77,10 @@ func GiverOf(c *crm.Contact) Giver {
 	return g
 }
 
-// Name is the giver as people call them.
-func (g Giver) Name() string { return g.FirstName + " " + g.LastName }
+// Name is the giver as people call them: a company without a person by its name.
+func (g Giver) Name() string {
+	return cmp.Or(strings.TrimSpace(g.FirstName+" "+g.LastName), g.Company)
+}
 
 // Dedication is whom a gift honors.
 type Dedication struct {

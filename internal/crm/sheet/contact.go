@@ -9,6 +9,7 @@ import (
 // Targets of contacts that recognition and reading name.
 const (
 	oneTag       = "tag" // a column that has one tag, and no separator
+	externalID   = "external_id"
 	street       = "addresses.#.address_1"
 	line2        = "addresses.#.address_2"
 	city         = "addresses.#.city"
@@ -61,6 +62,19 @@ func contactColumns() []column {
 		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
 			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) },
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
+		{target: "type", clean: contactType, names: "constituenttype contacttype donortype supportertype persontyp kontaktart"},
+		{target: "prefix", names: "prefix nameprefix honorific honorificprefix anrede civilite"},
+		{target: "suffix", names: "suffix namesuffix honorificsuffix namenszusatz suffixe"},
+		{target: "salutation", names: "salutation greeting formalsalutation informalsalutation briefanrede formuledappel"},
+		{target: "external_ids", label: "External IDs", read: readOwnIDs, write: func(of *record, _ int) any { return writtenIDs(of.contact) }},
+		{target: externalID, label: "External ID", repeats: true, names: idNames(),
+			read: func(r *row, c *cell, text string) {
+				r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ExternalID{Source: sourceOf(c.name), Value: text})
+			}},
+		{target: "do_not_mail", clean: optOut, names: "donotmail nomail nopostalmail mailoptout optoutmail donotsendmail keinepost"},
+		{target: "do_not_email", clean: optOut, names: "donotemail noemail emailoptout optoutemail hasoptedoutofemail nobulkemail nobulkemails unsubscribed unsubscribedfromemail keineemail"},
+		{target: "do_not_call", clean: optOut, names: "donotcall nocall nocalls donotphone nophone phoneoptout optoutphone keineanrufe"},
+		{target: "deceased", clean: optOut, names: "deceased isdeceased verstorben decede"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 
 		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},

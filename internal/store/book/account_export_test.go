@@ -93,7 +93,9 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 		}
 	}
 	tagged := create(t, s, m.account.Number, `{"first_name":"Zoë <&>","last_name":"Ünal","dob":"3/9/1984","note":"a\nb","emails":[{"value":"Z@Example.org","type":"work"},{"value":"z2@example.org"}],
-		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"]}`)
+		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"],
+		"prefix":"Dr.","salutation":"Dear Zoë","external_ids":[{"source":"Bloomerang","value":"ext-7"},{"source":"crm","value":"x"}],"do_not_mail":true,"deceased":true}`)
+	create(t, s, m.account.Number, `{"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"ext-8"}]}`)
 	if _, err := s.AddTags(t.Context(), m.account.Number, tagged.ID, []string{"late"}); err != nil {
 		t.Fatal(err)
 	}
@@ -325,21 +327,26 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := func(name, old, changed string) fstest.MapFS { return changedFile(t, whole, name, old, changed) }
+		before8, _, _ := bytes.Cut(whole[move.ContactFile].Data, []byte("ext-8"))
+		idLine := fmt.Sprintf("contacts.jsonl, line %d: ", bytes.Count(before8, []byte("\n"))+1)
 		flipped := fstest.MapFS{}
 		for name, file := range whole {
 			flipped[name] = file
 		}
 		flipped[move.ContactFile] = &fstest.MapFile{Data: bytes.Replace(whole[move.ContactFile].Data, []byte("example"), []byte("exbmple"), 1)}
+		twice := broken(move.ContactFile, `"value":"ext-8"`, `"value":"x"`)
 		for what, files := range map[string]fstest.MapFS{
+			idLine + "is refused: The match_keys field must be the normal":        twice,
+			idLine + "has the external id of a record before it":                  changedFile(t, twice, move.ContactFile, `x:ext-8`, `x:x`),
 			"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
-			"contacts.jsonl, line 1: ":                           broken(move.ContactFile, `{"id":`, `{"id":"`),
-			"transactions.jsonl, line 1: names a campaign that":  broken(move.GiftFile, `"campaign_id":`, `"campaign_id":9`),
-			"transactions.jsonl, line 1: names a contact that":   broken(move.GiftFile, `"contact_id":`, `"contact_id":9`),
-			"account.jsonl: must have one line":                  broken(move.AccountFile, "\n", "\n{}\n"),
-			"history.jsonl: does not end with the last change":   broken(move.AccountFile, `"revision":`, `"revision":1`),
-			"manifest.json: does not name contacts.jsonl":        unlisted(t, whole, move.ContactFile),
-			"history.jsonl, line 1: is not the next change":      broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
-			"history.jsonl, line 4: \"person\" is not known: a ": broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
+			"contacts.jsonl, line 1: ":                                            broken(move.ContactFile, `{"id":`, `{"id":"`),
+			"transactions.jsonl, line 1: names a campaign that":                   broken(move.GiftFile, `"campaign_id":`, `"campaign_id":9`),
+			"transactions.jsonl, line 1: names a contact that":                    broken(move.GiftFile, `"contact_id":`, `"contact_id":9`),
+			"account.jsonl: must have one line":                                   broken(move.AccountFile, "\n", "\n{}\n"),
+			"history.jsonl: does not end with the last change":                    broken(move.AccountFile, `"revision":`, `"revision":1`),
+			"manifest.json: does not name contacts.jsonl":                         unlisted(t, whole, move.ContactFile),
+			"history.jsonl, line 1: is not the next change":                       broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
+			"history.jsonl, line 4: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
 		} {
 			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
 			var problem *move.FileProblem

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -99,6 +100,8 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 		{says: contact(other) + otherKeys, sql: `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, args: []any{number, id(other)}},
 		{says: contact(900) + otherKeys, sql: `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', $2)`, args: []any{number, id(900)}},
 		{says: "contact 9000000001: " + otherKeys, sql: `INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 9000000001)`, args: one},
+		{says: contact(1) + otherKeys, sql: `DELETE FROM contact_index WHERE account_id = $1 AND key = $2`, args: []any{number, "x:7\tother"}},
+		{says: contact(other) + otherKeys, sql: `INSERT INTO contact_index (account_id, key, id) VALUES ($1, $2, $3)`, args: []any{number, "x:7\tother", id(other)}},
 		{says: contact(tagged) + "match_keys is \"\", and should be ", sql: `UPDATE contact SET match_keys = '' WHERE id = $1`, args: []any{id(tagged)}},
 
 		// Words.
@@ -136,6 +139,8 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 		{says: set("tag none"), sql: `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, args: []any{number, []byte{1, 0}}},
 		{says: set("tag board"), sql: `DELETE FROM contact_set WHERE account_id = $1`, args: one},
 		{says: set(fmt.Sprintf("gave for campaign %d", campaign)), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = $2`, args: []any{number, contacts.CampaignDonors(campaign)}},
+		{says: set("marked as do_not_mail"), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = '.mdo_not_mail'`, args: one},
+		{says: set("marked as company"), sql: `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, '.mcompany', 0, 1, $2)`, args: []any{number, []byte{1, 0}}},
 		{says: set("no phone"), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = 'l:phone'`, args: one},
 
 		// How many contacts have a tag.
@@ -199,7 +204,7 @@ func sampleAccount(t *testing.T, s *Book) (account access.Account, campaign int6
 	number := account.Number
 	fillContacts(t, s, number, 21)
 	size := define(t, s, number, "Size", custom.SelectField, "S", "M")
-	if _, err := s.UpdateContact(t.Context(), number, doc.MakeID(number, 1), input(t, `{"custom_fields":{"`+size.Key()+`":"M"}}`)); err != nil {
+	if _, err := s.UpdateContact(t.Context(), number, doc.MakeID(number, 1), input(t, `{"external_ids":[{"source":"other","value":"7"}],"do_not_mail":true,"custom_fields":{"`+size.Key()+`":"M"}}`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.CreateKey(t.Context(), number, access.KeyInput{Name: "Key", Permissions: access.ContactsRead}); err != nil {
@@ -239,6 +244,40 @@ func TestACheckFindsEveryKindOfDamageAndARepairBringsBackWhatWasThere(t *testing
 			}
 		}
 	}) // its end compares everything in another way
+}
+
+// An external id that two documents have cannot be repaired: a person has to say whose it is.
+func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		for range 2 {
+			n := input(t, `{"first_name":"Ann","last_name":"Lee","external_ids":[{"source":"other","value":"7"}]}`)
+			contact, err := crm.NewContact(n, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
+				a, err := x.LockAccount(account.Number)
+				if err != nil {
+					return err
+				}
+				contact.ID = doc.MakeID(account.Number, a.ContactSeq+1)
+				at := contacts.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
+				contacts.AddContact(x, a, at, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account.Number))
+				return contacts.MoveSets(x, a, contact.ID, nil, contacts.SetsOf(&contact))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := fmt.Sprintf("account %s: contact %d: contact %d has the same external id, \"7\\tother\": remove it from one of them", account.ID, doc.MakeID(account.Number, 1), doc.MakeID(account.Number, 2))
+		if found, _ := checkAll(t, s, false); len(found) != 1 || found[0] != want {
+			t.Errorf("found %q, want %q", found, want)
+		}
+		if _, err := s.UpdateContact(t.Context(), account.Number, doc.MakeID(account.Number, 2), input(t, `{"external_ids":[]}`)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // kept are the rows that a repair must bring back.

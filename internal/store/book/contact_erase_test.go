@@ -101,13 +101,14 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		account := newAccount(t, s)
 		number, ctx := account.Number, t.Context()
 		texts := []string{"quetzalina", "vanderkwolf", "middlexyz", "kwolfcorp", "zookeeperess", "kwolf@secret", "kwolftag", "secretnote", "5550177", "elmquartz", "xanadopolis", "kwolf.example",
-			"olderkwolf", "honoree", "giftnotexyz", "newgiverxyz", "jobrowxyz", "retryxyz"}
+			"kwolfprefix", "kwolfgreeting", "kwolf-id-1", "kwolfsource", "olderkwolf", "honoree", "giftnotexyz", "newgiverxyz", "jobrowxyz", "retryxyz"}
 		rig.AtOnce(100, func(i int) { // the search has several parts
 			create(t, s, number, fmt.Sprintf(`{"first_name":"Other%d","last_name":"Person","tags":["many"]}`, i))
 		})
 		person := create(t, s, number, `{"first_name":"Quetzalina","last_name":"Olderkwolf","middle_name":"Middlexyz","company":"Kwolfcorp","title":"Zookeeperess","note":"Secretnote",
 			"emails":[{"value":"kwolf@secret.example.org"}],"phones":[{"value":"+1 617 555 0177"}],"twitter_url":"https://kwolf.example.org/t",
-			"addresses":[{"address_1":"1 Elmquartz","city":"Xanadopolis","state":"MA","zipcode":"02110","country":"USA"}],"tags":["kwolftag","many"]}`)
+			"addresses":[{"address_1":"1 Elmquartz","city":"Xanadopolis","state":"MA","zipcode":"02110","country":"USA"}],"tags":["kwolftag","many"],
+			"prefix":"Kwolfprefix","salutation":"Kwolfgreeting","external_ids":[{"source":"Kwolfsource","value":"Kwolf-ID-1"}],"do_not_mail":true}`)
 		other := create(t, s, number, `{"first_name":"Next","last_name":"Channel"}`)
 		if _, err := s.UpdateContact(ctx, number, person.ID, input(t, `{"last_name":"Vanderkwolf"}`)); err != nil {
 			t.Fatal(err)
@@ -155,7 +156,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if found := traces(t, o, texts[:10]); len(found) < 10 {
+		if found := traces(t, o, texts[:16]); len(found) < 16 {
 			t.Fatalf("before: only %v", found)
 		}
 		before, err := s.Campaign(ctx, number, campaign.ID)

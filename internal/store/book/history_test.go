@@ -267,9 +267,9 @@ func TestTheHistoryOfAContact(t *testing.T) {
 func TestAChangeOfAContactIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		id := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"]}`).ID
+		id := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"],"external_ids":[{"source":"crm","value":"1"}],"do_not_mail":true}`).ID
 		before := get(t, s, account, id)
-		patched, err := s.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"]}`))
+		patched, err := s.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,6 +285,10 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		}
 		if merged := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`); merged.ID != id {
 			t.Error("its email does not lead to it any more")
+		}
+		record, err := s.ContactRecord(t.Context(), account, id)
+		if ids := []crm.ExternalID{{Source: "crm", Value: "1"}}; err != nil || record.IsCompany || !record.DoNotMail || record.Deceased || !slices.Equal(record.ExternalIDs, ids) {
+			t.Errorf("%v: it is %+v", err, record)
 		}
 		found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 9})
 		if err != nil || len(found) != 3 || found[0].Revision != undone.Tag.Revision || found[0].Undoes != patched.Tag.Revision || found[0].Who != "ana@x.org" ||

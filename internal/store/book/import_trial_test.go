@@ -146,3 +146,28 @@ A,B,eve@x.org,,XL
 		}
 	})
 }
+
+// TestAnImportKnowsContactsByTheirExternalIDs: the id of another system beats an email and a name, one of an archived contact is taken, and a dry run says the same.
+func TestAnImportKnowsContactsByTheirExternalIDs(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		ana := create(t, s, account, `{"first_name":"Ana","last_name":"Lopez","external_ids":[{"source":"import","value":"1"}]}`)
+		create(t, s, account, `{"first_name":"Bob","last_name":"Ray","emails":[{"value":"bob@example.org"}]}`)
+		gone := create(t, s, account, `{"first_name":"Old","last_name":"Friend","external_ids":[{"source":"import","value":"3"}]}`)
+		archive(t, s, account, gone.ID)
+		const file = "Donor ID,First,Last,Email,Do Not Mail,Type,Company\n1,Ana,Lopez-Ruiz,bob@example.org,yes,,\n2,Cleo,Marsh,,,,\n2,Cleo,Marsh-Fox,,,,\n3,Old,Friend,,,,\n4,,,bob@example.org,,Organization,Acme\n"
+		want := jobs.ImportCounts{Rows: 5, Created: 2, Merged: 2, Rejected: 1}
+		rows := openTable(t, file)
+		tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+		if err != nil || tried != want {
+			t.Errorf("%v: tried %+v, want %+v", err, tried, want)
+		}
+		if done := importFile(t, s, account, file, jobs.MergeExisting).Progress.ImportCounts; done != want {
+			t.Errorf("imported %+v, want %+v", done, want)
+		}
+		record, err := s.ContactRecord(t.Context(), account, ana.ID)
+		if err != nil || record.LastName != "Lopez-Ruiz" || !record.DoNotMail {
+			t.Errorf("%v: %+v", err, record)
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
@@ -27,6 +28,13 @@ type accountCheck struct {
 	derives *derivation
 	byID    map[topic]perID[uint64]
 	byName  map[sharedName]uint64
+	shared  []sharedID // external ids
+}
+
+// sharedID is a match key that two contacts have, though only one may.
+type sharedID struct {
+	key  string
+	a, b int64
 }
 
 // topic is what rows are about that are added up by an id.
@@ -218,11 +226,13 @@ func hashRow(row []any) uint64 {
 
 // compareDerived takes away the rows that are there, and tells what is left.
 func (c *accountCheck) compareDerived() error {
+	var last sharedID
 	for _, table := range derivedTables {
 		err := c.conn.EachOf(table, c.number, func(row []any) error {
 			c.enter(table, row, math.MaxUint64)
 			if table == store.IndexTable {
 				c.report.IndexKeys++
+				last = c.compareID(last, row)
 			}
 			return nil
 		})
@@ -230,6 +240,7 @@ func (c *accountCheck) compareDerived() error {
 			return err
 		}
 	}
+	c.tellShared()
 	for _, t := range slices.SortedFunc(maps.Keys(c.byID), func(a, b topic) int { return cmp.Compare(a.table.Name+a.kind, b.table.Name+b.kind) }) {
 		if err := c.byID[t].each(func(id int64, left uint64) error { return c.tellID(t, id, left) }); err != nil {
 			return err
@@ -243,6 +254,29 @@ func (c *accountCheck) compareDerived() error {
 		}
 	}
 	return nil
+}
+
+// compareID compares a row of the index with the one before it. They are in the order of their keys.
+func (c *accountCheck) compareID(last sharedID, row []any) sharedID {
+	key, id := row[1].(string), row[2].(int64)
+	switch {
+	case !strings.HasPrefix(key, crm.ExternalPrefix):
+		return last
+	case key == last.key:
+		c.shared = append(c.shared, sharedID{last.key, last.a, id})
+		return last
+	}
+	return sharedID{key: strings.Clone(key), a: id}
+}
+
+// tellShared tells of external ids that two contacts have, as far as the index is right about both.
+func (c *accountCheck) tellShared() {
+	index := c.byID[topic{store.IndexTable, ""}]
+	for _, s := range c.shared {
+		if index.get(s.a) == 0 && index.get(s.b) == 0 {
+			c.lost(Problem{Contact: s.a, What: fmt.Sprintf("contact %d has the same external id, %q: remove it from one of them", s.b, strings.TrimPrefix(s.key, crm.ExternalPrefix))})
+		}
+	}
 }
 
 // unknown tells whether the rows that a table should have cannot be derived, because something they follow from is damaged.

@@ -122,7 +122,7 @@ func created(s *contacts.Stored) int64 {
 // shouldBe is a contact with what its row says of its document, its gifts and its history.
 func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored {
 	should := *s
-	should.Contact = s.Contact.WithEmailKeys()
+	should.Contact = s.Contact.WithDerivedKeys()
 	c := &should.Contact
 	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), contacts.Flag(len(c.Custom) > 0), contacts.Flag(c.Archived())
 	should.Revision, should.CreatedAt = d.head(history.ContactNoun, s.ID, s.Revision), d.created

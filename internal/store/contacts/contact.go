@@ -47,7 +47,9 @@ func editNeeds(id int64, in crm.ContactInput) store.Needs {
 	if in.Tags != nil {
 		n = syncNeeds(id, *in.Tags)
 	}
-	n.Sets, n.Words = append(n.Sets, find.InputCommonWords(&in)...), in.Addresses != nil || len(in.Custom) > 0
+	_, marked := in.Marked()
+	n.Sets, n.Words = append(n.Sets, find.InputCommonWords(&in)...), in.Addresses != nil || len(in.Custom) > 0 || marked
+	n.Keys = append(n.Keys, in.IDKeys()...)
 	return n
 }
 
@@ -205,8 +207,7 @@ func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (bes
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	emails, phones := crm.SplitMatchKeys(keys)
-	for _, kind := range [][]string{emails, phones} { // an email match beats any phone match
+	for _, kind := range crm.KindsOfKeys(keys) { // an email match beats any phone match
 		ids, err := candidates(t, a, in, kind)
 		if err != nil {
 			return nil, err
@@ -224,20 +225,8 @@ const FewCandidates = 8
 // candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
 // may have the same name.
 func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
-	var unknown []string
-	for _, key := range keys {
-		if found, ok := Of(a).Keys[key]; ok {
-			ids = append(ids, found...)
-		} else {
-			unknown = append(unknown, key)
-		}
-	}
-	if len(unknown) > 0 {
-		found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, unknown)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, found...)
+	if ids, err = holders(t, a, keys); err != nil {
+		return nil, err
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -254,6 +243,23 @@ func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []stri
 	return ids, nil
 }
 
+// holders are the contacts that have one of the keys, in any order.
+func holders(t *store.Tx, a *store.Account, keys []string) (ids []int64, err error) {
+	var unknown []string
+	for _, key := range keys {
+		if found, ok := Of(a).Keys[key]; ok {
+			ids = append(ids, found...)
+		} else {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return ids, nil
+	}
+	found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, unknown)
+	return append(ids, found...), err
+}
+
 const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
 
 // closest loads candidates until it is known which active one the input is about: none after the first with the same name
@@ -264,7 +270,7 @@ func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64) (bes
 		if err != nil {
 			return nil, err
 		}
-		if s.Contact.Archived() {
+		if s.Contact.Archived() || in.OtherKind(&s.Contact) {
 			continue
 		}
 		if best == nil || in.Closer(s.Contact, best.Contact) {
@@ -301,6 +307,10 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact,
 	if err != nil {
 		return err
 	}
+	gone, added := crm.KeyChange(&s.Contact, &changed)
+	if err := CheckIDs(t, a, s.ID, added); err != nil {
+		return err
+	}
 	moved := changed.Archived() != s.Contact.Archived()
 	if !sameSets(&s.Contact, &changed) {
 		if err := MoveSets(t, a, s.ID, SetsOf(&s.Contact), SetsOf(&changed)); err != nil {
@@ -316,7 +326,6 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact,
 		a.ContactActive += 1 - 2*Flag(changed.Archived())
 	}
 	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind), changed, body)
-	gone, added := crm.KeyChange(&s.Contact, &changed)
 	for _, key := range gone {
 		dropKey(t, a, key, s.ID)
 	}
@@ -359,6 +368,9 @@ func InsertContact(t *store.Tx, account int64, c crm.Contact, body []byte, words
 		c.CreatedAt, c.UpdatedAt = last, last
 		body = c.AppendBody(make([]byte, 0, len(body)))
 	}
+	if err := CheckIDs(t, a, c.ID, c.MatchKeys); err != nil {
+		return 0, err
+	}
 	if err := MoveSets(t, a, c.ID, nil, SetsOf(&c)); err != nil {
 		return 0, err
 	}
@@ -377,6 +389,20 @@ func AddContact(t *store.Tx, a *store.Account, at Trace, c crm.Contact, body []b
 	WriteContact(t, t.Insert, a, a.LastCreated, at, c, body)
 	insertKeys(t, a, c.ID, c.MatchKeys)
 	t.Insert(store.WordsTable, a.Account, c.ID, words)
+}
+
+// CheckIDs refuses to give a contact external ids of another one, which may be archived.
+func CheckIDs(t *store.Tx, a *store.Account, id int64, keys []string) error {
+	for _, key := range crm.KindsOfKeys(keys)[0] {
+		having, err := holders(t, a, []string{key})
+		if err != nil {
+			return err
+		}
+		if other := slices.IndexFunc(having, func(other int64) bool { return other != id }); other >= 0 {
+			return crm.TakenID(key, having[other])
+		}
+	}
+	return nil
 }
 
 func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {

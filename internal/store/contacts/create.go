@@ -42,8 +42,8 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 		return nil, err
 	}
 	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), words: find.SearchDocument(&fresh, account)}
-	if mode != crm.Force {
-		n.MatchKeys = in.MatchKeys()
+	if n.MatchKeys = in.MatchKeys(); mode == crm.Force {
+		n.MatchKeys = in.IDKeys() // which must be no other contact's
 	}
 	return n, nil
 }
@@ -55,6 +55,9 @@ func (n *NewContact) Needs() store.Needs {
 // MatchNew finds the contact that a new one is merged into, nil where there is none.
 func MatchNew(t *store.Tx, account int64, n *NewContact) (*Stored, error) {
 	found, err := Match(t, account, &n.In, n.MatchKeys)
+	if err == nil && found == nil {
+		err = CheckIDs(t, t.Account(account), 0, n.MatchKeys)
+	}
 	if err == nil {
 		err = checkFields(t.Account(account), &n.In)
 	}

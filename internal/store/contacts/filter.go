@@ -27,6 +27,8 @@ const (
 	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
 	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 
+	sqlIDs = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key < $3`
+
 	sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2 AND name < $3`
 )
 
@@ -150,6 +152,9 @@ func (w *Filtering) bySets() (err error) {
 		}
 	}
 	each(f.Keys(), w.withKey)
+	if f.ExternalID != "" && err == nil {
+		err = w.withID(crm.ExternalIDKeys(f.ExternalID))
+	}
 	each(SetNames(TagSet, f.Tags), w.anyOf)
 	each(SetNames(TagSet, f.NoTag), w.noneOf)
 	each(SetNames(LackingSet, f.Has), w.noneOf)
@@ -158,6 +163,7 @@ func (w *Filtering) bySets() (err error) {
 	if len(f.AnyTag) > 0 && err == nil {
 		err = w.anyOf(SetNames(TagSet, f.AnyTag)...)
 	}
+	each(f.AbsentWords(), w.noneOf)
 	for _, words := range f.CommonWords() {
 		if err == nil {
 			err = w.anyOf(words...)
@@ -258,6 +264,17 @@ func (w *Filtering) withKey(keys ...string) error {
 	}, SQLMatch, w.row.Account, keys)
 	w.keep(&set)
 	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
+	return err
+}
+
+// withID keeps those whose match keys begin so: few, because sources are few.
+func (w *Filtering) withID(start string) error {
+	var set db.Set
+	err := w.conn.Each(func(r db.Row) error {
+		set.Add(doc.IDSeq(r.Int(0)))
+		return nil
+	}, sqlIDs, w.row.Account, start, start+"\U0010FFFF")
+	w.keep(&set)
 	return err
 }
 

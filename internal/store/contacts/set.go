@@ -88,7 +88,7 @@ func SetsOf(c *crm.Contact) []string {
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
 	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) &&
-		slices.Equal(before.Addresses, after.Addresses) && slices.Equal(before.Custom, after.Custom)
+		slices.Equal(before.Addresses, after.Addresses) && slices.Equal(before.Custom, after.Custom) && slices.Equal(before.Marked(), after.Marked())
 }
 
 // contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is

@@ -177,7 +177,7 @@ func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, ou
 	}
 	match := contacts.Of(a).Contacts[made.ID].Contact
 	if out.Row = madeBy(made.ID); out.Row == 0 {
-		out.Contact, out.Name = made.ID, match.FirstName+" "+match.LastName
+		out.Contact, out.Name = made.ID, match.Name()
 	}
 	emails, phones := row.contact.In.Shared(match)
 	if out.By = emails; len(emails) == 0 {
@@ -198,6 +198,9 @@ func considerContact(t *store.Tx, a *store.Account, n *contacts.NewContact, mode
 	}
 	if contacts.Of(a).Contacts[found.ID] = found; mode == crm.Skip {
 		return contacts.Document{ID: found.ID, Body: found.Body, Before: found.Body}, nil
+	}
+	if mode == crm.Force { // what it was found by can only be an external id
+		return contacts.Document{Created: true}, contacts.CheckIDs(t, a, 0, n.MatchKeys)
 	}
 	merged, err := found.Contact.Merge(n.In, now)
 	return contacts.Document{ID: found.ID, Body: merged.AppendBody(nil), Before: found.Body}, err

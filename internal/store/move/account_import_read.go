@@ -218,6 +218,11 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	if err == nil {
 		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
 	}
+	for _, id := range c.ExternalIDs {
+		if err == nil {
+			err = r.isNew(crm.ExternalPrefix, id.Key())
+		}
+	}
 	if err == nil && h.Kept.LastGift < 0 {
 		err = problem("is kept with a number below zero")
 	}

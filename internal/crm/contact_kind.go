@@ -1,0 +1,166 @@
+package crm
+
+import (
+	"strings"
+
+	"donorbook/internal/crm/doc"
+)
+
+// The types of contacts. A company has a name of its own, and may lack that of a person.
+const (
+	Individual = "individual"
+	Company    = "company"
+)
+
+// contactType tells whether a contact is a company.
+var contactType = doc.Kind[bool]{
+	Read: func(r *doc.Reader) bool {
+		sent := r.Text()
+		if sent != "" && sent != Individual && sent != Company {
+			r.Wrong(doc.OneOf, Individual+", "+Company)
+		}
+		return sent == Company
+	},
+	Append: func(dst []byte, isCompany bool) []byte { return doc.AppendText(dst, typeName(isCompany)) },
+	Text:   typeName,
+	Take:   func(form doc.Form, name string) bool { return form.Value(name) == Company },
+}
+
+func typeName(isCompany bool) string {
+	if isCompany {
+		return Company
+	}
+	return Individual
+}
+
+// Name is the contact as people call it: a company by its name.
+func (c *Contact) Name() string {
+	if c.IsCompany {
+		return c.Company
+	}
+	return strings.TrimSpace(c.FirstName + " " + c.LastName)
+}
+
+// checkNamed finds what the type of a contact needs and the input lacks. A change that does not tell the type is decided about when the contact is known.
+func (in *ContactInput) checkNamed(c *doc.Checker) {
+	if !c.IsNew && in.IsCompany == nil {
+		return
+	}
+	need := func(name string, value *string) {
+		switch {
+		case value != nil && *value != "":
+		case c.IsNew:
+			c.AddAt(doc.Place{}, name, doc.Required)
+		case value != nil:
+			c.AddAt(doc.Place{}, name, doc.NotEmpty)
+		}
+	}
+	if in.IsCompany != nil && *in.IsCompany {
+		need("company", in.Company)
+		return
+	}
+	need("first_name", in.FirstName)
+	need("last_name", in.LastName)
+}
+
+// checkStaysNamed refuses a change that leaves a contact without a name that its type needs.
+func (in *ContactInput) checkStaysNamed(c, old *Contact) error {
+	var v *doc.Invalid
+	need := func(name, is string, sent *string) {
+		if is == "" && (sent != nil || c.IsCompany != old.IsCompany) {
+			if v == nil {
+				v = new(doc.Invalid)
+			}
+			v.Add(name, doc.NotEmpty)
+		}
+	}
+	if c.IsCompany {
+		need("company", c.Company, in.Company)
+	} else {
+		need("first_name", c.FirstName, in.FirstName)
+		need("last_name", c.LastName, in.LastName)
+	}
+	if v == nil {
+		return nil
+	}
+	return v
+}
+
+// OtherKind tells that the input is about a person and the contact a company, or the other way round. They are never one, though they share an email.
+// An input without a name may be about either.
+func (in *ContactInput) OtherKind(c *Contact) bool {
+	switch {
+	case !c.IsCompany && c.FirstName+c.LastName == "": // no more is known of it
+		return false
+	case in.IsCompany != nil:
+		return *in.IsCompany != c.IsCompany
+	}
+	return c.IsCompany && !isEmpty(in.FirstName) && !isEmpty(in.LastName)
+}
+
+func isEmpty(sent *string) bool { return sent == nil || *sent == "" }
+
+// mark is something that is true of few contacts. One that was made is never lost by a merge.
+type mark struct {
+	name, label string
+	in          func(*Contact) *bool
+	of          func(*ContactInput) **bool
+}
+
+var marks = []mark{
+	{"do_not_mail", "Do not mail", func(c *Contact) *bool { return &c.DoNotMail }, func(in *ContactInput) **bool { return &in.DoNotMail }},
+	{"do_not_email", "Do not email", func(c *Contact) *bool { return &c.DoNotEmail }, func(in *ContactInput) **bool { return &in.DoNotEmail }},
+	{"do_not_call", "Do not call", func(c *Contact) *bool { return &c.DoNotCall }, func(in *ContactInput) **bool { return &in.DoNotCall }},
+	{"deceased", "Deceased", func(c *Contact) *bool { return &c.Deceased }, func(in *ContactInput) **bool { return &in.Deceased }},
+}
+
+func markFields() (fields doc.Table[*Contact, *ContactInput]) {
+	for _, m := range marks {
+		fields = append(fields, doc.Sent(m.name, m.label, doc.YesNo, m.in, m.of))
+	}
+	return fields
+}
+
+// Marks are the names of all marks, in the order of the wire. Whether a contact is a company is filtered by in the same way, and comes last.
+var Marks = func() (names []string) {
+	for _, m := range marks {
+		names = append(names, m.name)
+	}
+	return append(names, Company)
+}()
+
+// MarkLabel is what people call a mark.
+func MarkLabel(name string) string {
+	if f := ContactTable.Find(name); f != nil {
+		return f.Label
+	}
+	return name
+}
+
+// Marked are the marks that an input gives a contact. touches tells whether it says anything about marks: it may take some away.
+func (in *ContactInput) Marked() (names []string, touches bool) {
+	for _, m := range marks {
+		if sent := *m.of(in); sent != nil {
+			if touches = true; *sent {
+				names = append(names, m.name)
+			}
+		}
+	}
+	if in.IsCompany != nil && *in.IsCompany {
+		names = append(names, Company)
+	}
+	return names, touches || in.IsCompany != nil
+}
+
+// Marked are the marks that a contact has.
+func (c *Contact) Marked() (names []string) {
+	for _, m := range marks {
+		if *m.in(c) {
+			names = append(names, m.name)
+		}
+	}
+	if c.IsCompany {
+		names = append(names, Company)
+	}
+	return names
+}

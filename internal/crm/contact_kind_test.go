@@ -1,0 +1,133 @@
+package crm
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/crmtest"
+)
+
+// A document that was written before a contact had a type is answered with the defaults of all later keys.
+func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
+	stored := bodyOf(c)
+	if want := `"updated_at":"2026-01-31T12:00:00+00:00"}`; stored[len(stored)-len(want):] != want {
+		t.Errorf("a contact without any of the fields is stored as %s", stored)
+	}
+	for name, body := range map[string]string{"erased": bodyOf(c.Erase(noon)), "new": stored} {
+		answered := AppendContact(nil, 1, []byte(body))
+		again, err := ParseContact(1, append([]byte{','}, answered[1:]...), nil)
+		if err != nil || bodyOf(again) != body {
+			t.Errorf("%s: %v: %s is read as %s", name, err, answered, bodyOf(again))
+		}
+		for _, f := range tailTable {
+			if n := slices.Index(ContactTable.Names(), f.Name); n < len(headTable) {
+				t.Errorf("%s is at place %d", f.Name, n)
+			}
+		}
+	}
+	whole := string(AppendContact(nil, 1, []byte(stored)))
+	for i, f := range tailTable { // it was written when this was the last field
+		if before := stored[:len(stored)-1] + string(tailTable[:i+1].Append(nil, &blank)) + "}"; f.Limit == 0 && string(AppendContact(nil, 1, []byte(before))) != whole {
+			t.Errorf("%s is answered as %s", before, AppendContact(nil, 1, []byte(before)))
+		}
+	}
+	tricky := made(t, `{"first_name":"Ana","suffix":"a,\"deceased\":","external_ids":[{"source":"x","value":",\"type\":"}],"deceased":true}`)
+	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+bodyOf(tricky) || !json.Valid([]byte(answered)) {
+		t.Errorf("a whole document is answered as %s", answered)
+	}
+	if last := tailTable[len(tailTable)-1]; last.Limit > 0 {
+		t.Errorf("the last field is the list %s", last.Name)
+	}
+}
+
+func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
+	acme := made(t, `{"type":"company","company":"Acme"}`)
+	ana := made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
+	required, empty := " field is required.", " field must not be empty."
+	for _, test := range []struct {
+		of   *Contact // nil for a new one
+		body string
+		want []crmtest.Said
+	}{
+		{nil, `{"type":"company","company":"Acme"}`, nil},
+		{nil, `{"type":"company","company_name":"Acme","first_name":null,"last_name":""}`, nil},
+		{nil, `{"type":"company","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"company", "The company" + required}}},
+		{nil, `{"type":"individual","company":"Acme","first_name":"Ana"}`, []crmtest.Said{{"last_name", "The last_name" + required}}},
+		{nil, `{"type":"club","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"type", "The type field must be one of individual, company."}}},
+		{&acme, `{"first_name":"Ana"}`, nil},
+		{&acme, `{"first_name":null,"last_name":null}`, nil},
+		{&acme, `{"company":null}`, []crmtest.Said{{"company", "The company" + empty}}},
+		{&acme, `{"type":"individual"}`, []crmtest.Said{{"first_name", "The first_name" + empty}, {"last_name", "The last_name" + empty}}},
+		{&acme, `{"type":"individual","first_name":"Ana","last_name":"Lopez"}`, nil},
+		{&ana, `{"first_name":null}`, []crmtest.Said{{"first_name", "The first_name" + empty}}},
+		{&ana, `{"last_name":"  "}`, []crmtest.Said{{"last_name", "The last_name" + empty}}},
+		{&ana, `{"type":"company"}`, []crmtest.Said{{"company", "The company" + empty}}},
+		{&ana, `{"type":"company","company":"Acme","first_name":null,"last_name":null}`, nil},
+	} {
+		in, err := read(test.body, test.of == nil)
+		if err == nil && test.of != nil {
+			_, err = test.of.Patch(in, hourLater)
+		}
+		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" {
+			t.Errorf("%s:\n%s", test.body, diff)
+		}
+	}
+}
+
+func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
+	c := made(t, `{"first_name":"Ana","external_ids":[{"source":"Bloomerang","value":"7"}],"do_not_mail":true,"prefix":"Dr."}`)
+	merged, err := c.Merge(valid(t, `{"external_ids":[{"source":"bloomerang","value":"7"},{"source":"crm","value":"x"}],"external_id":"9","do_not_mail":false,"deceased":true,"prefix":""}`), hourLater)
+	want := []ExternalID{{"Bloomerang", "7"}, {"crm", "x"}, {"other", "9"}}
+	if diff := cmp.Diff(want, merged.ExternalIDs); err != nil || diff != "" || !merged.DoNotMail || !merged.Deceased || merged.Prefix != "Dr." {
+		t.Errorf("%v: %s\n%s", err, diff, bodyOf(merged))
+	}
+	patched, err := merged.Patch(valid(t, `{"external_ids":[{"source":"crm","value":"y"}],"external_id":{"source":"crm","value":"z"},"do_not_mail":false}`), hourLater)
+	if keys := []string{"x:y\tcrm", "x:z\tcrm"}; err != nil || patched.DoNotMail || !slices.Equal(patched.MatchKeys, keys) || len(patched.ExternalIDs) != 2 {
+		t.Errorf("%v: %q %s", err, patched.MatchKeys, bodyOf(patched))
+	}
+	back, left, err := patched.TakeBack(merged.Differences(&patched), "US", hourLater)
+	if err != nil || len(left) > 0 || !slices.Equal(back.MatchKeys, merged.MatchKeys) || !slices.Equal(back.ExternalIDs, merged.ExternalIDs) || !back.DoNotMail {
+		t.Errorf("%v, %v: undone it is %q %s", err, left, back.MatchKeys, bodyOf(back))
+	}
+}
+
+func TestFaultsOfExternalIDs(t *testing.T) {
+	for body, field := range map[string]string{
+		`{"external_id":{"source":"crm"}}`:                 "external_id.value",
+		`{"external_id":[7]}`:                              "external_id",
+		`{"external_ids":[{"value":"a\tb"}]}`:              "external_ids.0.value",
+		`{"external_ids":[{"value":"a","source":"b\nc"}]}`: "external_ids.0.source",
+		`{"external_ids":[null]}`:                          "external_ids.0",
+		`{"external_ids":"7"}`:                             "external_ids",
+		`{"zip":"1","zipcode":"2"}`:                        "zipcode",
+		`{"company_name":7}`:                               "company_name",
+		`{"street":7}`:                                     "street",
+		`{"do_not_mail":"yes"}`:                            "do_not_mail",
+	} {
+		_, err := read(body, false)
+		if said := crmtest.FaultsOf(t, err); len(said) != 1 || said[0].Field() != field {
+			t.Errorf("%s: %v", body, said)
+		}
+	}
+}
+
+func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
+	acme, ana := made(t, `{"type":"company","company":"Acme"}`), made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
+	for _, test := range []struct {
+		body        string
+		acme, other bool
+	}{
+		{`{"first_name":"Ana","last_name":"Lopez"}`, true, false},
+		{`{"type":"company","company":"Acme"}`, false, true},
+		{`{"email":"a@x.org"}`, false, false},
+	} {
+		in := valid(t, test.body)
+		if in.OtherKind(&acme) != test.acme || in.OtherKind(&ana) != test.other {
+			t.Errorf("%s: of another kind than the company: %v, than the person: %v", test.body, in.OtherKind(&acme), in.OtherKind(&ana))
+		}
+	}
+}

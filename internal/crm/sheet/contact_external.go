@@ -1,0 +1,71 @@
+package sheet
+
+import (
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
+)
+
+// systems are those whose ids headings name, by the word that a heading has.
+var systems = map[string]string{
+	"bloomerang": "Bloomerang", "salesforce": "Salesforce", "givebutter": "Givebutter", "lgl": "Little Green Light", "donorperfect": "DonorPerfect", "civicrm": "CiviCRM",
+	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
+}
+
+// importSource is the source of an id whose heading names no system.
+const importSource = "import"
+
+// idNames are the headings of ids.
+func idNames() string {
+	names := "accountnumber constituentid constituentnumber contactid donorid donornumber recordid externalid supporterid personid kontaktid spendernummer"
+	for system := range systems {
+		names += " " + system + "id " + system + "contactid " + system + "constituentid " + system + "accountnumber"
+	}
+	return names
+}
+
+// sourceOf is the system that a heading names.
+func sourceOf(heading string) string {
+	plain := plainName(heading)
+	for system, name := range systems {
+		if strings.HasPrefix(plain, system) {
+			return name
+		}
+	}
+	return importSource
+}
+
+// readOwnIDs takes ids as our files have them, each with its source.
+func readOwnIDs(r *row, _ *cell, text string) {
+	for _, written := range splitTags(text) {
+		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, importSource))
+	}
+}
+
+func writtenIDs(c *crm.Contact) string {
+	var ids []string
+	for i := range c.ExternalIDs {
+		ids = append(ids, c.ExternalIDs[i].Written())
+	}
+	return JoinTags(ids)
+}
+
+// contactType reads what kind of contact a row is about. What is not known says nothing.
+func contactType(_ *cell, value string) string {
+	switch plainName(value) {
+	case "company", "organization", "organisation", "business", "corporation", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "institution":
+		return crm.Company
+	case "individual", "person", "household", "family", "einzelperson", "individu", "personne":
+		return crm.Individual
+	}
+	return ""
+}
+
+// optOut reads whether something is true that must not be overlooked: everything but no is yes.
+func optOut(_ *cell, value string) string {
+	if yes, ok := text.ReadYesNo(value); ok && !yes {
+		return "no"
+	}
+	return "yes"
+}
