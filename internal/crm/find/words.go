@@ -257,7 +257,7 @@ func SortName(c *crm.Contact) string {
 	if c.IsCompany {
 		return text.Cut(sortable(c.Company)+afterNames, maxSortName)
 	}
-	return NameRange(c.LastName, c.FirstName).From
+	return nameRange(c.LastName, c.FirstName).From
 }
 
 const (
@@ -277,9 +277,9 @@ func sortable(name string) string {
 	return strings.ReplaceAll(text.Fold(name), betweenNames, afterNames)
 }
 
-// NameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
+// nameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
 // what is sorted by, there may be others in it.
-func NameRange(last, first string) crm.KeyRange {
+func nameRange(last, first string) crm.KeyRange {
 	name := sortable(last) + betweenNames
 	if first = sortable(first); first == "" {
 		return crm.KeyRange{From: text.Cut(name, maxSortName), To: name + LastSortName}

@@ -48,7 +48,7 @@ func writtenIDs(c *crm.Contact) string {
 	for i := range c.ExternalIDs {
 		ids = append(ids, c.ExternalIDs[i].Written())
 	}
-	return JoinTags(ids)
+	return joinTags(ids)
 }
 
 // contactType reads what kind of contact a row is about. What is not known says nothing.
