@@ -379,7 +379,7 @@ func (d *database) writeGifts(to *dataset, step time.Duration) {
 				p := giving.Plan{ID: doc.MakeID(a.Number, plans), Contact: contact.ID, Giver: giving.GiverOf(&contact), Frequency: "quarterly", Status: giving.ActivePlan, Method: "card",
 					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
 				body := p.AppendBody(nil)
-				codes[seq] = giving.NewCode(p.ID)
+				codes[seq] = giving.NewCode("", p.ID)
 				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
 			}
 			to.Gifts++
@@ -393,8 +393,8 @@ func (d *database) writeGifts(to *dataset, step time.Duration) {
 // writeGift writes a gift. One in five is for no campaign, three of a hundred are refunded.
 func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at time.Time, campaigns []int64) {
 	r := choices(int(id))
-	g := giving.Gift{ID: id, Code: giving.NewCode(id), Contact: contact.ID, Giver: giving.GiverOf(contact), PlanCode: plan, Status: giving.Succeeded, Method: pick(r, giving.Methods),
-		Currency: "USD", At: at, CreatedAt: at, Entries: []giving.Entry{{ID: giving.NewCode(id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
+	g := giving.Gift{ID: id, Code: giving.NewCode("", id), Contact: contact.ID, Giver: giving.GiverOf(contact), PlanCode: plan, Status: giving.Succeeded, Method: pick(r, giving.Methods),
+		Currency: "USD", At: at, CreatedAt: at, Entries: []giving.Entry{{ID: giving.NewCode("", id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
 	if r.IntN(5) > 0 {
 		g.Campaign = pick(r, campaigns)
 	}
