@@ -2,119 +2,151 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 )
+
+// size is one amount of data that the same work is measured on.
+type size struct {
+	name     string
+	accounts []int // the contacts of each
+	gifts    int   // of the first
+}
+
+// sizes are one account of 10,000 contacts, three that have 80, 15 and 5 % of 100,000, one that has all, and all in accounts of 1,000. The
+// first account has as many gifts as contacts, but where there are many accounts, none.
+type sizes struct{ small, base, large, many size }
+
+const baseContacts = 100_000
+
+func sizesOf(contacts int) sizes {
+	of := func(name string, accounts ...int) size { return size{name, accounts, accounts[0]} }
+	return sizes{of("10,000", 10_000), of("3 accounts", baseContacts*80/100, baseContacts*15/100, baseContacts*5/100), of(thousands(contacts), contacts),
+		size{thousands(contacts/1000) + " x 1,000", slices.Repeat([]int{1000}, contacts/1000), 0}}
+}
 
 // account is one account of a dataset.
 type account struct {
 	Number   int64
-	ID       string // in the addresses of the console
+	ID       string
 	Key      string
 	First    int // the person that its first contact is
 	Contacts int
-	Active   int
 }
 
 // id is the id of the contact at a place.
 func (a account) id(place int) int64 { return doc.MakeID(a.Number, int64(place)+1) }
 
-// anyPage is the number of a random page of the active contacts.
-func (a account) anyPage(r *rand.Rand) int { return 1 + r.IntN((a.Active+19)/20) }
-
-// firstActive are the ids of the first active contacts of an account.
-func firstActive(a account, n int) (ids []int64) {
-	for place := 0; len(ids) < n && place < a.Contacts; place++ {
-		if !archived(a.First + place) {
-			ids = append(ids, a.id(place))
-		}
-	}
-	return ids
-}
-
 // dataset is a filled database, kept from run to run.
 type dataset struct {
 	dir       string
 	Accounts  []account
-	Gifts     int       // of the first account, as Campaigns
-	Until     time.Time // when the last one was given
-	Campaigns []int64
+	Campaigns []int64 // of the first account
 }
 
-// dataset makes the dataset with accounts of these sizes and more, or finds that of an earlier run; gifts may be four weeks old, not older.
-func (b *bench) dataset(name string, sizes []int, more ...func(*dataset)) *dataset {
-	total := sum(sizes)
-	d := &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%s-%d-people%d-%08x", name, total, peopleVersion, b.schema()))}
-	if try(d.load) != nil || d.Gifts > 0 && time.Since(d.Until) > 28*24*time.Hour {
-		d.fill(b.program, sizes, more)
+// dataset makes a dataset, or finds that of an earlier run. Another schema or other words of the search make another one.
+func (b *bench) dataset(s size) *dataset {
+	d := b.datasets[s.name]
+	if d == nil {
+		d = &dataset{dir: filepath.Join(b.cache, fmt.Sprintf("%dx%d-people%d-words%d-%08x", len(s.accounts), s.accounts[0], peopleVersion, find.WordsVersion, b.schema()))}
+		if try(d.load) != nil {
+			b.fill(d, s)
+		}
+		b.datasets[s.name] = d
 	}
-	b.used = append(b.used, fmt.Sprintf("%s contacts, %s in %s: %s MB", thousands(total), counted(d.Gifts, "gift"), counted(len(sizes), "account"), thousands(int(d.size()))))
 	return d
 }
 
 // schema tells datasets of different schemas apart.
 func (b *bench) schema() (sum int64) {
-	empty := &dataset{dir: filepath.Join(b.tmp, "empty")}
-	output(b.program, "--data", empty.dir, "account", "create", "--name", "The first")
+	empty := b.empty("schema")
 	empty.open(func(db *database) {
 		db.each(func(row *sqlite3.Stmt) { sum = checksum(fmt.Append(nil, sum, row.ColumnText(0))) }, `SELECT sql FROM sqlite_schema ORDER BY name`)
 	})
+	check(os.RemoveAll(empty.dir))
 	return sum
 }
 
-// fill lets the program make an empty database, fills it, and notes at last what cannot be seen in the file.
-func (d *dataset) fill(program string, sizes []int, more []func(*dataset)) {
-	progress("filling %s", d.dir)
-	start := time.Now()
-	*d = dataset{dir: d.dir}
-	check(os.RemoveAll(d.dir)) // what an interrupted run has left
-	output(program, "--data", d.dir, "account", "create", "--name", "The first")
-	d.Accounts = fill(d.file(), sizes)
-	output(program, "--data", d.dir, "account", "list")
-	for _, add := range more {
-		add(d)
-	}
-	progress("  took %s", time.Since(start).Round(time.Second))
-	check(os.WriteFile(d.noteFile(), must(json.Marshal(d)), 0o600))
+// empty is a database that the program has made.
+func (b *bench) empty(name string) *dataset {
+	d := &dataset{dir: filepath.Join(b.tmp, name)}
+	output(b.program, "--data", d.dir, "account", "create", "--name", "The first")
+	return d
 }
 
-// giftDataset has so many gifts in one account, five of each contact, in the two years before it was made.
-func (b *bench) giftDataset(gifts int) *dataset {
-	return b.dataset("gifts2", []int{gifts / 5}, func(d *dataset) { // the 2 goes up whenever other gifts are made
-		var rows []string
-		for i := range 50 {
-			rows = append(rows, fmt.Sprintf(`{"title":"Campaign %d"}`, i+1))
-		}
-		file := filepath.Join(d.dir, "campaigns.json")
-		check(os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600))
-		output(b.program, "--data", d.dir, "campaign", "import", "--account", d.Accounts[0].ID, file)
-		d.Until = time.Now().UTC()
-		db := openDatabase(d.file(), quick)
+// fill lets the program make an empty database, writes the contacts as raw does, and lets the program import the gifts. It notes at last
+// what cannot be seen in the file. That a small dataset has no problems shows that raw writes what the program would write.
+func (b *bench) fill(d *dataset, s size) {
+	progress("filling %s", d.dir)
+	start, made := time.Now(), b.empty("filling")
+	made.Accounts = fill(made.file(), s)
+	if s.gifts > 0 {
+		b.give(made, s.gifts)
+	}
+	if len(s.accounts)*s.accounts[0] <= 10_000 {
+		progress("  %s", output(b.program, "--data", made.dir, "check"))
+	}
+	check(os.WriteFile(made.noteFile(), must(json.Marshal(made)), 0o600))
+	check(os.RemoveAll(d.dir)) // what an interrupted run has left
+	check(os.Rename(made.dir, d.dir))
+	d.load()
+	progress("  took %s", time.Since(start).Round(time.Second))
+}
+
+// give lets the program import gifts of the two years before the contacts were made, five of each fifth contact and four of five for one
+// of 50 campaigns. Then it creates a plan for each hundred gifts.
+func (b *bench) give(d *dataset, gifts int) {
+	a, file := d.Accounts[0], filepath.Join(b.tmp, "gifts.csv")
+	var campaigns []string
+	for i := range 50 {
+		campaigns = append(campaigns, fmt.Sprintf(`{"title":"Campaign %d"}`, i+1))
+	}
+	check(os.WriteFile(file, []byte("["+strings.Join(campaigns, ",")+"]"), 0o600))
+	output(b.program, "--data", d.dir, "campaign", "import", "--account", a.ID, file)
+	d.open(func(db *database) {
 		db.each(func(row *sqlite3.Stmt) { d.Campaigns = append(d.Campaigns, row.ColumnInt64(0)) }, `SELECT id FROM campaign ORDER BY id`)
-		db.exec(`BEGIN`)
-		db.writeGifts(d, 2*365*24*time.Hour/time.Duration(gifts))
-		db.sumGifts()
-		db.exec(`DELETE FROM derived`) // so that the program makes the sets of contacts who gave
-		db.exec(`COMMIT`)
-		db.close()
-		output(b.program, "--data", d.dir, "account", "list")
-		output("sync", d.file())
-		if gifts <= 10_000 { // with more, nothing differs but their number
-			output(b.program, "--data", d.dir, "check")
-		}
 	})
+	giver := func(i int) int64 {
+		place := i % (gifts / 5) * 5
+		if archived(place) {
+			place++
+		}
+		return a.id(place)
+	}
+	rows := []byte("contact_id,campaign_id,amount,method,transacted_at\n")
+	step := 2 * 365 * 24 * time.Hour / time.Duration(gifts)
+	for i := range gifts {
+		r, campaign := choices(i), ""
+		if r.IntN(5) > 0 {
+			campaign = fmt.Sprint(pick(r, d.Campaigns))
+		}
+		at := filledAt.Add(-step * time.Duration(gifts-i)).Format(time.RFC3339)
+		rows = fmt.Appendf(rows, "%d,%s,%d.%02d,card,%s\n", giver(i), campaign, 5+r.IntN(500), r.IntN(100), at)
+	}
+	check(os.WriteFile(file, rows, 0o600))
+	output(b.program, "--data", d.dir, "gift", "import", "--account", a.ID, file)
+	s := b.serve(d)
+	check(inParallel(16, func(worker int) {
+		c := must(dial(s.address))
+		defer c.close()
+		for i := worker; i < gifts/100; i += 16 {
+			body := fmt.Appendf(nil, `{"contact_id":%d,"amount":25,"frequency":"monthly","method":"card","start_at":"2026-01-31"}`, giver(i))
+			must(c.ask(request(nil, "POST", "/v1/plans", a.Key, body), nil))
+		}
+	}))
+	b.stopAll()
 }
 
 // load reads what was noted about a dataset.
@@ -142,58 +174,56 @@ func (d *dataset) contact(a account, id int64) (body []byte) {
 	return body
 }
 
-// page are the contacts of a page as OFFSET gives them.
-func (d *dataset) page(a account, scope string, number int) (list []byte) {
-	most := int64(0)
-	if scope == "all" {
-		most = 1
-	}
+// listing is a list of the API, and what it must have by the tables alone.
+type listing struct{ path, table, where, order string }
+
+var (
+	contactList = listing{"/v1/contacts?", "contact", "archived = 0", "id"}
+	giftList    = listing{"/v1/transactions?", "gift", "true", "id"}
+	planList    = listing{"/v1/plans?", "plan", "true", "id"}
+)
+
+func (l listing) page(number int) string { return fmt.Sprintf("%s&page=%d", l.path, number) }
+
+// total is how many entries a list has.
+func (d *dataset) total(a account, l listing) (n int) {
 	d.open(func(db *database) {
-		list = db.appendContacts([]byte{'['}, `SELECT id, body FROM contact WHERE account_id = ? AND archived <= ? ORDER BY id LIMIT 20 OFFSET ?`,
-			a.Number, most, int64(number-1)*20)
+		n = int(db.number(fmt.Sprintf(`SELECT count(*) FROM %s WHERE account_id = ? AND %s`, l.table, l.where), a.Number))
 	})
-	return append(list, ']')
+	return n
 }
 
-// page is an answer of the list, as far as it is looked at.
-type page struct {
-	Data json.RawMessage
-	Meta struct{ Total int }
+// entries are those of a page as OFFSET gives it: contacts as they are answered, gifts and plans by their ids.
+func (d *dataset) entries(a account, l listing, number int) (list []byte) {
+	column := map[bool]string{true: "id, body", false: "code"}[l.table == "contact"]
+	sql := fmt.Sprintf(`SELECT %s FROM %s WHERE account_id = ? AND %s ORDER BY %s LIMIT 20 OFFSET %d`, column, l.table, l.where, l.order, 20*(number-1))
+	d.open(func(db *database) {
+		if l.table == "contact" {
+			list = db.appendContacts(list, sql, a.Number)
+			return
+		}
+		db.each(func(row *sqlite3.Stmt) { list = fmt.Appendf(list, "%s ", row.ColumnText(0)) }, sql, a.Number)
+	})
+	return list
 }
 
-func askPage(address, key, path string) (p page) {
-	check(json.Unmarshal(once(address, "GET", path, key, nil), &p))
-	return p
-}
-
-// pagePath is the shortest address of a page.
-func pagePath(scope string, number int) string {
-	if scope == "active" && number == 1 {
-		return "/v1/contacts"
+// isPage tells whether an answer is what the tables say, with the exact total.
+func (d *dataset) isPage(answer []byte, a account, l listing, number int) bool {
+	var p struct {
+		Data json.RawMessage
+		Meta struct{ Total int }
 	}
-	return fmt.Sprintf("/v1/contacts?scope=%s&page=%d", scope, number)
-}
-
-// isPage tells whether an answer is what OFFSET gives.
-func (d *dataset) isPage(answer []byte, a account, scope string, number int) bool {
-	var p page
-	return json.Unmarshal(answer, &p) == nil && bytes.Equal(d.page(a, scope, number), p.Data)
-}
-
-// check compares what a server lists with what the database says: the totals of every account, and random pages.
-func (d *dataset) check(address string, pages int) {
-	for _, a := range d.Accounts {
-		if p := askPage(address, a.Key, "/v1/contacts?per_page=1"); p.Meta.Total != a.Active {
-			fail("account %d has %d active contacts, and the list says %d", a.Number, a.Active, p.Meta.Total)
+	check(json.Unmarshal(answer, &p))
+	got := bytes.Trim(p.Data, "[]")
+	if l.table != "contact" {
+		var ids []struct{ ID string }
+		check(json.Unmarshal(p.Data, &ids))
+		got = nil
+		for _, entry := range ids {
+			got = fmt.Appendf(got, "%s ", entry.ID)
 		}
 	}
-	dice := d.dice()
-	for range pages {
-		a := pick(dice, d.Accounts)
-		if number := a.anyPage(dice); !d.isPage(once(address, "GET", pagePath("active", number), a.Key, nil), a, "active", number) {
-			fail("page %d of account %d is not what OFFSET gives", number, a.Number)
-		}
-	}
+	return p.Meta.Total == d.total(a, l) && len(got) > 0 && bytes.Equal(got, d.entries(a, l, number))
 }
 
 func (d *dataset) dice() *rand.Rand { return rand.New(rand.NewPCG(uint64(len(d.Accounts)), 7)) }
@@ -215,128 +245,15 @@ func (d *dataset) byWeight(r *rand.Rand) account { return d.owner(r.IntN(d.conta
 
 // anyone is a random active contact, uniform over all accounts.
 func (d *dataset) anyone(r *rand.Rand) (account, int64) {
+	return d.anyoneWho(r, func(int) bool { return true })
+}
+
+// anyoneWho is one whose number fits.
+func (d *dataset) anyoneWho(r *rand.Rand, fits func(n int) bool) (account, int64) {
 	for {
-		if n := r.IntN(d.contacts()); !archived(n) {
+		if n := r.IntN(d.contacts()); !archived(n) && fits(n) {
 			a := d.owner(n)
 			return a, a.id(n - a.First)
 		}
 	}
 }
-
-// region is the server's own default for phone numbers without +.
-const region = "US"
-
-// seed makes the same people on every machine.
-const seed = 1
-
-// The words are ASCII or not, as in a real list of donors: a line for each list. Tags are small ASCII letters, so that their searched
-// form is their name.
-//
-//go:embed people.txt
-var peopleText string
-
-var (
-	firstNames, lastNames, companies = people(0), people(1), people(2)
-	titles, streets, causes          = people(3), people(4), people(5)
-
-	cities = [][3]string{{"Boston", "MA", "02110"}, {"Austin", "TX", "78701"}, {"San José", "CA", "95112"}, {"Portland", "OR", "97205"},
-		{"Minneapolis", "MN", "55401"}, {"Albuquerque", "NM", "87102"}}
-)
-
-func people(line int) []string { return strings.Split(strings.Split(peopleText, "\n")[line], "|") }
-
-// peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people.
-const peopleVersion = 4
-
-// choices are the random choices for one person.
-func choices(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
-
-func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
-
-// personBody is the body of a create for person n. mark goes into the emails and the phone: people with different marks are
-// different people.
-func personBody(n int, mark string) (dst []byte) {
-	r := choices(n)
-	first, last := names(r, n)
-	city := pick(r, cities)
-	handle := handle(n, mark)
-	tag := r.IntN(len(causes))
-	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
-	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
-	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
-	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
-	dst = append(dst, `,"phones":[{"type":"cell","value":"`...)
-	dst = append(dst, phone(n, mark)...)
-	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
-		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
-	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
-}
-
-// names are the first choices. Most people share both names with many others; one in ten has a last name of their own.
-func names(r *rand.Rand, n int) (first, last string) {
-	first, last = pick(r, firstNames), pick(r, lastNames)
-	if rare(n) {
-		last = rareName(n)
-	}
-	return first, last
-}
-
-func rare(n int) bool { return n%10 == 3 }
-
-// rareName is a name of five syllables that no other of 1,889,568 people has.
-func rareName(n int) string {
-	const syllables = "babedidogufekalemihonurapesitovuzaje"
-	var name []byte
-	for range 5 {
-		at := n % 18 * 2
-		name = append(name, syllables[at:at+2]...)
-		n /= 18
-	}
-	return strings.ToUpper(string(name[:1])) + string(name[1:])
-}
-
-// handle is what a person's emails begin with.
-func handle(n int, mark string) string { return fmt.Sprintf("p%d%s", scattered(n), mark) }
-
-// scattered makes numbers out of order of those in order, one of each. The emails and phone numbers of people who come one after
-// the other have nothing to do with each other; were they in order, an index would have all new ones in one place.
-func scattered(n int) int {
-	const room = 10_000_000 // 7,654,321 has no factor in common with it
-	return n/room*room + n%room*7_654_321%room
-}
-
-// phone is a number that no one else has, as people of the server's region write it: each mark has ten million of its own.
-func phone(n int, mark string) string {
-	slot := uint32(0)
-	for _, letter := range []byte(mark) {
-		slot = slot*31 + uint32(letter)
-	}
-	digits := 2_000_000_000 + (scattered(n)+int(slot%700)*10_000_000)%7_000_000_000
-	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
-}
-
-// person is a contact as the program itself would write it.
-type person struct {
-	contact crm.Contact
-	body    []byte
-}
-
-// makePerson makes contact n from the request that would create it.
-func makePerson(n int, mark string, now time.Time) (p person) {
-	in, faults, err := crm.DecodeContact(personBody(n, mark))
-	check(err)
-	check(in.Validate(faults, true, region, now))
-	p.contact = must(crm.NewContact(in, now))
-	if mark == "" && archived(n) {
-		p.contact = p.contact.Archive(now)
-	}
-	p.body = p.contact.AppendBody(nil)
-	return p
-}
-
-// archived is one person in 16; archivedBefore is how many have a smaller number.
-func archived(n int) bool      { return n%16 == 7 }
-func archivedBefore(n int) int { return (n + 8) / 16 }
-
-// filledAt is when all the people of a dataset were created.
-var filledAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,24 +11,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 	"unsafe"
-
-	"github.com/ncruces/go-sqlite3"
 )
 
 // server is a process that this program has started. The zero value is one that cannot be looked into.
 type server struct {
 	address string
-	metrics string // address of its counters; "" where it has none
 	cmd     *exec.Cmd
 	pid     int
-	scrape  [2]float64    // what asking for the counters allocates itself
 	first   time.Duration // from start to the first answer
 	extra   func() []int  // other processes whose time counts as the server's
 }
@@ -42,8 +36,8 @@ func freeAddress() string {
 }
 
 // start runs a program and waits until ready is answered. Its output goes to a file, as a log usually does.
-func (b *bench) start(address, metrics string, ready []byte, args ...string) *server {
-	s := &server{address: address, metrics: metrics, cmd: exec.Command(args[0], args[1:]...)}
+func (b *bench) start(address string, ready []byte, args ...string) *server {
+	s := &server{address: address, cmd: exec.Command(args[0], args[1:]...)}
 	log := must(os.CreateTemp(b.tmp, filepath.Base(args[0])+"-*.log"))
 	defer log.Close() //nolint:errcheck // the process has its own
 	s.cmd.Stderr, s.cmd.Stdout = log, log
@@ -56,7 +50,6 @@ func (b *bench) start(address, metrics string, ready []byte, args ...string) *se
 		_, err := onceWire(s.address, ready)
 		if err == nil {
 			s.first = time.Since(begun)
-			s.calibrate()
 			return s
 		}
 		if time.Since(begun) > patience || s.cmd.Process.Signal(syscall.Signal(0)) != nil {
@@ -83,40 +76,20 @@ func (s *server) cpu() time.Duration {
 	return cpuOfProcesses(pids...)
 }
 
-func (s *server) rss() float64  { return memory(s.pid, "VmRSS") }
-func (s *server) peak() float64 { return memory(s.pid, "VmHWM") }
-
-// mallocs are the allocations so far, from the counters that the server offers.
-func (s *server) mallocs() (count, bytes float64) {
-	if s.metrics == "" {
-		return 0, 0
-	}
-	text, _ := onceWire(s.metrics, request(nil, "GET", "/metrics", "", nil))
-	return numberAfter(text, "go_memstats_mallocs_total ") - s.scrape[0], numberAfter(text, "go_memstats_alloc_bytes_total ") - s.scrape[1]
-}
-
-// calibrate learns what a look at the counters costs: each look but the first has paid for the one before.
-func (s *server) calibrate() {
-	s.mallocs()
-	count, bytes := s.mallocs()
-	countAfter, bytesAfter := s.mallocs()
-	s.scrape = [2]float64{countAfter - count, bytesAfter - bytes}
+// memory is a line of /proc/PID/status in MB.
+func memory(pid int, name string) float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return numberAfter(text, name+":") / 1024
 }
 
 // numberAfter finds a number in a text, on the line that begins with a name.
 func numberAfter(text []byte, name string) float64 {
-	found := regexp.MustCompile(`(?m)^` + name + `\s*([0-9.e+]+)`).FindSubmatch(text)
+	found := regexp.MustCompile(`(?m)^` + name + `\s*([0-9.]+)`).FindSubmatch(text)
 	if found == nil {
 		return 0
 	}
 	n, _ := strconv.ParseFloat(string(found[1]), 64)
 	return n
-}
-
-// memory is a line of /proc/PID/status in MB.
-func memory(pid int, name string) float64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return numberAfter(text, name+":") / 1024
 }
 
 // ownProcess is this process, for loops that run in it.
@@ -135,6 +108,41 @@ func cpuOfProcesses(pids ...int) (sum time.Duration) {
 		}
 	}
 	return sum
+}
+
+// spent is time of processors, time that went by and, of a command, the most MB of memory.
+type spent struct {
+	cpu, elapsed time.Duration
+	peak         float64
+}
+
+// add adds what a function takes in this process.
+func (s *spent) add(fn func()) {
+	cpu, start := ownCPU(), time.Now()
+	fn()
+	s.cpu, s.elapsed = s.cpu+ownCPU()-cpu, s.elapsed+time.Since(start)
+}
+
+// command runs a command of the program to its end.
+func (b *bench) command(args ...string) (used spent) {
+	var out bytes.Buffer
+	cmd := exec.Command(b.program, args...)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &out, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	begun, ended := time.Now(), make(chan error, 1)
+	check(cmd.Start())
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				fail("%s: %v: %s", strings.Join(args, " "), err, &out)
+			}
+			used.cpu, used.elapsed = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), time.Since(begun)
+			return used
+		case <-time.After(10 * time.Millisecond): // the kernel keeps the peak as long as the process lives
+			used.peak = max(used.peak, memory(cmd.Process.Pid, "VmHWM"))
+		}
+	}
 }
 
 // failure is an error that ends a step.
@@ -188,34 +196,9 @@ func describeMachine(dir string) string {
 		processor = string(found[1])
 	}
 	text, _ := os.ReadFile("/proc/meminfo")
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	release, _, _ := strings.Cut(strings.TrimSpace(string(kernel)), "-") // what follows is a name of the distribution's
-	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, Linux %s, %s, SQLite %s",
-		runtime.NumCPU(), processor, numberAfter(text, "MemTotal:")/1e6, filesystem(dir), milliseconds(flushTime(dir)), release, runtime.Version(), sqliteVersion())
-}
-
-// filesystem is what a directory lies on, such as "ext4 on sda1".
-func filesystem(dir string) string {
-	out, _ := exec.Command("df", "--output=fstype,source", dir).Output()
-	if fields := strings.Fields(string(out)); len(fields) >= 4 {
-		return fields[len(fields)-2] + " on " + filepath.Base(fields[len(fields)-1])
-	}
-	return "an unknown filesystem"
-}
-
-// sqliteVersion is that of the engine and of the library that brings it, which our server shares.
-func sqliteVersion() (version string) {
-	db := openDatabase(":memory:", nil)
-	defer db.close()
-	db.each(func(row *sqlite3.Stmt) { version = row.ColumnText(0) }, `SELECT sqlite_version()`)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, module := range info.Deps {
-			if module.Path == "github.com/ncruces/go-sqlite3" {
-				version += " (go-sqlite3 " + module.Version + ")"
-			}
-		}
-	}
-	return version
+	disk, _ := exec.Command("df", "--output=fstype", dir).Output()
+	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, %s",
+		runtime.NumCPU(), processor, numberAfter(text, "MemTotal:")/1e6, strings.Join(strings.Fields(string(disk))[1:], ""), milliseconds(flushTime(dir)), runtime.Version())
 }
 
 // flushTime is the median of some small writes that wait for the disk.
@@ -239,18 +222,14 @@ func ceiling(args []string) {
 	if len(args) != 5 {
 		fail("ceiling takes an address, a key and two files, not %q", args[1:])
 	}
-	contact, list := must(os.ReadFile(args[3])), must(os.ReadFile(args[4]))
 	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[2])): 1}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, contact))
-	mux.HandleFunc("GET /v1/contacts", behindKey(keys, list))
-	mux.HandleFunc("POST /v1/contacts", behindKey(keys, contact))
-	mux.HandleFunc("GET /bare", func(w http.ResponseWriter, _ *http.Request) { answer(w, contact) })
-	mux.HandleFunc("GET /metrics", showAllocations)
+	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, must(os.ReadFile(args[3]))))
+	mux.HandleFunc("GET /v1/contacts", behindKey(keys, must(os.ReadFile(args[4]))))
 	check(http.ListenAndServe(args[1], mux))
 }
 
-// behindKey reads what was sent and answers those who have a key.
+// behindKey answers those who have a key.
 func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -258,23 +237,8 @@ func behindKey(keys map[[sha256.Size]byte]int64, body []byte) http.HandlerFunc {
 			http.Error(w, "unknown key", http.StatusUnauthorized)
 			return
 		}
-		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		answer(w, body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body)
 	}
-}
-
-func answer(w http.ResponseWriter, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body)
-}
-
-// showAllocations tells the two counters under the names that the program gives them.
-func showAllocations(w http.ResponseWriter, _ *http.Request) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	_, _ = fmt.Fprintf(w, "go_memstats_mallocs_total %d\ngo_memstats_alloc_bytes_total %d\n", m.Mallocs, m.TotalAlloc)
 }

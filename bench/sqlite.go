@@ -1,16 +1,14 @@
 package main
 
 import (
-	"cmp"
-	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"maps"
 	"math/bits"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 )
 
 // database is one connection to a file of the program, with its prepared statements.
@@ -142,39 +139,30 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // chunk is how many contacts are made and written together: the more, the more of the index is filled in order.
 const chunk = 50_000
 
-// fill writes accounts with contacts, as many as sizes says, straight into a file, and returns the accounts with their keys. One
-// processor makes the people, another one writes them.
-func fill(path string, sizes []int) (accounts []account) {
+// fill writes the accounts of a size with their contacts straight into a file, and returns the accounts with their keys.
+func fill(path string, s size) (accounts []account) {
 	db := openDatabase(path, quick)
-	total := 0
-	for i, size := range sizes {
-		accounts = append(accounts, db.account(i, total, size))
-		total += size
+	first := 0
+	for i, contacts := range s.accounts {
+		accounts = append(accounts, db.account(i, first, contacts))
+		first += contacts
 	}
-	made := make(chan []joining, 1)
-	go func() {
-		for people := range groups(accounts, chunk, "", filledAt) {
-			made <- people
-		}
-		close(made)
-	}()
-	for people := range made {
+	for people := range groups(accounts, chunk, "", filledAt) {
 		db.write(people, false)
-		progress("  filled %d contacts", len(people))
 	}
-	db.exec(`DELETE FROM derived`) // so that the program makes the sets of tags
+	db.exec(`INSERT INTO contact_search (contact_search) VALUES ('optimize')`) // as the program does after many contacts: the next ones would pay for it
 	db.close()
-	check(exec.Command("sync", path).Run()) // the file was not flushed before
+	output("sync", path) // the file was not flushed before
 	return accounts
 }
 
 // groups are the people of accounts, in order and so many at a time.
-func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[]joining] {
-	return func(yield func([]joining) bool) {
-		var people []joining
+func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[]person] {
+	return func(yield func([]person) bool) {
+		var people []person
 		for _, a := range accounts {
 			for place := range a.Contacts {
-				if people = append(people, join(a, makePerson(a.First+place, mark, now))); len(people) == size {
+				if people = append(people, makePerson(a.Number, a.First+place, mark, now)); len(people) == size {
 					if !yield(people) {
 						return
 					}
@@ -189,7 +177,6 @@ func groups(accounts []account, size int, mark string, now time.Time) iter.Seq[[
 // account makes an account that will have so many contacts, and a key for it.
 func (d *database) account(i, first, contacts int) account {
 	a := account{Number: 2 + int64(i), ID: fmt.Sprintf("bench%011d", i), First: first, Contacts: contacts}
-	a.Active = contacts - archivedBefore(first+contacts) + archivedBefore(first)
 	key, secret, err := access.NewKey(a.Number, 1, access.KeyInput{Name: "bench", Permissions: access.AllPermissions}, filledAt)
 	check(err)
 	a.Key = secret
@@ -200,32 +187,13 @@ func (d *database) account(i, first, contacts int) account {
 	return a
 }
 
-// joining is a person who is to be created in an account.
-type joining struct {
-	account int64
-	person
-	words string   // that the search finds
-	sets  []string // of the archive, the tags and the common words
-}
-
-func join(a account, p person) joining {
-	var sets []string
-	if p.contact.Archived() {
-		sets = append(sets, "archived")
-	}
-	for _, tag := range p.contact.Tags {
-		sets = append(sets, "t:"+tag)
-	}
-	return joining{account: a.Number, person: p, words: find.SearchDocument(&p.contact, a.Number), sets: append(sets, find.CommonWords(&p.contact)...)}
-}
-
 // tally is the row of an account, and what else of it changes with its contacts.
 type tally struct {
 	seq, active, change, created int64 // the last change, and when the last contact was made
 	tags                         map[string]int64
 	sets                         map[block][]int64  // the sequence numbers that join sets
 	stored                       func(block) []byte // what a set has so far
-	keys                         []indexed
+	keys                         map[string]int64   // which are put in order, as the program does
 }
 
 // block is a part of a set of contacts.
@@ -234,23 +202,18 @@ type block struct {
 	number int64
 }
 
-// indexed is a key of a contact.
-type indexed struct {
-	key string
-	id  int64
-}
-
 func newTally(stored func(block) []byte) *tally {
-	return &tally{tags: make(map[string]int64), sets: make(map[block][]int64), stored: stored}
+	return &tally{tags: make(map[string]int64), keys: make(map[string]int64), sets: make(map[block][]int64), stored: stored}
 }
 
 // put writes a row, at once or with others of its table.
 type put func(sql string, args ...any)
 
 // insert puts a contact with its words and its history, and counts it.
-func (t *tally) insert(p *joining, put put) {
+func (t *tally) insert(p *person, put put) (id int64) {
 	t.seq, t.change, t.created = t.seq+1, t.change+1, max(t.created, p.contact.CreatedAt.Unix())
-	id, hidden := doc.MakeID(p.account, t.seq), int64(0)
+	id = doc.MakeID(p.account, t.seq)
+	hidden := int64(0)
 	if p.contact.Archived() {
 		hidden = 1
 	}
@@ -258,7 +221,7 @@ func (t *tally) insert(p *joining, put put) {
 	put(sqlChange, p.account, t.change, id, p.contact.CreatedAt.Unix())
 	put(sqlWords, p.account, id, p.words)
 	for _, key := range p.contact.MatchKeys {
-		t.keys = append(t.keys, indexed{key, id})
+		t.keys[key] = id // no two people share one
 	}
 	t.active += 1 - hidden
 	for _, tag := range p.contact.Tags {
@@ -268,13 +231,13 @@ func (t *tally) insert(p *joining, put put) {
 		of := block{name, (t.seq - 1) / 4096}
 		t.sets[of] = append(t.sets[of], t.seq)
 	}
+	return id
 }
 
-// end puts what is written once for all contacts of an account, and their keys in order.
+// end puts what is written once for all contacts of an account, and their keys.
 func (t *tally) end(account int64, put put) {
-	slices.SortFunc(t.keys, func(a, b indexed) int { return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
-	for _, k := range t.keys {
-		put(sqlKey, account, k.key, k.id)
+	for _, key := range slices.Sorted(maps.Keys(t.keys)) {
+		put(sqlKey, account, key, t.keys[key])
 	}
 	put(sqlCount, account, t.seq, t.active, t.change, t.created)
 	for of, seqs := range t.sets {
@@ -309,7 +272,7 @@ func joined(stored []byte, seqs []int64) (size int64, _ []byte) {
 }
 
 // write writes people in one transaction, where asked for with the look-ups that find duplicates.
-func (d *database) write(people []joining, match bool) {
+func (d *database) write(people []person, match bool) (id int64) {
 	d.exec(`BEGIN IMMEDIATE`)
 	tallies := make(map[int64]*tally)
 	for i := range people {
@@ -322,7 +285,7 @@ func (d *database) write(people []joining, match bool) {
 		if tallies[p.account] == nil {
 			tallies[p.account] = d.tally(p.account)
 		}
-		tallies[p.account].insert(p, d.exec)
+		id = tallies[p.account].insert(p, d.exec)
 	}
 	for number, t := range tallies {
 		t.end(number, func(sql string, args ...any) {
@@ -335,6 +298,7 @@ func (d *database) write(people []joining, match bool) {
 		})
 	}
 	d.exec(`COMMIT`)
+	return id
 }
 
 // tally reads the row of an account.
@@ -347,71 +311,4 @@ func (d *database) tally(account int64) *tally {
 		t.seq, t.active, t.change = row.ColumnInt64(0), row.ColumnInt64(1), row.ColumnInt64(2)
 	}, sqlCounts, account)
 	return t
-}
-
-// holds fails where a contact is not stored with everything that belongs to it.
-func (d *database) holds(a account, id int64, p person) {
-	found := d.number(`SELECT count(*) FROM contact WHERE archived = 0 AND account_id = ? AND id = ? AND match_keys = ?`, a.Number, id, strings.Join(p.contact.MatchKeys, "\n"))
-	for _, key := range p.contact.MatchKeys {
-		found = min(found, d.number(`SELECT count(*) FROM contact_index WHERE account_id = ? AND key = ? AND id = ?`, a.Number, key, id))
-	}
-	for word := range strings.FieldsSeq(find.SearchDocument(&p.contact, a.Number)) {
-		found = min(found, d.number(`SELECT count(*) FROM contact_search WHERE contact_search MATCH ? AND rowid = ?`, `"`+word+`"`, id))
-	}
-	if found != 1 {
-		fail("contact %d is not stored as this program would have written it", id)
-	}
-}
-
-// writeGifts writes gifts in the order of time. There are eight turns, and a contact gives in five of them: some
-// came late, some have lapsed, some came back. One contact in ten gives by a plan, and one plan in ten is overdue.
-func (d *database) writeGifts(to *dataset, step time.Duration) {
-	a, plans, codes := to.Accounts[0], int64(0), make(map[int64]string)
-	for turn := range int64(8) {
-		d.each(func(row *sqlite3.Stmt) {
-			seq := doc.IDSeq(row.ColumnInt64(0))
-			if (seq+turn)%8 >= 5 {
-				return
-			}
-			contact := must(crm.ParseContact(row.ColumnInt64(0), row.ColumnBlob(1, nil), nil))
-			if seq%10 == 4 && codes[seq] == "" {
-				plans++
-				p := giving.Plan{ID: doc.MakeID(a.Number, plans), Contact: contact.ID, Giver: giving.GiverOf(&contact), Frequency: "quarterly", Status: giving.ActivePlan, Method: "card",
-					Amount: 2500, Currency: "USD", StartAt: filledAt, CreatedAt: filledAt, NextBill: to.Until.AddDate(0, 0, 60-int(plans%10/9*70))}
-				body := p.AppendBody(nil)
-				codes[seq] = giving.NewCode("", p.ID)
-				d.exec(`INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, a.Number, p.ID, p.Contact, p.Campaign, p.StatusNumber(), p.NextBill.Unix(), codes[seq], body, checksum(body))
-			}
-			to.Gifts++
-			at := to.Until.Add(step * time.Duration(to.Gifts-5*a.Contacts)).Truncate(time.Second)
-			d.writeGift(doc.MakeID(a.Number, int64(to.Gifts)), &contact, codes[seq], at, to.Campaigns)
-		}, `SELECT id, body FROM contact WHERE account_id = ? ORDER BY id`, a.Number)
-	}
-	d.exec(`UPDATE account_tally SET gift_seq = ?, plan_seq = ? WHERE account_id = ?`, int64(to.Gifts), plans, a.Number)
-}
-
-// writeGift writes a gift. One in five is for no campaign, three of a hundred are refunded.
-func (d *database) writeGift(id int64, contact *crm.Contact, plan string, at time.Time, campaigns []int64) {
-	r := choices(int(id))
-	g := giving.Gift{ID: id, Code: giving.NewCode("", id), Contact: contact.ID, Giver: giving.GiverOf(contact), PlanCode: plan, Status: giving.Succeeded, Method: pick(r, giving.Methods),
-		Currency: "USD", At: at, CreatedAt: at, Entries: []giving.Entry{{ID: giving.NewCode("", id), Amount: int64(500 + r.IntN(50_000)), Fee: 25, CapturedAt: at}}}
-	if r.IntN(5) > 0 {
-		g.Campaign = pick(r, campaigns)
-	}
-	if r.IntN(100) < 3 {
-		g = must(g.Refund(nil, at))
-	}
-	body := g.AppendBody(nil)
-	d.exec(`INSERT INTO gift VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`, doc.IDAccount(id), id, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		at.Unix(), g.Code, body, checksum(body))
-}
-
-// giftSums works out everything that is derived from gifts.
-//
-//go:embed gifts.sql
-var giftSums string
-
-func (d *database) sumGifts() {
-	check(d.conn.CreateFunction("checksum", 1, 0, func(ctx sqlite3.Context, v ...sqlite3.Value) { ctx.ResultInt64(checksum(v[0].RawBlob())) }))
-	check(d.conn.Exec(giftSums))
 }

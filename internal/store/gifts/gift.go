@@ -2,6 +2,7 @@
 package gifts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -77,11 +78,7 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 	if err := s.findCampaign(ctx, &in); err != nil {
 		return GiftDocument{}, err
 	}
-	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx) (GiftDocument, error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return GiftDocument{}, err
-		}
+	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account) (GiftDocument, error) {
 		return RecordGift(t, a, &in, now)
 	})
 }
@@ -202,9 +199,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 		knowNone(a, ShareOf(&made.Gift))
 	}
 	WriteGift(t, t.Insert, a, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, ""), &made.Gift)
-	if made.ExternalID != "" {
-		refer(t, a, GiftReference+made.ExternalID, made.ID)
-	}
+	MoveReference(t, a, GiftReference, "", made.ExternalID, made.ID)
 	return made, afterGift(t, a, nil, &made.Gift, now)
 }
 
@@ -332,11 +327,6 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 	if err := MoveGift(t, a, before, after); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
-		if err := payPlan(t, a, after, now); err != nil {
-			return err
-		}
-	}
 	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
@@ -351,7 +341,13 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 			return err
 		}
 	}
-	return SaveStats(t, a, after.Contact, before, after, kind, data)
+	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
+		return err
+	}
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+		return payPlan(t, a, after, now)
+	}
+	return nil
 }
 
 // UpdateGift changes what may be changed of a gift.
@@ -370,7 +366,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 				contact = &row.Contact
 			}
 		}
-		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, &in, &g)); err != nil {
+		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, GiftReference, in.ExternalID, g.ExternalID)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
@@ -388,17 +384,19 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 	})
 }
 
-// freeReference refuses an external id that another gift has.
-func freeReference(t *store.Tx, a *store.Account, in *giving.GiftInput, g *giving.Gift) error {
-	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
+// freeReference refuses an external id that another gift or plan has than the one whose own it is.
+func freeReference(t *store.Tx, a *store.Account, kind string, sent *string, own string) error {
+	if sent == nil || *sent == "" || *sent == own {
 		return nil
 	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	id, err := Of(a).references.Get(t, a.Account, kind+*sent)
 	if err == nil && id != 0 {
-		err = store.Fault("external_id", "belongs to another gift")
+		err = store.Fault("external_id", referenceTaken[kind])
 	}
 	return err
 }
+
+var referenceTaken = map[string]doc.Rule{GiftReference: "belongs to another gift", PlanReference: "belongs to another plan"}
 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
@@ -428,12 +426,8 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 	}
 	now := s.Now()
 	n.Gifts = append(n.Gifts, id)
-	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (made GiftDocument, err error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return made, err
-		}
-		old, err := giftByCode(t, a, id, code)
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, a *store.Account) (made GiftDocument, err error) {
+		old, err := byCode(t, a, &Of(a).Gifts, code)
 		if err != nil {
 			return made, err
 		}
@@ -477,18 +471,27 @@ func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id 
 	}
 }
 
-// giftByCode is a gift by its whole public id: one that only has the same sequence number is none.
-func giftByCode(t *store.Tx, a *store.Account, id int64, code string) (*StoredGift, error) {
-	g, err := Of(a).Gifts.Get(t, a.Account, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case g == nil:
-		return nil, crm.ErrNotFound
-	case g.Damage != nil:
-		return nil, g.Damage
-	case g.Code != code:
-		return nil, crm.ErrNotFound
+// coded is what is found by its public id.
+type coded interface {
+	comparable
+	state() (code string, damage error)
+}
+
+func (g *StoredGift) state() (string, error) { return g.Code, g.Damage }
+func (p *StoredPlan) state() (string, error) { return p.Code, p.Damage }
+
+// byCode is a gift or a plan by its whole public id: one that only has the same sequence number is none.
+func byCode[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int64, D], code string) (row D, err error) {
+	var none D
+	if id := CodeID(a.Account, code); id != 0 {
+		row, err = rows.Get(t, a.Account, id)
 	}
-	return g, nil
+	if err != nil || row == none {
+		return none, cmp.Or(err, crm.ErrNotFound)
+	}
+	found, damage := row.state()
+	if damage == nil && found != code {
+		damage = crm.ErrNotFound
+	}
+	return row, damage
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type trial struct {
 	account int64
 	seed    maphash.Seed
 	holders map[uint64]int64 // the id of a contact that exists, or that newID gives to a row
+	unit    map[uint64]int64 // the same of the unit that is decided about, which may begin again
 	counts  ImportCounts     // what would become of the rows so far
 	listed  int              // rows that a person was told of
 }
@@ -63,28 +65,25 @@ func (tr *trial) newID(line int64) int64 { return doc.MakeID(tr.account, trialSe
 // madeBy is the line of the row that would make what has an id, 0 where it exists.
 func madeBy(id int64) int64 { return max(0, doc.IDSeq(id)-trialSeq) }
 
-// holder is who has got a key by the rows before a line; 0 is no one. A row does not find itself where it is decided about again.
-func (tr *trial) holder(key string, line int64) int64 {
-	if id := tr.holders[maphash.String(tr.seed, key)]; madeBy(id) < line {
-		return id
-	}
-	return 0
+// holder is who has got a key by the rows before; 0 is no one.
+func (tr *trial) holder(key string) int64 {
+	hash := maphash.String(tr.seed, key)
+	return cmp.Or(tr.holders[hash], tr.unit[hash])
 }
 
 // give notes who would have keys, unless a row before has given them to another one.
 func (tr *trial) give(id int64, keys ...string) {
 	for _, key := range keys {
-		hash := maphash.String(tr.seed, key)
-		if tr.holders[hash] == 0 {
-			tr.holders[hash] = id
+		if tr.holder(key) == 0 {
+			tr.unit[maphash.String(tr.seed, key)] = id
 		}
 	}
 }
 
-// place puts the contacts that have got keys by the rows before a line among those that have them.
-func (tr *trial) place(t *store.Tx, a *store.Account, keys []string, line int64) error {
+// place puts the contacts that have got keys by the rows before among those that have them.
+func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 	for _, key := range keys {
-		id := tr.holder(key, line)
+		id := tr.holder(key)
 		if id == 0 || slices.Contains(contacts.Of(a).Keys[key], id) {
 			continue
 		}
@@ -131,6 +130,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	if err != nil {
 		return nil, false, err
 	}
+	maps.Copy(r.trial.holders, r.trial.unit)
 	for i := range outcomes {
 		r.trial.counts.count(outcomes[i].Outcome)
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
@@ -138,9 +138,9 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	return outcomes, u.End, nil
 }
 
-// try decides about the rows of a unit.
+// try decides about the rows of a unit. It runs again where the connection is lost.
 func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes []TrialRow, err error) {
-	outcomes = make([]TrialRow, len(u.Rows))
+	outcomes, r.trial.unit = make([]TrialRow, len(u.Rows)), make(map[uint64]int64)
 	for i := range u.Rows {
 		row, out := &u.Rows[i], &outcomes[i]
 		if out.Line = row.Line; row.Gift != nil {
@@ -162,7 +162,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 // tryContact decides about a row of contacts.
 func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) error {
 	outcome, made, reason, err := importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
-		if err := r.trial.place(t, a, n.MatchKeys, row.Line); err != nil {
+		if err := r.trial.place(t, a, n.MatchKeys); err != nil {
 			return contacts.Document{}, err
 		}
 		return considerContact(t, a, n, CreateModes[r.spec.Mode], r.store.Now())
@@ -209,11 +209,11 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	var made gifts.GiftDocument
 	out.Of = ImportGifts
 	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
-		if r.trial.holder(gifts.GiftReference+*in.ExternalID, row.Line) != 0 {
+		if r.trial.holder(gifts.GiftReference+*in.ExternalID) != 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
 		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys, row.Line); err != nil {
+			if err := r.trial.place(t, a, keys); err != nil {
 				return gifts.GiftDocument{}, err
 			}
 		}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
+)
+
+// region is the server's own default for phone numbers without +.
+const region = "US"
+
+// seed makes the same people on every machine.
+const seed = 1
+
+// The words are ASCII or not, as in a real list of donors: a line for each list. Tags are small ASCII letters, so that their searched
+// form is their name.
+//
+//go:embed people.txt
+var peopleText string
+
+var (
+	firstNames, lastNames, companies = people(0), people(1), people(2)
+	titles, streets, causes          = people(3), people(4), people(5)
+
+	cities = [][3]string{{"Boston", "MA", "02110"}, {"Austin", "TX", "78701"}, {"San José", "CA", "95112"}, {"Portland", "OR", "97205"},
+		{"Minneapolis", "MN", "55401"}, {"Albuquerque", "NM", "87102"}}
+)
+
+func people(line int) []string { return strings.Split(strings.Split(peopleText, "\n")[line], "|") }
+
+// peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people, or they are filled in in another way.
+const peopleVersion = 5
+
+// choices are the random choices for one person.
+func choices(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// personBody is the body of a create for person n. mark goes into the emails and the phone: people with different marks are
+// different people.
+func personBody(n int, mark string) (dst []byte) {
+	r := choices(n)
+	first, last := names(r, n)
+	city := pick(r, cities)
+	handle := handle(n, mark)
+	tag := r.IntN(len(causes))
+	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
+	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
+	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
+	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
+	dst = append(dst, `,"phones":[{"type":"cell","value":"`...)
+	dst = append(dst, phone(n, mark)...)
+	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
+		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
+	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
+}
+
+// names are the first choices. Most people share both names with many others; one in ten has a last name of their own.
+func names(r *rand.Rand, n int) (first, last string) {
+	first, last = pick(r, firstNames), pick(r, lastNames)
+	if rare(n) {
+		last = rareName(n)
+	}
+	return first, last
+}
+
+func rare(n int) bool { return n%10 == 3 }
+
+// rareName is a name of five syllables that no other of 1,889,568 people has.
+func rareName(n int) string {
+	const syllables = "babedidogufekalemihonurapesitovuzaje"
+	var name []byte
+	for range 5 {
+		at := n % 18 * 2
+		name = append(name, syllables[at:at+2]...)
+		n /= 18
+	}
+	return strings.ToUpper(string(name[:1])) + string(name[1:])
+}
+
+// handle is what a person's emails begin with.
+func handle(n int, mark string) string { return fmt.Sprintf("p%d%s", scattered(n), mark) }
+
+// scattered makes numbers out of order of those in order, one of each. The emails and phone numbers of people who come one after
+// the other have nothing to do with each other; were they in order, an index would have all new ones in one place.
+func scattered(n int) int {
+	const room = 10_000_000 // 7,654,321 has no factor in common with it
+	return n/room*room + n%room*7_654_321%room
+}
+
+// phone is a number that no one else has, as people of the server's region write it: each mark has ten million of its own.
+func phone(n int, mark string) string {
+	slot := uint32(0)
+	for _, letter := range []byte(mark) {
+		slot = slot*31 + uint32(letter)
+	}
+	digits := 2_000_000_000 + (scattered(n)+int(slot%700)*10_000_000)%7_000_000_000
+	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
+}
+
+// person is a contact as the program itself would write it.
+type person struct {
+	account int64
+	contact crm.Contact
+	body    []byte
+	words   string   // that the search finds
+	sets    []string // of the archive, the tags and the common words
+}
+
+// makePerson makes contact n of an account from the request that would create it.
+func makePerson(account int64, n int, mark string, now time.Time) person {
+	in, faults, err := crm.DecodeContact(personBody(n, mark))
+	check(err)
+	check(in.Validate(faults, true, region, now))
+	c := must(crm.NewContact(in, now))
+	sets := find.CommonWords(&c)
+	if mark == "" && archived(n) {
+		c, sets = c.Archive(now), append(sets, "archived")
+	}
+	for _, tag := range c.Tags {
+		sets = append(sets, "t:"+tag)
+	}
+	return person{account, c, c.AppendBody(nil), find.SearchDocument(&c, account), sets}
+}
+
+// archived is one person in 16.
+func archived(n int) bool { return n%16 == 7 }
+
+// filledAt is when all the people of a dataset were created.
+var filledAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
