@@ -27,6 +27,8 @@ type Campaign struct {
 	CreatedAt   CampaignTime `json:"created_at"`
 	UpdatedAt   CampaignTime `json:"updated_at"`
 	Event       *Event       `json:"event"`
+	Code        string       `json:"code"`   // the same as the slug
+	Status      string       `json:"status"` // draft, published or closed
 }
 
 // Cover is the image or video at the top of a campaign.

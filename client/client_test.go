@@ -413,6 +413,7 @@ func TestEveryFilterIsSent(t *testing.T) {
 	}, 4)
 	_, err2 := c.Transactions.Page(t.Context(), client.TransactionFilter{
 		Scope: "chapters", ContactID: new(int64(7)), CampaignID: new(int64(8)), PlanID: new("p1"), Status: new("pending"), Method: new("check"), ExternalID: new("e1"), TransactedAfter: &at, TransactedBefore: &at,
+		CampaignCode: new("gala"), Sort: "-amount",
 	}, 1)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
@@ -422,7 +423,7 @@ func TestEveryFilterIsSent(t *testing.T) {
 		"/v1/contacts?campaign_id=8&city=Boston&created_after=" + moment + "&created_before=" + moment + "&deceased=false&do_not_call=true&do_not_email=false&do_not_mail=true&email=a%40x.org&external_id=x1&first_name=Ada&gave_after=" + moment + "&gave_before=" + moment +
 			"&has=email&lacks=phone&last_name=L&page=4&per_page=100&phone=%2B1+415&primary_email=p%40x.org&q=okafor&scope=all&sort=-last_name&tag=a&tag=b&tag_any=c&tag_any=d&tag_none=e" +
 			"&total_contributions_max=9&total_contributions_min=0&type=company&updated_after=" + moment + "&updated_before=" + moment + "&zip=021",
-		"/v1/transactions?campaign_id=8&contact_id=7&external_id=e1&method=check&page=1&per_page=100&plan_id=p1&scope=chapters&status=pending&transacted_after=" + moment + "&transacted_before=" + moment,
+		"/v1/transactions?campaign_code=gala&campaign_id=8&contact_id=7&external_id=e1&method=check&page=1&per_page=100&plan_id=p1&scope=chapters&sort=-amount&status=pending&transacted_after=" + moment + "&transacted_before=" + moment,
 	}
 	if diff := cmp.Diff(want, []string{s.seen[0].url, s.seen[1].url}); diff != "" {
 		t.Errorf("(-want +sent):\n%s", diff)

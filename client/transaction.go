@@ -79,7 +79,8 @@ type LineItem struct {
 	Total       Money  `json:"total"`
 }
 
-// TransactionInput is a gift to record. Amount, method and time are required, and a donor: the id of a contact, or a first and a last name.
+// TransactionInput is a gift to record. Amount, method and time are required, and a donor: the id of a contact, a first and a last name, or the email or phone of a
+// contact.
 // A time is a date, 2026-01-31, or has the form of time.RFC3339.
 type TransactionInput struct {
 	Amount             Money       `json:"amount"`
@@ -93,6 +94,7 @@ type TransactionInput struct {
 	Company            string      `json:"company,omitzero"`
 	Address            *Address    `json:"address,omitzero"`
 	CampaignID         int64       `json:"campaign_id,omitzero"`
+	CampaignCode       string      `json:"campaign_code,omitzero"` // in place of the id
 	PlanID             string      `json:"plan_id,omitzero"`
 	Currency           string      `json:"currency,omitzero"`
 	Fee                Money       `json:"fee,omitzero"`
@@ -133,8 +135,10 @@ type TransactionFilter struct {
 	ContactID, CampaignID  *int64
 	PlanID, Status, Method *string
 	ExternalID             *string
+	CampaignCode           *string
 	TransactedAfter        *time.Time // this moment or later
 	TransactedBefore       *time.Time
+	Sort                   string // id, which is the default, transacted_at, created_at or amount; -id and so on for descending
 }
 
 func (f TransactionFilter) query() (q query) {
@@ -146,7 +150,9 @@ func (f TransactionFilter) query() (q query) {
 	filter(&q, "method", f.Method)
 	filter(&q, "external_id", f.ExternalID)
 	filter(&q, "transacted_after", f.TransactedAfter)
+	filter(&q, "campaign_code", f.CampaignCode)
 	filter(&q, "transacted_before", f.TransactedBefore)
+	q.choice("sort", f.Sort)
 	return q
 }
 
@@ -157,7 +163,7 @@ const transactionsPath = "/v1/transactions"
 
 func transactionPath(id string) string { return transactionsPath + "/" + url.PathEscape(id) }
 
-// List walks through all gifts that a filter finds, in the order in which they were recorded.
+// List walks through all gifts that a filter finds, in the order in which they were recorded unless the filter has another one.
 func (s Transactions) List(ctx context.Context, f TransactionFilter) iter.Seq2[Transaction, error] {
 	return all[Transaction](ctx, s.c, transactionsPath, f.query())
 }

@@ -14,7 +14,7 @@ func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) err
 	if err != nil {
 		return err
 	}
-	newest, sortErr := history.ParseSort(l.text("sort"))
+	newest, sortErr := history.ParseSort(l.text)
 	if err := l.check(sortErr); err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}

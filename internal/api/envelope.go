@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -41,11 +43,12 @@ func parseQuery(raw string) (query, error) {
 	return q, nil
 }
 
-// find is the value of a parameter, or nil if it was not sent. If it was sent with different values, the client may mean any of them.
+// find is the value of a parameter, in snake or camel case, or nil if it was not sent. If it was sent with different values, the client may mean any
+// of them.
 func (q query) find(name string, v *doc.Invalid) (value *string) {
 	for i := range q {
 		switch {
-		case q[i].name != name:
+		case !text.IsNamed(q[i].name, name):
 		case value == nil:
 			value = &q[i].value
 		case *value != q[i].value:
@@ -54,6 +57,14 @@ func (q query) find(name string, v *doc.Invalid) (value *string) {
 		}
 	}
 	return value
+}
+
+// sentAs is what the client has called a parameter.
+func (q query) sentAs(name string) string {
+	if i := slices.IndexFunc(q, func(p pair) bool { return text.IsNamed(p.name, name) }); i >= 0 {
+		return q[i].name
+	}
+	return name
 }
 
 // all are the parameters in the order in which they were sent.
@@ -105,6 +116,9 @@ func (l *list) check(errs ...error) error {
 		if errors.As(err, &faults) {
 			l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
 		}
+	}
+	for i := range l.invalid.Faults {
+		l.invalid.Faults[i].Field = l.query.sentAs(l.invalid.Faults[i].Field)
 	}
 	return l.invalid.Err()
 }

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
@@ -17,19 +19,22 @@ var parameters = map[string][]string{
 	"GET /v1/contacts":                 append(find.Parameters(), anyField, "page", "per_page", "scope"),
 	"POST /v1/contacts":                {"force_create"},
 	"GET /v1/campaigns":                {"page", "per_page", "scope"},
-	"GET /v1/transactions":             append(giving.GiftParameters(), "page", "per_page", "scope"),
-	"GET /v1/plans":                    {"page", "per_page"},
-	"GET /v1/contacts/{id}/activities": {"page", "per_page", "sort"},
+	"GET /v1/transactions":             append(sorted(giving.GiftParameters()), "page", "per_page", "scope"),
+	"GET /v1/plans":                    append(sorted(giving.PlanParameters()), "page", "per_page"),
+	"GET /v1/contacts/{id}/activities": sorted([]string{"page", "per_page"}),
 	"GET /v1/custom-fields":            {"page", "per_page"},
 	"GET /v1/tags":                     {"page", "per_page", "q"},
 }
 
+// sorted are the parameters of a list that can be sorted.
+func sorted(names []string) []string { return append(names, crm.SortParameters...) }
+
 // anyField stands for the parameters of custom fields: field_3.
 const anyField = "field_*"
 
-// isKnown tells whether a route knows a parameter.
+// isKnown tells whether a route knows a parameter, in snake or in camel case.
 func isKnown(known []string, name string) bool {
-	if slices.Contains(known, name) {
+	if slices.ContainsFunc(known, func(k string) bool { return text.IsNamed(name, k) }) {
 		return true
 	}
 	_, ofContacts := find.Parameter(name)

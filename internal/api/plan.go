@@ -23,11 +23,12 @@ func (a *API) listPlans(w http.ResponseWriter, r *http.Request, c call) error {
 	if err != nil {
 		return err
 	}
-	if err := l.check(); err != nil {
+	filter, err := giving.ParsePlanFilter(l.text)
+	if err := l.check(err); err != nil {
 		return err
 	}
 	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		plans, found, err := a.store.PlanPage(r.Context(), c.who.Account, l.page, false)
+		plans, found, err := a.store.Plans(r.Context(), c.who.Account, filter, l.page)
 		for i := range plans {
 			if i > 0 {
 				dst = append(dst, ',')

@@ -108,7 +108,10 @@ func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
 	})
 }
 
-var erasedMark = regexp.MustCompile(`,"erased_at":"[^"]*"`)
+var (
+	erasedMark   = regexp.MustCompile(`,"erased_at":"[^"]*"`)
+	campaignEnds = regexp.MustCompile(`,"code":"[^"]*","status":"(published|draft|closed)"}`)
+)
 
 func answersAsBefore(t *testing.T, name string, o store.Options) {
 	var asked []oldAnswer
@@ -130,6 +133,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			body := got.body
 			if version < 10 { // contacts say that they were erased since, and activities name the plan that they are about
 				body = erasedMark.ReplaceAllString(body, "")
+			}
+			if strings.HasPrefix(old.Path, "/v1/campaigns") { // which have a code and a status since
+				body = campaignEnds.ReplaceAllString(body, "}")
 			}
 			if version < 10 && strings.Contains(old.Path, "/activities") {
 				body = strings.ReplaceAll(body, `,"plan_id":null`, "")

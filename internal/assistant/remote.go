@@ -26,7 +26,11 @@ var (
 	ErrURL       = errors.New("give scheme and host, such as https://donors.example.org")
 	ErrPlainHTTP = errors.New("the key would be sent unencrypted: use https, or a server on this machine")
 	ErrAuthority = errors.New("the file has no certificate in PEM")
+	ErrKey       = errors.New("the server does not accept the API key: it is incorrect, expired or revoked; \"donorbook key create\" makes another one")
 )
+
+// Untrusted is a server whose certificate cannot be trusted, in a sentence that says what to do.
+type Untrusted struct{ told }
 
 const (
 	attempts       = 3
@@ -53,11 +57,15 @@ func (at Remote) sender(version string) (sender, error) {
 				return a, nil
 			}
 			again := r.Method == http.MethodGet || r.Header.Get("Idempotency-Key") != ""
-			var untrusted x509.UnknownAuthorityError
+			var unknown x509.UnknownAuthorityError
+			var invalid *tls.CertificateVerificationError
 			switch {
-			case errors.As(err, &untrusted):
-				return a, told(fmt.Sprintf("Donorbook at %s cannot be reached: this machine does not trust its certificate. If the server made the "+
-					"certificate itself, copy tls/ca.pem from its data directory to this machine, and start donorbook mcp with --ca FILE.", base))
+			case errors.As(err, &unknown):
+				return a, Untrusted{told(fmt.Sprintf("Donorbook at %s cannot be reached: this machine does not trust its certificate. If the server made the "+
+					"certificate itself, copy tls/ca.pem from its data directory to this machine, and start donorbook mcp with --ca FILE.", base))}
+			case errors.As(err, &invalid):
+				return a, Untrusted{told(fmt.Sprintf("Donorbook at %s cannot be reached: its certificate is not valid for this address and time: %v. "+
+					"Use a name that the certificate has, or renew it.", base, invalid.Err))}
 			case attempt == attempts || !again || ctx.Err() != nil:
 				return a, told(fmt.Sprintf("Donorbook at %s cannot be reached: %v", base, err))
 			}
@@ -68,6 +76,31 @@ func (at Remote) sender(version string) (sender, error) {
 			}
 		}
 	}, nil
+}
+
+// checkTime is how long a server may take to say whether it accepts the key. One that is slow or away may answer later.
+const checkTime = 5 * time.Second
+
+// Check finds what would make every call fail: a key or a certificate that is refused.
+func (at Remote) Check(ctx context.Context, version string) error {
+	send, err := at.sender(version)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/v1/custom-fields?per_page=1", strings.NewReader(""))
+	if err != nil {
+		return err
+	}
+	a, err := send(r)
+	if errors.As(err, new(Untrusted)) {
+		return err
+	}
+	if err == nil && a.status == http.StatusUnauthorized {
+		return ErrKey
+	}
+	return nil
 }
 
 // exchange sends a request once. It follows no redirect: the API has none, and the key is for this server alone.

@@ -18,7 +18,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 )
 
@@ -31,6 +31,10 @@ const (
 	demoLastKey = "Newsletter export" // of the organization's own
 	demoEmail   = "demo@example.org"  // of the user that a newcomer signs in as
 	demoRegion  = "US"                // of the phone numbers, whatever the server's setting is
+
+	// The first gift and the first plan have the ids that the OpenAPI document has in its examples.
+	demoGiftCode = "hT3vQ9xKb2"
+	demoPlanCode = "Wm4kPz81Lq"
 )
 
 //go:embed demo.json
@@ -114,6 +118,7 @@ type demoMaker struct {
 	random *rand.Rand
 	giving *rand.Rand
 	missed int            // givers who have missed a payment
+	plans  int            // that were made
 	phones map[string]int // how many were used of each area code: 555-0100 to 555-0199 belong to no one
 	root   access.Account
 
@@ -207,8 +212,8 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account,
 	var order []int
 	gala := demoGala(m.now, 0)
 	for _, one := range campaigns {
-		text := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(one))
-		text = demoDay.ReplaceAllStringFunc(text, func(day string) string {
+		row := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(one))
+		row = demoDay.ReplaceAllStringFunc(row, func(day string) string {
 			days, _ := strconv.Atoi(day[1 : len(day)-2])
 			return m.now.AddDate(0, 0, days).Format(time.DateOnly)
 		})
@@ -216,7 +221,7 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account,
 			Demo  demoCampaign
 			EndAt string `json:"end_at"`
 		}
-		if err := json.Unmarshal([]byte(text), &sketch); err != nil {
+		if err := json.Unmarshal([]byte(row), &sketch); err != nil {
 			return nil, err
 		}
 		c := sketch.Demo
@@ -224,9 +229,9 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account,
 			c.from = gala.AddDate(0, -3, 0)
 		}
 		if sketch.EndAt != "" {
-			c.until, _, _ = giving.ParseMoment(sketch.EndAt)
+			c.until, _, _ = text.ParseMoment(sketch.EndAt)
 		}
-		in, err := campaign.DecodeAll([]byte("[" + text + "]"))
+		in, err := campaign.DecodeAll([]byte("[" + row + "]"))
 		if err != nil {
 			return nil, err
 		}

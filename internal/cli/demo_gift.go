@@ -133,6 +133,9 @@ func (m *demoMaker) createGifts(ctx context.Context, account access.Account, giv
 	}
 	gifts = slices.DeleteFunc(gifts, func(g demoGift) bool { return g.at.After(m.now) })
 	slices.SortStableFunc(gifts, func(a, b demoGift) int { return a.at.Compare(b.at) })
+	if m.chapter == 0 {
+		gifts[0].in.Code = demoGiftCode
+	}
 	for len(gifts) > 0 {
 		n := 1
 		for n < len(gifts) && gifts[n].at.Sub(gifts[0].at) < demoEntry(n) {
@@ -350,6 +353,9 @@ func (m *demoMaker) planGifts(ctx context.Context, account access.Account, g *de
 	in := giving.PlanInput{GiftInput: giving.GiftInput{Contact: &g.id, Amount: &amount, Method: &method, Campaign: &campaign}, Frequency: &frequency, StartAt: &from}
 	if err := in.Validate(nil, true, demoRegion, m.now); err != nil {
 		return nil, err
+	}
+	if m.plans++; m.plans == 1 {
+		in.Code = demoPlanCode
 	}
 	m.clock.at = start
 	plan, err := m.store.CreatePlan(ctx, account.Number, in)

@@ -99,6 +99,7 @@ func demo(t *testing.T, e engine) {
 		t.Errorf("the second start has %d contacts, the first had %d", n, before)
 	}
 	refused := p.call(key, http.StatusUnauthorized, "GET", "/v1/contacts", "")
+	checkExamples(p, next)
 	p.stop()
 	checkLog(t, "json", p.stderr.String(), refused.header.Get("X-Request-Id"), "401")
 }

@@ -176,7 +176,7 @@ func (c *giftList) Run(t *terminal) error {
 
 func (c *giftList) filter(t *terminal, s *book.Book, account int64) (filter giving.GiftFilter, err error) {
 	to := c.To
-	if day, isDay, ok := giving.ParseMoment(to); ok && isDay {
+	if day, isDay, ok := text.ParseMoment(to); ok && isDay {
 		to = day.AddDate(0, 0, 1).Format(time.DateOnly)
 	}
 	filter, err = giving.ParseGiftFilter(func(name string) string {

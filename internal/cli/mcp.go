@@ -21,7 +21,8 @@ type mcpCommand struct {
 func (mcpCommand) Help() string {
 	return `Speaks the Model Context Protocol on standard input and output, so that an assistant can find, create, change and tag
 contacts, record and refund gifts, and look at campaigns and plans. It does only what the API key may do: give the
-assistant a key of its own, with as few permissions as it needs.
+assistant a key of its own, with as few permissions as it needs. A key or a certificate that is refused ends the command
+at once, with what to do about it.
 
 	donorbook key create --account ID --name Assistant --permission contacts:read --permission campaigns:read
 
@@ -63,11 +64,16 @@ func (c *mcpCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	err = assistant.Run(t.ctx, api.Document(), Version(), assistant.Remote{URL: c.URL, Key: key, Authority: authority}, t.stdin, t.stdout)
+	at := assistant.Remote{URL: c.URL, Key: key, Authority: authority}
+	if err = at.Check(t.ctx, Version()); err == nil {
+		err = assistant.Run(t.ctx, api.Document(), Version(), at, t.stdin, t.stdout)
+	}
 	switch {
+	case errors.Is(err, assistant.ErrKey):
+		return &config.Problem{Flag: "key-file", Reason: err.Error()}
 	case errors.Is(err, assistant.ErrURL), errors.Is(err, assistant.ErrPlainHTTP):
 		return &config.Problem{Flag: "url", Reason: err.Error()}
-	case errors.Is(err, assistant.ErrAuthority):
+	case errors.Is(err, assistant.ErrAuthority), errors.As(err, new(assistant.Untrusted)):
 		return &config.Problem{Flag: "ca", Reason: err.Error()}
 	}
 	return err

@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // The address of a list of contacts has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel asks in
@@ -250,18 +250,18 @@ func panelOf(q url.Values) *form {
 
 // lastDay is the last day before a time, which is the end of a filter.
 func lastDay(end string) string {
-	if at, _, ok := giving.ParseMoment(end); ok {
+	if at, _, ok := text.ParseMoment(end); ok {
 		return at.Add(-time.Second).UTC().Format(time.DateOnly)
 	}
 	return end
 }
 
 // spokenDay is a day as people read it.
-func spokenDay(text string) string {
-	if at, _, ok := giving.ParseMoment(text); ok {
+func spokenDay(sent string) string {
+	if at, _, ok := text.ParseMoment(sent); ok {
 		return shownDay(at)
 	}
-	return text
+	return sent
 }
 
 // chips are the filters that are active, in the order of the panel.

@@ -1,9 +1,12 @@
 package crm
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
 )
 
 // The limits of a list. No page number may be larger than the integers that every JSON client holds exactly.
@@ -27,12 +30,12 @@ func ParsePage(page, perPage *string, v *doc.Invalid) PageRequest {
 	}
 }
 
-func parseCount(v *doc.Invalid, field string, text *string, unsent, limit int64) int64 {
-	if text == nil {
+func parseCount(v *doc.Invalid, field string, sent *string, unsent, limit int64) int64 {
+	if sent == nil {
 		return unsent
 	}
-	n, err := strconv.ParseInt(*text, 10, 64)
-	if err != nil || strconv.FormatInt(n, 10) != *text || n < 1 || n > limit {
+	n, err := strconv.ParseInt(*sent, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != *sent || n < 1 || n > limit {
 		rule := doc.Rule("must be an integer from 1 to %v")
 		if limit == maxPage && n <= limit { // which tells a reader nothing
 			rule = "must be an integer of at least 1"
@@ -74,6 +77,46 @@ func span(dst []int64, from, to int64) []int64 {
 	return dst
 }
 
+// SortParameters are the query parameters that say by what a list is sorted. The last one means descending order without a sign.
+var SortParameters = []string{"sort", "sort_by", "sort_by_desc"}
+
+// IsDescending tells whether a query parameter is the one that means descending order.
+func IsDescending(parameter string) bool { return text.IsNamed(parameter, "sort_by_desc") }
+
+// ParseSort reads by what a list is to be sorted: value gives each parameter by its name, "" where it was not sent.
+func ParseSort(v *doc.Invalid, value func(name string) string, fields ...string) (by string, descending bool) {
+	var first, asked string
+	for _, name := range SortParameters {
+		sent := value(name)
+		if sent != "" && IsDescending(name) {
+			sent = "-" + sent
+		}
+		switch {
+		case sent == "" || sent == asked:
+		case asked != "":
+			v.Add(name, doc.SentAs, first, name)
+		default:
+			first, asked = name, sent
+			by, descending = ReadSort(v, name, sent, fields...)
+		}
+	}
+	return by, descending
+}
+
+// ReadSort reads a field to sort by, in snake or camel case, with a - before it for descending order.
+func ReadSort(v *doc.Invalid, name, sent string, fields ...string) (by string, descending bool) {
+	field, descending := strings.CutPrefix(sent, "-")
+	if i := slices.IndexFunc(fields, func(f string) bool { return text.IsNamed(field, f) }); i >= 0 {
+		return fields[i], descending
+	}
+	rule := doc.SortRule
+	if IsDescending(name) {
+		rule = doc.OneOf
+	}
+	v.AddAt(doc.Place{}, name, rule, strings.Join(fields, ", "))
+	return "", false
+}
+
 // ContactScope is which contacts a list shows.
 type ContactScope string
 
@@ -86,7 +129,7 @@ const (
 // ParseContactScope reads the query parameter scope of the contact list; "" is the default.
 func ParseContactScope(value string) (ContactScope, error) {
 	switch scope := ContactScope(value); scope {
-	case "":
+	case "", "null": // some clients send it for a scope that they have not set
 		return Active, nil
 	case Active, Archived, All:
 		return scope, nil

@@ -143,12 +143,12 @@ func TestPageNumbersFollowTheRuleEverywhere(t *testing.T) {
 }
 
 func TestParseContactScope(t *testing.T) {
-	for value, want := range map[string]ContactScope{"": Active, "active": Active, "archived": Archived, "all": All} {
+	for value, want := range map[string]ContactScope{"": Active, "null": Active, "active": Active, "archived": Archived, "all": All} {
 		if got, err := ParseContactScope(value); got != want || err != nil {
 			t.Errorf("%q: got %v, %v", value, got, err)
 		}
 	}
-	for _, value := range []string{"Active", "null", "deleted", "active,archived", " "} {
+	for _, value := range []string{"Active", "NULL", "deleted", "active,archived", " "} {
 		_, err := ParseContactScope(value)
 		if diff := cmp.Diff([]crmtest.Said{{"scope", "The scope field must be one of active, archived, all."}}, crmtest.FaultsOf(t, err)); diff != "" {
 			t.Errorf("%q:\n%s", value, diff)

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -77,6 +80,7 @@ type stream interface {
 type plainConn struct {
 	stream
 	heads
+	log *slog.Logger
 
 	joins bool  // a long answer is being sent
 	first *part // of it, which waits for the rest; nil if none does
@@ -96,6 +100,36 @@ type secureConn struct {
 }
 
 func (c *secureConn) ConnectionState() tls.ConnectionState { return c.state }
+
+// refusalHeaders is all that net/http sends with its own answer to a request that it cannot read. No answer of a handler has these headers and no others.
+const refusalHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// refused is the answer of net/http to a request that it cannot read, in the form of all our errors, or nil for any other answer.
+func (c *plainConn) refused(answer []byte) []byte {
+	line, isAnswer := bytes.CutPrefix(answer, []byte("HTTP/1.1 "))
+	if !isAnswer || len(line) < 3 || line[0] < '4' {
+		return nil
+	}
+	status, err := strconv.Atoi(string(line[:3]))
+	line, _, _ = bytes.Cut(line, []byte("\r\n"))
+	headers := answer[len("HTTP/1.1 ")+len(line):]
+	if err != nil || status != http.StatusExpectationFailed && !bytes.HasPrefix(headers, []byte(refusalHeaders)) {
+		return nil
+	}
+	said := string(line)
+	message := "The request is not valid HTTP."
+	switch _, detail, known := strings.Cut(said, ": "); {
+	case status == http.StatusRequestHeaderFieldsTooLarge:
+		message = messageLargeHeaders
+	case status == http.StatusExpectationFailed: // which has a Date, and no body
+		message = "The Expect header must be 100-continue."
+	case status == http.StatusNotImplemented:
+		message = "The transfer encoding is not supported."
+	case known:
+		message = "The request is not valid HTTP: " + detail + "."
+	}
+	return lastAnswer(unserved(c.log, c, status, message, said))
+}
 
 type headsKey struct{}
 

@@ -73,7 +73,7 @@ func TestHeadersHaveAnEnd(t *testing.T) {
 	response, err := http.DefaultClient.Do(request)
 	if err == nil {
 		response.Body.Close()
-		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || response.Header.Get("X-Request-Id") != "" {
+		if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge || !response.Close {
 			t.Errorf("a header of 900 KiB was read: %s", response.Status)
 		}
 	}

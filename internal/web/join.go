@@ -50,6 +50,10 @@ func (c *plainConn) Write(b []byte) (int, error) {
 		c.waits = copy(c.first.bytes[:], b)
 		return len(b), nil
 	case c.first == nil:
+		if ours := c.refused(b); ours != nil {
+			_, err := c.stream.Write(ours)
+			return len(b), err
+		}
 		return c.stream.Write(b)
 	}
 	p := c.first

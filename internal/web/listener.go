@@ -50,7 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &plainConn{stream: conn}, nil
+		return &plainConn{stream: conn, log: l.log}, nil
 	}
 	select {
 	case next := <-l.ready:
@@ -155,21 +155,26 @@ func (l *listener) greet(conn *countedConn) {
 	var notTLS tls.RecordHeaderError
 	switch client := addrOf(conn.RemoteAddr()).String(); {
 	case errors.As(err, &notTLS) && notTLS.Conn != nil && 'A' <= notTLS.RecordHeader[0] && notTLS.RecordHeader[0] <= 'Z': // as every HTTP method begins
-		random := newRequestID()
-		id := string(random[:])
-		l.log.Info("request", "request_id", id, "route", "none", "status", http.StatusBadRequest, "client", client, "error", "plain HTTP on the HTTPS port")
-		dismiss(conn, &Error{Status: http.StatusBadRequest, Message: messageHTTPSOnly, Header: http.Header{"X-Request-Id": {id}}})
+		dismiss(conn, unserved(l.log, conn, http.StatusBadRequest, messageHTTPSOnly, "plain HTTP on the HTTPS port"))
 	case err != nil:
 		l.log.Debug("TLS handshake failed", "client", client, "error", err)
 		_ = conn.Close()
 	default:
 		_ = secure.SetDeadline(time.Time{})
 		if state := secure.ConnectionState(); state.NegotiatedProtocol != "h2" {
-			l.hand(&secureConn{plainConn{stream: secure}, state}, nil)
+			l.hand(&secureConn{plainConn{stream: secure, log: l.log}, state}, nil)
 		} else {
 			l.hand(secure, nil) // HTTP/2 accepts only a *tls.Conn
 		}
 	}
+}
+
+// unserved is the answer to a request that no handler sees. It is in the log like all others.
+func unserved(log *slog.Logger, conn net.Conn, status int, message, cause string) *Error {
+	random := newRequestID()
+	id := string(random[:])
+	log.Info("request", "request_id", id, "route", "none", "status", status, "client", addrOf(conn.RemoteAddr()).String(), "error", cause)
+	return &Error{Status: status, Message: message, Header: http.Header{"X-Request-Id": {id}}}
 }
 
 // How long and how many bytes are read from a client after it was dismissed.
@@ -182,6 +187,14 @@ const (
 // still sends would reset the connection, and the answer might be lost.
 func dismiss(conn stream, e *Error) {
 	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(dismissTime))
+	if _, err := conn.Write(lastAnswer(e)); err == nil && conn.CloseWrite() == nil {
+		_, _ = io.CopyN(io.Discard, conn, dismissRead)
+	}
+}
+
+// lastAnswer is an error as it is sent on a connection that is closed after it.
+func lastAnswer(e *Error) []byte {
 	body := errorBody(nil, e.Message)
 	answer := http.Response{
 		StatusCode: e.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
@@ -190,8 +203,5 @@ func dismiss(conn stream, e *Error) {
 	maps.Copy(answer.Header, e.Header)
 	var text bytes.Buffer
 	_ = answer.Write(&text) // a buffer takes everything
-	_ = conn.SetDeadline(time.Now().Add(dismissTime))
-	if _, err := conn.Write(text.Bytes()); err == nil && conn.CloseWrite() == nil {
-		_, _ = io.CopyN(io.Discard, conn, dismissRead)
-	}
+	return text.Bytes()
 }

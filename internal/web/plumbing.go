@@ -68,7 +68,7 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
 		clear(r.Header) // so that they take no memory while a slow client reads the answer
-		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: "The request headers must not be larger than 64 KiB."}
+		return &Error{Status: http.StatusRequestHeaderFieldsTooLarge, Message: messageLargeHeaders}
 	}
 	if !validHost(r.Host) {
 		return &Error{Status: http.StatusBadRequest, Message: "The Host header is not a host name."}

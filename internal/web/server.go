@@ -46,12 +46,14 @@ type Timeouts struct {
 	StopDelay  time.Duration // 0: how long /readyz says no before the listeners close, for load balancers to notice
 }
 
-// maxHeaderBytes is the most that net/http reads. It answers larger headers in plain text, so headers that are only a little too
-// large (headerLimit) are read, and refused in our own words. The limit is low because every connection may send as much.
+// maxHeaderBytes is the most that net/http reads. Headers that are only a little too large (headerLimit) are read before they are refused, so that the
+// connection stays open. The limit is low because every connection may send as much.
 const (
 	maxHeaderBytes = 128 << 10
 	headerLimit    = 64 << 10
 )
+
+const messageLargeHeaders = "The request headers must not be larger than 64 KiB."
 
 // headerSize is about as many bytes as the headers took on the wire.
 func headerSize(h http.Header) (size int) {

@@ -39,7 +39,7 @@ type Campaign struct {
 	OpeningDonors int64
 	Given         Given // what its gifts add to that
 
-	// What is kept beside the document, since the API does not show it.
+	// What is kept beside the document.
 	Status      string // draft, published or closed
 	PaymentLink string // where people donate
 	ListedAt    int64  // its place in lists, oldest first across accounts: the microsecond of its creation
@@ -103,6 +103,18 @@ type Input struct {
 	Seen                                     string    // the version of what the change is about; "" for whatever is there
 }
 
+// typeNames and statusNames are what clients of other services call the types and the states of campaigns.
+var (
+	typeNames = map[string]string{
+		"standard": "collect", "donation": "collect", "donation_form": "collect", "form": "collect", "appeal": "collect",
+		"fundraiser": "fundraise", "fundraising": "fundraise", "peer_to_peer": "fundraise", "p2p": "fundraise", "team": "fundraise", "crowdfunding": "fundraise",
+		"ticketed_event": EventCampaign, "ticketing": EventCampaign, "general_fund": "general", "fund": "general",
+	}
+	statusNames = map[string]string{
+		"active": Published, "live": Published, "unpublished": Draft, "inactive": Draft, "ended": Closed, "completed": Closed, "archived": Closed,
+	}
+)
+
 const (
 	defaultCampaignType = "collect"
 
@@ -115,7 +127,7 @@ const (
 // Table is a campaign, field by field. A new field is a line here, and a field in the two types above.
 var Table = doc.Table[*Campaign, *Input]{
 	doc.Kept[*Campaign, *Input]("account_id", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.AccountID }),
-	doc.Sent("type", "Type", doc.Among("general", "collect", "fundraise", "event").Or(defaultCampaignType), func(c *Campaign) *string { return &c.Type }, func(in *Input) **string { return &in.Type }),
+	doc.Sent("type", "Type", called(typeNames, doc.Among("general", "collect", "fundraise", "event").Or(defaultCampaignType)), func(c *Campaign) *string { return &c.Type }, func(in *Input) **string { return &in.Type }),
 	doc.Sent("title", "Title", doc.String(doc.MaxText).Needed(), func(c *Campaign) *string { return &c.Title }, func(in *Input) **string { return &in.Title }),
 	doc.Sent("subtitle", "Subtitle", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *Input) **string { return &in.Subtitle }),
 	doc.Sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *Input) **string { return &in.Description }),
@@ -127,12 +139,12 @@ var Table = doc.Table[*Campaign, *Input]{
 	doc.Sent("currency", "Currency", currencyKind().Or(text.DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *Input) **string { return &in.Currency }),
 	doc.Sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *Input) **string { return &in.Logo }),
 	doc.Sent("cover", "Cover", doc.Nested(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *Input) ***Cover { return &in.Cover }),
-	doc.Sent("end_at", "End date", campaignTime, func(c *Campaign) *time.Time { return &c.EndAt }, func(in *Input) **time.Time { return &in.EndAt }),
+	doc.Sent("end_at", "End date", endTime(), func(c *Campaign) *time.Time { return &c.EndAt }, func(in *Input) **time.Time { return &in.EndAt }),
 	doc.Sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *Input) **time.Time { return &in.CreatedAt }).InFiles(),
 	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *Input) **time.Time { return &in.UpdatedAt }).InFiles().
 		NotBefore("created_at", func(in *Input) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
 	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *Input) ***Event { return &in.Event }),
-	doc.Sent("status", "Status", doc.Among(Draft, Published, Closed).Or(Published), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).Beside().InFiles(),
+	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).Beside().InFiles(),
 	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *Input) **string { return &in.PaymentLink }).Beside(),
 	beneficiariesField(),
 }
@@ -151,16 +163,16 @@ var eventTable = doc.Table[*Event, *Event]{
 	doc.Part("location_name", "Venue", doc.String(doc.MaxText), func(e *Event) *string { return &e.LocationName }),
 	doc.Part("address_formatted", "address", doc.String(doc.MaxText), func(e *Event) *string { return &e.AddressFormatted }),
 	doc.Part("google_place_id", "Google place ID", doc.String(doc.MaxText), func(e *Event) *string { return &e.GooglePlaceID }),
-	eventTime("start_at", "start", func(e *Event) *time.Time { return &e.StartAt }),
-	eventTime("end_at", "end", func(e *Event) *time.Time { return &e.EndAt }).
+	eventTime("start_at", "start", campaignTime, func(e *Event) *time.Time { return &e.StartAt }),
+	eventTime("end_at", "end", endTime(), func(e *Event) *time.Time { return &e.EndAt }).
 		NotBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
 	doc.Part("timezone", "time zone", doc.Matching(text.IsTimezone, doc.Timezone), func(e *Event) *string { return &e.Timezone }),
 	doc.Part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
 	doc.Part("private", "private", doc.YesNo, func(e *Event) *bool { return &e.Private }),
 	doc.Part("tickets_required", "tickets", doc.YesNo, func(e *Event) *bool { return &e.TicketsRequired }),
 	doc.Part("livestream", "livestream", doc.Nested(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
-	eventTime("livestream_start_at", "Stream start", func(e *Event) *time.Time { return &e.LivestreamStartAt }),
-	eventTime("livestream_end_at", "Stream end", func(e *Event) *time.Time { return &e.LivestreamEndAt }).
+	eventTime("livestream_start_at", "Stream start", campaignTime, func(e *Event) *time.Time { return &e.LivestreamStartAt }),
+	eventTime("livestream_end_at", "Stream end", endTime(), func(e *Event) *time.Time { return &e.LivestreamEndAt }).
 		NotBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
 }
 
@@ -191,8 +203,8 @@ func coverURL() doc.Field[*Cover, *Cover] {
 }
 
 // eventTime is a time that a form shows as a clock at the event does.
-func eventTime(name, label string, in func(*Event) *time.Time) doc.Field[*Event, *Event] {
-	f := doc.Part(name, label, campaignTime, in)
+func eventTime(name, label string, k doc.Kind[time.Time], in func(*Event) *time.Time) doc.Field[*Event, *Event] {
+	f := doc.Part(name, label, k, in)
 	f.Fill = func(e *Event, at doc.Place, set doc.Setter) { set(at.Field(name), localTimeText(*in(e), e.Timezone)) }
 	return f
 }
@@ -282,7 +294,7 @@ func (c Campaign) Update(in Input, now time.Time) Campaign {
 	next := c
 	next.apply(&in, now)
 	before, _ := c.AppendBody(nil)
-	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() && !bytes.Equal(before, after) {
+	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() && (!bytes.Equal(before, after) || next.Status != c.Status) {
 		next.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
 	}
 	next.UpdatedAt = text.ChangeTime(next.UpdatedAt, next.CreatedAt)
@@ -310,8 +322,8 @@ func valueOf(t *time.Time) time.Time {
 }
 
 // Append appends the wire form of a campaign whose stored body is given. The public base URL is that of the
-// request, and the gifts are counted elsewhere, so both are put in here.
-func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given Given) []byte {
+// request, the gifts are counted elsewhere, and the status is kept beside it, so all are put in here. The code, which is the slug, comes after what is specified.
+func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given Given, status string) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
 	dst = append(dst, body[:urlAt-1]...)
@@ -319,7 +331,10 @@ func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given 
 	if err != nil {
 		panic(fmt.Sprintf("campaign: the base URL is not UTF-8: %v", err))
 	}
-	return given.appendTo(quoted[:len(quoted)-1], body[urlAt:])
+	dst = given.appendTo(quoted[:len(quoted)-1], body[urlAt:])
+	slug, _, _ := bytes.Cut(body[urlAt+1:], []byte(`"`))
+	dst = append(append(dst[:len(dst)-1], `,"code":"`...), slug...)
+	return append(append(append(dst, `","status":"`...), status...), `"}`...)
 }
 
 // AppendBody appends everything of the wire form that follows the id, with a url that lacks the base. This is what
@@ -375,8 +390,8 @@ var campaignMasks = map[Scope]Relation{
 	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter, AllCampaigns: Own | Benefiting | Chapter,
 }
 
-// scopeAliases are what clients of other services call the scopes.
-var scopeAliases = map[string]Scope{"owned": OwnCampaigns, "beneficiary": BenefitingCampaigns, "chapter": ChapterCampaigns}
+// scopeAliases are what clients of other services call the scopes; null is one that they have not set.
+var scopeAliases = map[string]Scope{"null": OwnCampaigns, "owned": OwnCampaigns, "beneficiary": BenefitingCampaigns, "chapter": ChapterCampaigns}
 
 // ParseScope reads the query parameter scope of the campaign list; "" is the default.
 func ParseScope(s string) (Scope, error) {

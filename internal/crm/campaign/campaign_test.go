@@ -35,7 +35,7 @@ func oneCampaign(t interface {
 // campaignText is the wire form of a campaign.
 func campaignText(c Campaign) string {
 	body, urlAt := c.AppendBody(nil)
-	return string(Append(nil, c.ID, body, urlAt, "https://give.example", Given{}))
+	return string(Append(nil, c.ID, body, urlAt, "https://give.example", Given{}, c.Status))
 }
 
 func TestCampaignWithDefaults(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCampaignWithDefaults(t *testing.T) {
 	want := `{"id":7,"account_id":"A1b2C3d4E5f6G7h8","type":"collect","title":"Spring Gala","subtitle":null,` +
 		`"description":null,"slug":"spring-gala","url":"https://give.example/spring-gala","goal":0,"raised":0,"donors":0,` +
 		`"currency":"USD","logo":null,"cover":null,"end_at":null,"created_at":"2026-01-31 12:00:00",` +
-		`"updated_at":"2026-01-31 12:00:00","event":null}`
+		`"updated_at":"2026-01-31 12:00:00","event":null,"code":"spring-gala","status":"published"}`
 	if got := campaignText(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -73,12 +73,36 @@ func TestCampaignWithEverything(t *testing.T) {
 		`"end_at":"2026-06-01 20:00:00","timezone":"America/New_York","details":"Bring <i>water</i>","private":true,` +
 		`"tickets_required":true,"livestream":{"url":"https://tv.example/1","type":"live","location":"home","platform":"twitch",` +
 		`"embed_url":"https://tv.example/e","scheduled":true},"livestream_start_at":"2026-06-01 08:00:00",` +
-		`"livestream_end_at":"2026-06-01 09:00:00"}}`
+		`"livestream_end_at":"2026-06-01 09:00:00"},"code":"run-2026","status":"published"}`
 	if got := campaignText(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if diff := cmp.Diff([]string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Clients of other services write times in other forms, and call types and states by other names.
+func TestCampaignsTakeWhatOtherServicesCallThings(t *testing.T) {
+	for sent, want := range map[string]string{
+		`"end_at":"2026-12-31"`:                `"end_at":"2026-12-31 23:59:59"`,
+		`"end_at":"2026-12-31T20:00:00-05:00"`: `"end_at":"2027-01-01 01:00:00"`,
+		`"end_at":"2026-12-31T20:00:00.000Z"`:  `"end_at":"2026-12-31 20:00:00"`,
+		`"end_at":"2026-12-31T20:00:00+0000"`:  `"end_at":"2026-12-31 20:00:00"`,
+		`"end_at":"2026-12-31T20:00"`:          `"end_at":"2026-12-31 20:00:00"`,
+		`"event":{"start_at":"2026-12-31"}`:    `"start_at":"2026-12-31 00:00:00"`,
+		`"type":"standard"`:                    `"type":"collect"`,
+		`"type":"Peer_to_Peer"`:                `"type":"fundraise"`,
+		`"type":"ticketed_event"`:              `"type":"event"`,
+		`"type":"general_fund"`:                `"type":"general"`,
+		`"status":"active"`:                    `"status":"published"`,
+		`"status":"unpublished"`:               `"status":"draft"`,
+		`"status":"ended","slug":"gala"`:       `"code":"gala","status":"closed"}`,
+	} {
+		c := New(oneCampaign(t, `{"title":"Gala",`+sent+`}`), rose, 1, "gala", noon)
+		if got := campaignText(c); !strings.Contains(got, want) {
+			t.Errorf("%s: %s lacks %s", sent, got, want)
+		}
 	}
 }
 
@@ -88,7 +112,7 @@ func TestCampaignObjectsHaveDefaults(t *testing.T) {
 		`"cover":{"type":"image","url":"https://img.example/c","source":"upload"}`,
 		`"event":{"title":"Gala","type":"in_person","location_name":null,"address_formatted":null,"google_place_id":null,"start_at":null,` +
 			`"end_at":null,"timezone":null,"details":null,"private":false,"tickets_required":false,"livestream":null,` +
-			`"livestream_start_at":null,"livestream_end_at":null}}`,
+			`"livestream_start_at":null,"livestream_end_at":null}`,
 	} {
 		if got := campaignText(c); !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
@@ -116,7 +140,7 @@ func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
 			ID  int64  `json:"id"`
 			URL string `json:"url"`
 		}
-		document := Append([]byte("x"), 5, body, urlAt, test.base, Given{})[1:]
+		document := Append([]byte("x"), 5, body, urlAt, test.base, Given{}, c.Status)[1:]
 		if err := json.Unmarshal(document, &read); err != nil || read.URL != test.url || read.ID != 5 {
 			t.Errorf("base %q: %+v, %v", test.base, read, err)
 		}
@@ -239,7 +263,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 		if diff := cmp.Diff(c, back); diff != "" {
 			t.Fatal(diff)
 		}
-		document := Append(nil, c.ID, body, urlAt, "https://give.example", Given{})
+		document := Append(nil, c.ID, body, urlAt, "https://give.example", Given{}, c.Status)
 		if !json.Valid(document) || !strings.Contains(string(document), fmt.Sprintf(`"url":"https://give.example/%s"`, c.Slug)) {
 			t.Fatalf("%s", document)
 		}
@@ -270,13 +294,13 @@ func TestCampaignScope(t *testing.T) {
 	for _, test := range []struct {
 		scope string
 		mask  Relation
-	}{{"", 1}, {"benefiting", 2}, {"chapters", 4}, {"all", 7}, {"owned", 1}, {"beneficiary", 2}, {"chapter", 4}} {
+	}{{"", 1}, {"null", 1}, {"benefiting", 2}, {"chapters", 4}, {"all", 7}, {"owned", 1}, {"beneficiary", 2}, {"chapter", 4}} {
 		scope, err := ParseScope(test.scope)
 		if err != nil || scope.Mask() != test.mask {
 			t.Errorf("%q: %v, %v", test.scope, scope.Mask(), err)
 		}
 	}
-	for _, scope := range []string{"own", "ALL", " all", "Chapter", "null"} {
+	for _, scope := range []string{"own", "ALL", " all", "Chapter", "NULL"} {
 		_, err := ParseScope(scope)
 		want := []crmtest.Said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
 		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {

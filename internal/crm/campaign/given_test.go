@@ -29,7 +29,7 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 		row := `{"title":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"` + test.currency + `",` + test.row + `}`
 		c := New(oneCampaign(t, row), rose, 5, "raised", noon)
 		body, urlAt := c.AppendBody(nil)
-		if got := string(Append(nil, 5, body, urlAt, "https://x.org/,raised", test.given)); !strings.Contains(got, `"url":"https://x.org/,raised/raised",`+test.want+`,"logo":null`) {
+		if got := string(Append(nil, 5, body, urlAt, "https://x.org/,raised", test.given, c.Status)); !strings.Contains(got, `"url":"https://x.org/,raised/raised",`+test.want+`,"logo":null`) {
 			t.Errorf("%s lacks %s", got, test.want)
 		}
 	}
@@ -42,11 +42,11 @@ func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)
-		got := Append(nil, c.ID, body, urlAt, "https://x.org", c.Given)
+		got := Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status)
 		total := c
 		total.OpeningRaised, total.OpeningDonors = c.Raised(), c.Donors()
 		body, urlAt = total.AppendBody(nil)
-		if want := Append(nil, c.ID, body, urlAt, "https://x.org", Given{}); string(got) != string(want) {
+		if want := Append(nil, c.ID, body, urlAt, "https://x.org", Given{}, c.Status); string(got) != string(want) {
 			t.Fatalf("%s\nwant %s", got, want)
 		}
 	})
@@ -80,12 +80,16 @@ func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
 	}
 	next := c.Update(oneCampaign(t, `{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/gala?x=1"}`), noon.Add(time.Hour))
 	want := c
-	want.Status, want.PaymentLink = Draft, "https://pay.example.org/gala?x=1"
-	if diff := cmp.Diff(want, next); diff != "" { // updated_at stays, since the document does
+	want.Status, want.PaymentLink, want.UpdatedAt = Draft, "https://pay.example.org/gala?x=1", noon.Add(time.Hour)
+	if diff := cmp.Diff(want, next); diff != "" {
 		t.Error(diff)
 	}
-	if campaignText(next) != campaignText(c) {
-		t.Errorf("the wire form has become %s", campaignText(next))
+	if text := campaignText(next); !strings.HasSuffix(text, `"event":null,"code":"gala","status":"draft"}`) || strings.Contains(text, "pay.example.org") {
+		t.Errorf("the wire form has become %s", text)
+	}
+	linked := c.Update(oneCampaign(t, `{"slug":"gala","payment_link":"https://pay.example.org/gala"}`), noon.Add(time.Hour))
+	if campaignText(linked) != campaignText(c) { // updated_at stays, since what is shown does
+		t.Errorf("a link that is not shown: %s", campaignText(linked))
 	}
 	if next.Version(nil) == c.Version(nil) {
 		t.Error("a form that has another payment link counts as new")
@@ -141,7 +145,7 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)
-		in, faults, err := Decode(Append(nil, c.ID, body, urlAt, "https://x.org", c.Given))
+		in, faults, err := Decode(Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status))
 		if err == nil {
 			err = in.Validate(faults, false)
 		}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -60,13 +61,27 @@ func within(limit int64, rule doc.Rule, args ...any) func(c *doc.Checker, at doc
 	}
 }
 
-// readCampaignTime reads a time; null and "" are the zero time.
-func readCampaignTime(r *doc.Reader) time.Time {
+// endTime is when something ends: a day alone is its last second.
+func endTime() doc.Kind[time.Time] {
+	k := campaignTime
+	k.Read = func(r *doc.Reader) time.Time { return readTime(r, 24*time.Hour-time.Second) }
+	return k
+}
+
+func readCampaignTime(r *doc.Reader) time.Time { return readTime(r, 0) }
+
+// readTime reads a time, or a day, which stands for a moment of it; null and "" are the zero time.
+func readTime(r *doc.Reader, ofDay time.Duration) time.Time {
 	value := r.Text()
 	if value == "" {
 		return time.Time{}
 	}
 	t, ok := text.ParseCampaignTime(value)
+	if isDay := false; !ok {
+		if t, isDay, ok = text.ParseMoment(value); isDay {
+			t = t.Add(ofDay)
+		}
+	}
 	if ok && t.Year() >= 1000 {
 		return t
 	}
@@ -74,6 +89,15 @@ func readCampaignTime(r *doc.Reader) time.Time {
 		r.Wrong(doc.TimeForm)
 	}
 	return time.Time{}
+}
+
+// called takes what others call a value as the value itself.
+func called(names map[string]string, k doc.Kind[string]) doc.Kind[string] {
+	k.Read = func(r *doc.Reader) string {
+		value := r.Text()
+		return cmp.Or(names[strings.ToLower(value)], value)
+	}
+	return k
 }
 
 func slugKind() doc.Kind[string] {

@@ -58,7 +58,7 @@ const (
 	Country      Rule = "must be a three-letter ISO 3166-1 country code"
 	Currency     Rule = "must be an ISO 4217 currency code in capital letters"
 	Timezone     Rule = "must be the IANA name of a time zone, such as America/New_York"
-	TimeForm     Rule = "must be a time in the format Y-m-d H:i:s"
+	TimeForm     Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00"
 	NotBefore    Rule = "must not be before %v"
 	CentRange    Rule = "must be a number from 0 to 9999999999.99 with at most two decimals"
 	CountRange   Rule = "must be an integer from 0 to %v"

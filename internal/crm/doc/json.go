@@ -281,14 +281,17 @@ func (r *Reader) Number() (text string, ok bool) {
 	return "", false
 }
 
-// Boolean reads true or false. null is false.
+// Boolean reads true or false, which may be texts: some clients have no other values. null is false.
 func (r *Reader) Boolean() bool {
-	kind := r.Next()
-	r.Skip()
-	if kind != 't' && kind != 'f' && kind != 'n' {
+	if r.Next() == 'n' {
+		r.Skip()
+		return false
+	}
+	value := r.Literal()
+	if value != "true" && value != "false" {
 		r.Wrong(Boolean)
 	}
-	return kind == 't'
+	return value == "true"
 }
 
 // TextRule is the rule that a text of any length breaks, "" for none.

@@ -58,7 +58,7 @@ func TestTooManyTagsAreOneFault(t *testing.T) {
 
 func TestFiltersOfContacts(t *testing.T) {
 	at := func(day string) time.Time {
-		moment, _, _ := giving.ParseMoment(day)
+		moment, _, _ := text.ParseMoment(day)
 		return moment
 	}
 	ann := crm.Contact{

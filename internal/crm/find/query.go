@@ -36,9 +36,13 @@ type parameter struct {
 var parameters = append([]parameter{
 	{name: "email", read: func(r *filterReader, _, text string) { r.Email = r.email(text) }},
 	{name: "phone", read: func(r *filterReader, _, text string) { r.Phone = r.phone(text) }},
-	{name: "tag", aliases: tagLists("tag"), many: true, read: func(r *filterReader, name, text string) {
-		r.None = r.None || !crm.IsTagName(text)
-		r.Tags = r.tag(r.Tags, name, text)
+	{name: "tag", aliases: tagLists("tag"), many: true, read: (*filterReader).everyTag},
+	{name: "tags", aliases: tagLists("tags"), many: true, read: func(r *filterReader, name, text string) {
+		for tag := range strings.SplitSeq(text, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				r.everyTag(name, tag)
+			}
+		}
 	}},
 	{name: "tag_any", aliases: tagLists("tag_any"), many: true, read: func(r *filterReader, name, text string) {
 		r.anyTag = true
@@ -62,7 +66,7 @@ var parameters = append([]parameter{
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
 	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
 	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
-	{name: "sort", aliases: []string{"sortBy", sortDescending}, read: (*filterReader).sort, empty: true},
+	{name: "sort", aliases: []string{"sort_by", "sortBy", "sort_by_desc", "sortByDesc"}, read: (*filterReader).sort, empty: true},
 	{name: "external_id", read: func(r *filterReader, _, text string) { r.ExternalID = text }},
 	{name: "type", read: (*filterReader).contactType},
 }, markParameters()...)
@@ -105,9 +109,6 @@ func tagLists(name string) []string {
 	return names
 }
 
-// sortDescending sorts in descending order without a sign.
-const sortDescending = "sortByDesc"
-
 // parameterNames finds a parameter by each of its names.
 var parameterNames = func() map[string]int {
 	names := map[string]int{}
@@ -135,7 +136,7 @@ func Parameter(name string) (first string, ok bool) {
 	switch {
 	case !ok:
 		return name, name == giving.ImportParameter || custom.ParseKey(name) > 0
-	case name == sortDescending:
+	case crm.IsDescending(name):
 		return name, true
 	}
 	return parameters[i].name, true
@@ -213,7 +214,7 @@ type sentParameter struct{ name, value string }
 
 func (r *filterReader) take(i int, name, value string) {
 	p := &parameters[i]
-	if name == sortDescending && value != "" { // as sort writes it
+	if crm.IsDescending(name) && value != "" { // as sort writes it
 		value = "-" + value
 	}
 	text := strings.TrimSpace(value)
@@ -291,6 +292,12 @@ func (r *filterReader) phone(value string) string {
 	return crm.PhonePrefix + normal
 }
 
+// everyTag adds a tag that every contact must have.
+func (r *filterReader) everyTag(name, value string) {
+	r.None = r.None || !crm.IsTagName(value)
+	r.Tags = r.tag(r.Tags, name, value)
+}
+
 // tag adds a tag to a list, unless there are too many already. One that no contact can have is not looked for.
 func (r *filterReader) tag(tags []string, name, value string) []string {
 	if !crm.IsTagName(value) || len(tags) > maxFilterTags {
@@ -338,20 +345,9 @@ func (r *filterReader) number(name, text string) *int64 {
 }
 
 func (r *filterReader) sort(name, value string) {
-	field, descending := strings.CutPrefix(value, "-")
-	for _, by := range SortFields {
-		if field == string(by) || field == camelCase(string(by)) {
-			if by == "id" {
-				by = ByID
-			}
-			r.Sort = Sort{by, descending}
-			return
-		}
+	by, descending := crm.ReadSort(&r.Invalid, name, value, text.Strings(SortFields)...)
+	if by == "id" {
+		by = ""
 	}
-	fields := strings.Join(text.Strings(SortFields), ", ")
-	if name == sortDescending {
-		r.AddAt(doc.Place{}, name, doc.OneOf, fields)
-		return
-	}
-	r.AddAt(doc.Place{}, name, doc.SortRule, fields)
+	r.Sort = Sort{SortField(by), descending}
 }

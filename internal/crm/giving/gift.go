@@ -183,7 +183,7 @@ var GiftTable = doc.Table[*Gift, *GiftInput]{
 	livemode(),
 }
 
-var giftFields = append([]string{"campaign_id"}, GiftTable.Paths()...)
+var giftFields = append([]string{"campaign_id", "campaign_code"}, GiftTable.Paths()...)
 
 var dedicationTable = doc.Table[*Dedication, *Dedication]{
 	doc.Part("type", "type", doc.Among("in_honor_of", "in_memory_of").Needed().Choice(), func(d *Dedication) *string { return &d.Type }),
@@ -250,10 +250,25 @@ func numberField(name, label string, in func(*Gift) *int64, of func(*GiftInput) 
 	return doc.Sent(name, label, idKind, in, of)
 }
 
+// sentID reads a number, which may be a text of digits: clients that keep all ids as texts send them so.
+func sentID(r *doc.Reader) (value string, ok bool) {
+	if r.Next() != '"' {
+		return r.Number()
+	}
+	if value = r.Text(); value == "" {
+		return "0", true
+	}
+	if strings.Trim(value, "0123456789") != "" {
+		r.Wrong(doc.IDForm)
+		return "", false
+	}
+	return value, true
+}
+
 // idKind is the id of a contact or a campaign; null is 0.
 var idKind = doc.Kind[int64]{
 	Read: func(r *doc.Reader) int64 {
-		value, ok := r.Number()
+		value, ok := sentID(r)
 		id, fits := text.ParseDecimal(value, 0, 18)
 		if ok && !fits {
 			r.Wrong(doc.IDForm)

@@ -62,7 +62,7 @@ func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
 		if err = in.Validate(faults, true, "US", c.now); (err == nil) != c.ok {
 			t.Errorf("%s at %v: %v", c.given, c.now, err)
 		}
-		if day, isDay, _ := ParseMoment(c.given); c.ok && isDay && !in.Time().Equal(day.Add(12*time.Hour)) {
+		if day, isDay, _ := text.ParseMoment(c.given); c.ok && isDay && !in.Time().Equal(day.Add(12*time.Hour)) {
 			t.Errorf("%s at %v is %v, and not a date", c.given, c.now, in.Time())
 		}
 	}

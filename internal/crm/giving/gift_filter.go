@@ -12,6 +12,7 @@ import (
 // GiftFilter is which gifts a list shows; what is empty filters nothing.
 type GiftFilter struct {
 	Contact, Campaign int64
+	CampaignCode      string // the slug of a campaign, which the store looks up
 	Plan              string // public id
 	Recurring         bool   // of any plan
 	Status            GiftStatus
@@ -23,10 +24,14 @@ type GiftFilter struct {
 	Counted           bool      // something is left of it, and it succeeded
 	Currency          string
 	Import            int64 // that has recorded it, by its number; 0 for any
+	Sort              Sort
 }
 
-// IsEmpty tells whether every gift passes.
-func (f GiftFilter) IsEmpty() bool { return f == GiftFilter{} }
+// IsEmpty tells whether every gift passes, in whatever order.
+func (f GiftFilter) IsEmpty() bool {
+	f.Sort = Sort{}
+	return f == GiftFilter{}
+}
 
 // OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it.
 func (f GiftFilter) OnlyMonths() bool {
@@ -40,8 +45,9 @@ func (f GiftFilter) OnlyMonths() bool {
 
 // giftFilters are the query parameters of a list of gifts.
 var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text string){
-	"contact_id":  func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Contact = FilterID(v, name, text) },
-	"campaign_id": func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Campaign = FilterID(v, name, text) },
+	"contact_id":    func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Contact = FilterID(v, name, text) },
+	"campaign_id":   func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Campaign = FilterID(v, name, text) },
+	"campaign_code": func(f *GiftFilter, _ *doc.Invalid, _, text string) { f.CampaignCode = text },
 	"plan_id": func(f *GiftFilter, v *doc.Invalid, name, text string) {
 		if f.Plan = text; !IsCode(text) {
 			v.Add(name, doc.CodeForm)
@@ -64,18 +70,23 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 
 // GiftParameters are the names of the query parameters by which a list of gifts is filtered.
 func GiftParameters() []string {
-	return []string{"contact_id", "campaign_id", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"}
+	return []string{"contact_id", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"}
 }
 
 // ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
 func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 	var v doc.Invalid
-	for _, name := range GiftParameters() {
+	f.read(&v, value, GiftParameters())
+	f.Sort = parseSort(&v, value, ByTime)
+	return f, v.Err()
+}
+
+func (f *GiftFilter) read(v *doc.Invalid, value func(name string) string, names []string) {
+	for _, name := range names {
 		if text := value(name); text != "" {
-			giftFilters[name](&f, &v, name, text)
+			giftFilters[name](f, v, name, text)
 		}
 	}
-	return f, v.Err()
 }
 
 // CountedGifts is what people choose beside a status: the gifts that the sums count, in the account's currency.
@@ -155,10 +166,10 @@ func FilterID(v *doc.Invalid, name, value string) int64 {
 }
 
 // FilterTime reads a day or a time that a list is filtered by.
-func FilterTime(v *doc.Invalid, name, text string) time.Time {
-	t, _, ok := ParseMoment(strings.ReplaceAll(text, " ", "+")) // a + that was not escaped
+func FilterTime(v *doc.Invalid, name, sent string) time.Time {
+	t, _, ok := text.ParseMoment(strings.ReplaceAll(sent, " ", "+")) // a + that was not escaped
 	if !ok {
-		if t, _, ok = ParseMoment(text); !ok {
+		if t, _, ok = text.ParseMoment(sent); !ok {
 			v.Add(name, doc.GiftTime)
 		}
 	}

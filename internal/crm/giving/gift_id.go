@@ -16,9 +16,12 @@ const (
 	maxReference = 255
 )
 
-// NewCode is the public id of a new gift or plan.
-func NewCode(id int64) string {
-	return text.Random62(codeRandom) + text.Encode62(big.NewInt(doc.IDSeq(id)), codeLength-codeRandom)
+// NewCode is the public id of a new gift or plan. chosen are the characters that are random where it is empty.
+func NewCode(chosen string, id int64) string {
+	if chosen == "" {
+		chosen = text.Random62(codeRandom)
+	}
+	return chosen + text.Encode62(big.NewInt(doc.IDSeq(id)), codeLength-codeRandom)
 }
 
 // IsCode tells whether a text has the form of a public id.

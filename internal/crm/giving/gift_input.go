@@ -17,6 +17,7 @@ type GiftInput struct {
 	Amount, Fee, FeeCovered        *int64
 	Currency, Status, Method       *string
 	Campaign, Contact              *int64
+	CampaignCode                   *string // its slug, where that and no id names the campaign; the store looks it up
 	Plan                           *string
 	GivenAt                        *string // a date or a time
 	Giver                          crm.ContactInput
@@ -30,6 +31,7 @@ type GiftInput struct {
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	FromRow                        bool   // the external id was made from all that was sent
+	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
 	Correction                     bool   // money that differs was entered wrong, and is corrected
 
 	SentAs map[string]string // what the columns of a file are called, by the names of the wire
@@ -82,9 +84,9 @@ func depositedAt() doc.Field[*Gift, *GiftInput] {
 
 // CheckTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
 // where that is: its location says so.
-func CheckTime(c *doc.Checker, at doc.Place, name, text string, latest time.Time, rule doc.Rule) time.Time {
-	t, isDay, ok := ParseMoment(text)
-	later := isAfter(text, latest)
+func CheckTime(c *doc.Checker, at doc.Place, name, sent string, latest time.Time, rule doc.Rule) time.Time {
+	t, isDay, ok := text.ParseMoment(sent)
+	later := isAfter(sent, latest)
 	if isDay {
 		t = t.Add(dayTime)
 	}
@@ -103,7 +105,7 @@ func CheckTime(c *doc.Checker, at doc.Place, name, text string, latest time.Time
 
 // isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
 func isAfter(value string, latest time.Time) bool {
-	t, isDay, _ := ParseMoment(value)
+	t, isDay, _ := text.ParseMoment(value)
 	if isDay {
 		latest = text.WallClock(latest, latest.Location())
 	}
@@ -134,20 +136,6 @@ var firstZone = time.FixedZone("", 14*60*60)
 // ClockSkew is how far the clock of a client may be ahead.
 const ClockSkew = time.Minute
 
-// ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
-func ParseMoment(value string) (t time.Time, isDay, ok bool) {
-	if t, err := time.Parse(time.DateOnly, value); err == nil {
-		return t, true, true
-	}
-	for _, form := range []string{time.RFC3339, text.CampaignTimeForm, "2006-01-02T15:04:05"} {
-		if t, err := time.Parse(form, value); err == nil {
-			t = t.UTC().Truncate(time.Second)
-			return t, false, t.Year() <= 9999
-		}
-	}
-	return time.Time{}, false, false
-}
-
 // DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
 func DecodeGift(body []byte) (in GiftInput, faults *doc.Invalid, err error) {
 	r := doc.NewReader("The request body", body)
@@ -163,6 +151,8 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 	case "campaign_id":
 		id := idKind.Read(r)
 		in.Campaign = &id
+	case "campaign_code":
+		in.CampaignCode = r.TextSent()
 	case "correction":
 		in.Correction = r.Boolean()
 	default:
@@ -215,6 +205,7 @@ func ParseMoney(v *doc.Invalid, field, value, currency string, grouped bool) *in
 func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
+	in.settleCampaign(isNew)
 	if isNew {
 		in.checkNew(c)
 	} else if in.Contact != nil && *in.Contact == 0 {
@@ -227,6 +218,27 @@ func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, no
 	}
 	doc.SortFaults(&c.Invalid, giftFields)
 	return c.Err()
+}
+
+// settleCampaign lets the id of a campaign count before its code, so that a gift that is sent back with another id means that one. For a new gift, null is no
+// id.
+func (in *GiftInput) settleCampaign(isNew bool) {
+	none := int64(0)
+	switch {
+	case in.CampaignCode == nil:
+	case in.Campaign != nil && (*in.Campaign != 0 || !isNew):
+		in.CampaignCode = nil
+	case *in.CampaignCode == "":
+		in.Campaign, in.CampaignCode = &none, nil
+	}
+}
+
+// NoCampaign is the fault of a campaign that is none of the account's.
+func (in *GiftInput) NoCampaign() error {
+	if in.CampaignCode != nil {
+		return doc.NewInvalid("campaign_code", "must be the code of one of the account's campaigns")
+	}
+	return doc.NewInvalid("campaign_id", doc.Unknown, "campaigns")
 }
 
 func (in *GiftInput) checkNew(c *doc.Checker) {
@@ -299,6 +311,9 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
 	}
+	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && (in.Giver.Emails != nil || in.Giver.Phones != nil) {
+		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
+	}
 	var faults *doc.Invalid
 	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
 		for _, fault := range faults.Faults {
@@ -351,7 +366,7 @@ func GiverFaults(err error) error {
 // NewGift is the gift that a valid input describes. The store gives it its id.
 func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now time.Time) (Gift, error) {
 	g := Gift{
-		Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded, Method: *in.Method, Currency: currency,
+		Code: in.Code, Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded, Method: *in.Method, Currency: currency,
 		PlanCode: plan, At: in.at, CreatedAt: now.UTC().Truncate(time.Second), Deposited: in.deposited,
 	}
 	if in.Campaign != nil {
@@ -414,7 +429,7 @@ func (in *GiftInput) Agrees(g *Gift) bool {
 	if !in.deposited.IsZero() {
 		same.Deposited = in.deposited
 	}
-	_, isDay, _ := ParseMoment(*in.GivenAt)
+	_, isDay, _ := text.ParseMoment(*in.GivenAt)
 	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
 		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
 		string(same.AppendBody(nil)) == string(g.AppendBody(nil))

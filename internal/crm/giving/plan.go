@@ -103,7 +103,7 @@ func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput)
 		if *sent == nil || **sent == "" || c.HasAt(at, name) {
 			return
 		}
-		t, _, ok := ParseMoment(**sent)
+		t, _, ok := text.ParseMoment(**sent)
 		switch *to = t; {
 		case !ok:
 			c.AddAt(at, name, doc.GiftTime)
@@ -124,7 +124,13 @@ func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput)
 // DecodePlan reads the body of a create or a change.
 func DecodePlan(body []byte) (in PlanInput, faults *doc.Invalid, err error) {
 	r := doc.NewReader("The request body", body)
-	r.Document(func(key string) { PlanTable.Read(r, key, &in) })
+	r.Document(func(key string) {
+		if key == "campaign_code" {
+			in.CampaignCode = r.TextSent()
+		} else {
+			PlanTable.Read(r, key, &in)
+		}
+	})
 	if err := r.End(); r.Err != nil {
 		return PlanInput{}, nil, err
 	}
@@ -135,6 +141,7 @@ func DecodePlan(body []byte) (in PlanInput, faults *doc.Invalid, err error) {
 func (in *PlanInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
+	in.settleCampaign(isNew)
 	if isNew && in.Amount == nil {
 		c.AddAt(doc.Place{}, "amount", doc.Required)
 	}
@@ -153,7 +160,7 @@ func (in *PlanInput) Validate(faults *doc.Invalid, isNew bool, region string, no
 // NewPlan is the plan that a valid input describes. The store gives it its id.
 func NewPlan(in *PlanInput, contact *crm.Contact, currency string, now time.Time) (Plan, error) {
 	now = now.UTC().Truncate(time.Second)
-	p := Plan{Status: ActivePlan, CreatedAt: now, StartAt: now}
+	p := Plan{Code: in.Code, Status: ActivePlan, CreatedAt: now, StartAt: now}
 	PlanTable.Patch(&p, in, now)
 	p.Contact, p.Giver, p.Currency = contact.ID, in.giver(GiverOf(contact)), currency
 	if p.NextBill.IsZero() {

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 )
 
 // A gift pays for the open due day, no matter how late it is; an old gift that is entered late pays for nothing.
 func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
-	day := func(text string) time.Time {
-		at, _, ok := ParseMoment(text)
+	day := func(sent string) time.Time {
+		at, _, ok := text.ParseMoment(sent)
 		if !ok {
-			t.Fatal(text)
+			t.Fatal(sent)
 		}
 		return at
 	}

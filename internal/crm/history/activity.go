@@ -64,12 +64,10 @@ func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
 }
 
 // ParseSort reads the order of a list of activities: the oldest first, unless it says otherwise.
-func ParseSort(sort string) (newest bool, err error) {
-	switch sort {
-	case "", "id", "-id":
-		return sort == "-id", nil
-	}
-	return false, doc.NewInvalid("sort", doc.OneOf, "id, -id")
+func ParseSort(value func(name string) string) (newest bool, err error) {
+	var v doc.Invalid
+	_, newest = crm.ParseSort(&v, value, "id")
+	return newest, v.Err()
 }
 
 // Validate checks a note. faults are those found while reading.

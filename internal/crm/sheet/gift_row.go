@@ -112,16 +112,13 @@ func withoutKey(document []byte, key string) []byte {
 	return append(object, '}')
 }
 
-// Validate checks the row as a new gift; the location of now is the organization's. A giver without a name must be a contact already.
+// Validate checks the row as a new gift; the location of now is the organization's.
 func (g *GiftRow) Validate(region string, now time.Time) error {
 	if g.isBroken { // what the cells say cannot be trusted
 		return g.faults.Err()
 	}
 	in := &g.GiftInput
 	empty := func(text *string) bool { return text == nil || *text == "" }
-	if (in.Contact == nil || *in.Contact == 0) && empty(in.Giver.FirstName) && empty(in.Giver.LastName) && !(empty(in.Email) && empty(in.Phone)) {
-		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
-	}
 	if g.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
 		g.faults.Add("campaign", "must not come together with campaign_id")
 	}

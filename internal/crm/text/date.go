@@ -60,6 +60,25 @@ func ParseContactTime(s string) (time.Time, bool)  { return parseRFC3339(s, Appe
 func ParseMicroTime(s string) (time.Time, bool)    { return parseRFC3339(s, AppendMicroTime) }
 func ParseCampaignTime(s string) (time.Time, bool) { return ParseTime(s, CampaignTimeForm) }
 
+// momentForms are the forms of ISO 8601 that clients send. A time without a zone is in UTC.
+var momentForms = []string{
+	time.RFC3339, CampaignTimeForm, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
+}
+
+// ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
+func ParseMoment(value string) (t time.Time, isDay, ok bool) {
+	if t, err := time.Parse(time.DateOnly, value); err == nil {
+		return t, true, true
+	}
+	for _, form := range momentForms {
+		if t, err := time.Parse(form, value); err == nil {
+			t = t.UTC().Truncate(time.Second)
+			return t, false, t.Year() <= 9999
+		}
+	}
+	return time.Time{}, false, false
+}
+
 // parseRFC3339 reads what the writer writes, and nothing else. The library reads this layout much faster than any other.
 func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, s)

@@ -112,3 +112,23 @@ func Cut(text string, limit int) string {
 	}
 	return text[:limit]
 }
+
+// IsNamed tells whether a name in snake case was written as it is, or in camel case: created_after or createdAfter.
+func IsNamed(written, name string) bool {
+	if written == name {
+		return true
+	}
+	n := 0
+	for i := 0; i < len(name); i++ {
+		letter := name[i]
+		if letter == '_' && i+1 < len(name) {
+			i++
+			letter = name[i] &^ 0x20
+		}
+		if n == len(written) || written[n] != letter {
+			return false
+		}
+		n++
+	}
+	return n == len(written)
+}

@@ -161,6 +161,10 @@ func heavyReads(t *testing.T, s *Book, account, contact int64) map[string]func()
 			_, _, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, filter, page, nil, nil)
 			return err
 		},
+		"SELECT g.id, g.body": func() error {
+			_, _, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, giving.GiftFilter{Sort: giving.Sort{By: giving.ByAmount}}, page, nil, nil)
+			return err
+		},
 		"SELECT COUNT(*), COALESCE": func() error {
 			_, _, err := s.GiftPage(t.Context(), account, filter, page)
 			return err

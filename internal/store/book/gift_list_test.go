@@ -106,6 +106,7 @@ func compareFilter(t *testing.T, s *Book, account int64, f giving.GiftFilter, le
 			break
 		}
 	}
+	checkSorts(t, s, account, campaign.OwnCampaigns, f, ledger)
 	if strings.Join(shown, " ") != strings.Join(latest, " ") {
 		t.Errorf("people see %v, want %v", shown, latest)
 	}

@@ -106,6 +106,72 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 	}
 }
 
+// A list that is sorted by time is found in the same index.
+func TestAListByTimeIsFoundInAnIndexAlone(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+	for day := 1; day <= 9; day++ {
+		giveAt(t, s, account, contact, fmt.Sprintf("2025-03-0%d", day))
+	}
+	var asked []string
+	spy := spyOn(t, s)
+	spy.read = func(sql string) {
+		if strings.Contains(sql, "FROM gift g WHERE") {
+			asked = append(asked, sql)
+		}
+	}
+	f := giving.GiftFilter{Sort: giving.Sort{By: giving.ByTime}}
+	if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 2, PerPage: 2}, nil, nil); err != nil || found.Total != 9 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	spy.read = nil
+	if len(asked) != 3 { // the edges of the page, how many lie around it, and those
+		t.Errorf("it asks %d times: %q", len(asked), asked)
+	}
+	for _, sql := range asked {
+		plan := ""
+		err := s.Db.Read(t.Context(), func(c db.Conn) error {
+			return c.Each(func(r db.Row) error {
+				plan += r.Text(3) + "\n"
+				return nil
+			}, "EXPLAIN QUERY PLAN "+sql, account.Number, int64(0), int64(0), int64(0))
+		})
+		if err != nil || !strings.Contains(plan, "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at") || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s\n%s%v", sql, plan, err)
+		}
+	}
+}
+
+func TestAListByTimeReadsNoMoreRowsWhereMoreWasGivenInOtherMonths(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, e := newAccount(t, s), spyOn(t, s)
+		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
+		for _, day := range []string{"2025-03-01", "2025-03-02", "2025-05-01", "2025-05-02"} {
+			giveAt(t, s, account, contact, day)
+		}
+		read := map[bool][]int64{}
+		for _, more := range []int{1, 30} {
+			for range more {
+				giveAt(t, s, account, contact, "2025-04-15")
+			}
+			for _, descending := range []bool{false, true} {
+				f := giving.GiftFilter{Sort: giving.Sort{By: giving.ByTime, Descending: descending}}
+				e.rows.Store(0)
+				if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 2}, nil, nil); err != nil || found.Count != 2 {
+					t.Fatalf("%+v, %v", found, err)
+				}
+				read[descending] = append(read[descending], e.rows.Load())
+			}
+		}
+		for descending, rows := range read {
+			if rows[0] != rows[1] {
+				t.Errorf("descending %v: a page reads %d rows, and %d where more was given in other months", descending, rows[0], rows[1])
+			}
+		}
+	})
+}
+
 // A page shows a bounded part of a long history: the latest.
 func TestALongHistoryOfAGiftIsBounded(t *testing.T) {
 	s := openTest(t)

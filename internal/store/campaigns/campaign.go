@@ -103,7 +103,7 @@ type MadeCampaign struct {
 // Append appends the wire form.
 func (m MadeCampaign) Append(dst []byte) []byte {
 	body, urlAt := m.AppendBody(nil)
-	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given)
+	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
 }
 
 // Fate tells what has become of a create.

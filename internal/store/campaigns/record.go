@@ -28,6 +28,8 @@ const (
 	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
 	SQLCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
 		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
+	sqlSlugID           = `SELECT id FROM campaign WHERE slug = $1`
+	sqlOldSlugID        = `SELECT campaign_id FROM campaign_slug WHERE slug = $1`
 	SQLReaderCampaigns  = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
 	sqlCampaignAccounts = `SELECT id, account_id, listed_at FROM campaign WHERE id = ANY($1)`
 )
@@ -79,6 +81,28 @@ func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campai
 		}
 	}
 	return campaign, owner, err
+}
+
+// Coded is the id of a campaign that a client names by its id, by its code, which is its slug or one that it had, or by both. It is -1, which is never an
+// id, where there is none.
+func Coded(c db.Conn, id int64, code string) (int64, error) {
+	if code == "" {
+		return id, nil
+	}
+	found := int64(-1)
+	for _, sql := range []string{sqlSlugID, sqlOldSlugID} {
+		ok, err := c.One(func(r db.Row) { found = r.Int(0) }, sql, code)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			break
+		}
+	}
+	if id != 0 && id != found {
+		found = -1
+	}
+	return found, nil
 }
 
 // CampaignRecord is a campaign as an account that may list it sees it.
@@ -275,7 +299,7 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope camp
 			if err != nil {
 				return dst, err
 			}
-			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r)), nil
+			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r), r.Text(4)), nil
 		}, SQLCampaigns, ids)
 	}
 	err := s.View(ctx, func(c db.Conn) (err error) {

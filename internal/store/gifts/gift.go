@@ -75,6 +75,9 @@ func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 // external id that is known already answers with its gift, where that is what was sent.
 func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.GiftInput) (GiftDocument, error) {
 	now := s.Now()
+	if err := s.findCampaign(ctx, &in); err != nil {
+		return GiftDocument{}, err
+	}
 	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account) (GiftDocument, error) {
 		return RecordGift(t, a, &in, now)
 	})
@@ -156,7 +159,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	case found != nil:
 		return GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}, from, nil
 	}
-	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
+	campaign, campaignErr := campaignOf(t, a, in)
 	plan, planErr := planOf(t, a, in.Plan)
 	from, giverErr := findGiver(t, a, in, now)
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
@@ -191,7 +194,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	a.Touch(t)
 	a.GiftSeq++
 	made.ID = doc.MakeID(a.Account, a.GiftSeq)
-	made.Code = giving.NewCode(made.ID)
+	made.Code = giving.NewCode(made.Code, made.ID)
 	if from.isNew {
 		knowNone(a, ShareOf(&made.Gift))
 	}
@@ -266,20 +269,30 @@ func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 	return g.row.ID, err
 }
 
-// ownCampaign is the campaign of the account with an id, nil for none.
-func ownCampaign(t *store.Tx, a *store.Account, id *int64) (*campaigns.OwnCampaign, error) {
-	if id == nil || *id == 0 {
+// findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it is.
+func (s *GiftStore) findCampaign(ctx context.Context, in *giving.GiftInput) error {
+	if in.CampaignCode == nil {
+		return nil
+	}
+	id, err := store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return campaigns.Coded(c, 0, *in.CampaignCode) })
+	in.Campaign = &id
+	return err
+}
+
+// campaignOf is the campaign of the account that an input names, nil for none.
+func campaignOf(t *store.Tx, a *store.Account, in *giving.GiftInput) (*campaigns.OwnCampaign, error) {
+	if in.Campaign == nil || *in.Campaign == 0 {
 		return nil, nil
 	}
-	campaign, err := campaigns.Of(a).Campaigns.Get(t, a.Account, *id)
+	campaign, err := campaigns.Of(a).Campaigns.Get(t, a.Account, *in.Campaign)
 	if err == nil && campaign == nil {
-		err = store.Fault("campaign_id", doc.Unknown, "campaigns")
+		err = in.NoCampaign()
 	}
 	return campaign, err
 }
 
 func slug(t *store.Tx, a *store.Account, id int64) string {
-	if campaign, err := ownCampaign(t, a, &id); err == nil && campaign != nil {
+	if campaign, err := campaignOf(t, a, &giving.GiftInput{Campaign: &id}); err == nil && campaign != nil {
 		return campaign.Slug
 	}
 	return ""
@@ -339,8 +352,11 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 
 // UpdateGift changes what may be changed of a gift.
 func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, in giving.GiftInput) (GiftDocument, error) {
+	if err := s.findCampaign(ctx, &in); err != nil {
+		return GiftDocument{}, err
+	}
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
-		_, campaignErr := ownCampaign(t, a, in.Campaign)
+		_, campaignErr := campaignOf(t, a, &in)
 		_, planErr := planOf(t, a, in.Plan)
 		var contact *crm.Contact
 		var contactErr error

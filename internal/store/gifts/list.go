@@ -178,7 +178,7 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 	return " WHERE " + strings.Join(conditions, " AND "), args
 }
 
-// Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first. A large page goes through flush piece by
+// Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first unless the filter says otherwise. A large page goes through flush piece by
 // piece.
 func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	p := store.NewPieces(dst, flush)
@@ -187,6 +187,7 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Sco
 	if err != nil {
 		return dst, result, err
 	}
+	sorted := filter.Sort != giving.Sort{}
 	var found []giftPage
 	err = s.InTurn(ctx, account, func(w store.Weigh) error {
 		return s.View(ctx, func(c db.Conn) (err error) {
@@ -199,7 +200,12 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Sco
 		if err != nil {
 			break
 		}
-		ask := func(c db.Conn, ids []int64) error { return p.Read(c, appendGift, SQLGiftsByID, f.account, ids) }
+		ask := func(c db.Conn, ids []int64) error {
+			if sorted {
+				return p.ReadInOrder(c, appendGift, ids, SQLGiftsByID, f.account)
+			}
+			return p.Read(c, appendGift, SQLGiftsByID, f.account, ids)
+		}
 		p.Before, p.N, p.Start = p.Before+p.N, 0, len(p.Dst)
 		if err = s.Read(ctx, func(c db.Conn) error { return ask(c, f.ids) }); err == nil && p.N < len(f.ids) {
 			err = p.Rest(ctx, s.Base, f.ids, ask)
@@ -222,6 +228,9 @@ type giftPage struct {
 // giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below it, one after the
 // other.
 func (s *GiftStore) giftParts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter) (parts []GiftPart, err error) {
+	if filter, err = s.ByCampaign(ctx, filter); err != nil {
+		return nil, err
+	}
 	if scope == campaign.OwnCampaigns || scope == campaign.AllCampaigns {
 		parts = append(parts, GiftPart{account, filter})
 	}
@@ -256,8 +265,21 @@ func (s *GiftStore) giftParts(ctx context.Context, account int64, scope campaign
 	return parts, err
 }
 
-// findGifts finds the gifts of one page: parts one after the other, each in the order of its ids.
+// ByCampaign is a filter with the campaign that its code names.
+func (s *GiftStore) ByCampaign(ctx context.Context, f giving.GiftFilter) (giving.GiftFilter, error) {
+	if f.CampaignCode == "" {
+		return f, nil
+	}
+	id, err := store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return campaigns.Coded(c, f.Campaign, f.CampaignCode) })
+	f.Campaign, f.CampaignCode = id, ""
+	return f, err
+}
+
+// findGifts finds the gifts of one page: parts one after the other, each in the order of its ids, unless a filter says how to sort them all.
 func findGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (found []giftPage, result store.ListResult, err error) {
+	if len(parts) > 0 && parts[0].Filter.Sort != (giving.Sort{}) {
+		return findSorted(c, w, parts, page)
+	}
 	var weight int64
 	for _, part := range parts {
 		rows, err := part.Weight(c)
@@ -291,6 +313,7 @@ func findGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest)
 // Weight is how many gifts are walked through to find those of a part, as far as they are many.
 func (part GiftPart) Weight(c db.Conn) (int64, error) {
 	f := part.Filter
+	f.Sort = giving.Sort{}
 	switch {
 	case f.IsEmpty(), f.ExternalID != "":
 		return 0, nil

@@ -105,6 +105,9 @@ func PlanValues(account, revision int64, p *giving.Plan, body []byte) []any {
 
 // CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
 func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.PlanInput) (PlanDocument, error) {
+	if err := s.findCampaign(ctx, &in.GiftInput); err != nil {
+		return PlanDocument{}, err
+	}
 	now, n := s.Now(), planNeeds(account, &in)
 	if in.Contact == nil {
 		n.Keys = in.Giver.MatchKeys()
@@ -116,7 +119,7 @@ func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.Pla
 
 // createPlan decides everything before it writes anything.
 func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
-	_, campaignErr := ownCampaign(t, a, in.Campaign)
+	_, campaignErr := campaignOf(t, a, &in.GiftInput)
 	giver, giverErr := findGiver(t, a, &in.GiftInput, now)
 	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freeReference(t, a, PlanReference, in.ExternalID, "")); err != nil {
 		return made, err
@@ -134,7 +137,7 @@ func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Ti
 	a.Touch(t)
 	a.PlanSeq++
 	made.ID = doc.MakeID(a.Account, a.PlanSeq)
-	made.Code = giving.NewCode(made.ID)
+	made.Code = giving.NewCode(made.Code, made.ID)
 	WritePlan(t, t.Insert, a, t.Record(a, history.PlanNoun, made.ID, history.DidCreate, ""), &made.Plan)
 	MoveReference(t, a, PlanReference, "", made.ExternalID, made.ID)
 	return made, mentionPlan(t, a, &made.Plan)
@@ -161,6 +164,9 @@ func planNeeds(account int64, in *giving.PlanInput) store.Needs {
 
 // UpdatePlan changes what a valid input names.
 func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (PlanDocument, error) {
+	if err := s.findCampaign(ctx, &in.GiftInput); err != nil {
+		return PlanDocument{}, err
+	}
 	now, n := s.Now(), planNeeds(account, &in)
 	if n.Plan = CodeID(account, code); n.Plan == 0 {
 		return PlanDocument{}, crm.ErrNotFound
@@ -170,7 +176,7 @@ func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, 
 		if err != nil {
 			return made, err
 		}
-		_, campaignErr := ownCampaign(t, a, in.Campaign)
+		_, campaignErr := campaignOf(t, a, &in.GiftInput)
 		if err := campaigns.FirstOrFaults(campaignErr, freeReference(t, a, PlanReference, in.ExternalID, old.ExternalID)); err != nil {
 			return made, err
 		}
@@ -238,6 +244,55 @@ func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRe
 		slices.Reverse(plans)
 	}
 	return plans, result, err
+}
+
+// Plans is one page of the plans that a filter finds. Without one they are numbered as they were made; else those that an index leads to are looked at, one by
+// one, when it is their turn: a plan is in its document, and there are few.
+func (s *GiftStore) Plans(ctx context.Context, account int64, f giving.PlanFilter, page crm.PageRequest) (plans []giving.Plan, result store.ListResult, err error) {
+	if f.IsEmpty() && f.Sort.InOrder() {
+		return s.PlanPage(ctx, account, page, f.Sort.Descending)
+	}
+	var ids []int64
+	plans, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]giving.Plan, error) {
+		keys, err := planKeys(c, w, account, f)
+		result = store.ListResult{Total: int64(len(keys))}
+		from, to := store.OldestFirst(page)(result.Total)
+		if err != nil || from >= to {
+			return nil, err
+		}
+		ids, result.Count = sortedIDs(keys, f.Sort.Descending, from, to), to-from
+		return plansOf(db.List(c, readPlan, SQLLoadPlans, account, ids))
+	})
+	store.SortRows(plans, func(a, b *giving.Plan) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
+	return plans, result, err
+}
+
+// planKeys are what the plans that a filter finds are sorted by.
+func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (keys []sortKey, err error) {
+	if f.Campaign, err = campaigns.Coded(c, f.Campaign, f.CampaignCode); err != nil {
+		return nil, err
+	}
+	condition, args := " WHERE account_id = $1", []any{account}
+	switch status := (giving.Plan{Status: f.Status}); {
+	case f.Contact != 0:
+		condition, args = condition+" AND contact_id = $2", append(args, f.Contact)
+	case f.Campaign != 0:
+		condition, args = condition+" AND campaign_id <> 0 AND campaign_id = $2", append(args, f.Campaign)
+	case f.Status != "":
+		condition, args = condition+" AND status = $2", append(args, status.StatusNumber())
+	}
+	n, err := c.Int(`SELECT COUNT(*) FROM plan`+condition, args...)
+	if err = FirstError(err, w(n*bodyRows)); err != nil {
+		return nil, err
+	}
+	err = c.Each(func(r db.Row) error {
+		p := readPlan(r)
+		if p.Damage == nil && f.Matches(&p.Plan) {
+			keys = append(keys, sortKey{f.Sort.PlanKey(&p.Plan), p.ID})
+		}
+		return p.Damage
+	}, `SELECT `+PlanColumns+` FROM plan`+condition, args...)
+	return keys, err
 }
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.

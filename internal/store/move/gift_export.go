@@ -13,6 +13,10 @@ import (
 
 // ExportGifts prepares a file of the account's own gifts that pass a filter, in the order in which they were recorded.
 func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter giving.GiftFilter, how ExportOptions) (*Export, error) {
+	filter, err := s.ByCampaign(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
 	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (set db.Set, err error) {
 		part := gifts.GiftPart{Account: account, Filter: filter}
 		weight, err := part.Weight(c)
