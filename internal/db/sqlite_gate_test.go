@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
 
@@ -140,6 +141,49 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 		}
 	}
 }
+
+// Creates that wait together write few pages to the log: what they touch lies together, and the search keeps few words.
+func TestACreateWritesFewPages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, store.Options{Data: dir})
+	account := newAccount(t, s).Number
+	const batches, size, page = 20, 32, 4096 + 24 // bytes of a page in the log
+	length := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, "donorbook.db-wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	create := func(batch int) {
+		changes := make([]func() error, size)
+		for i := range changes {
+			name := fmt.Sprintf("N%d", batch*size+i)
+			in := input(t, fmt.Sprintf(`{"first_name":%q,"last_name":"Okafor","company":"Harbor","emails":[{"value":"%s@x.org"}],"phones":[{"value":"212-555-%04d"}],"tags":["vip"],"addresses":[{"city":"Boston","zipcode":"02110"}]}`,
+				name, strings.ToLower(name), batch*size+i))
+			changes[i] = func() error {
+				_, err := s.CreateContact(t.Context(), account, in, crm.Force)
+				return err
+			}
+		}
+		for _, err := range together(t, s, account, changes...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	create(0)
+	before := length()
+	for batch := range batches {
+		create(batch + 1)
+	}
+	if pages := float64(length()-before) / page / batches / size; pages > maxPages {
+		t.Errorf("a create writes %.2f pages of the log, want %.2f at most: look at which tables and indexes it touches; if it must, change this gate", pages, maxPages)
+	}
+}
+
+const maxPages = 1.1 // of each of 32 creates in a transaction
 
 // A request runs a fixed number of statements, including those of its transaction.
 func TestStatementsOfARequest(t *testing.T) {
