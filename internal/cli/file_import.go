@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
@@ -38,8 +38,8 @@ type openFile struct {
 	account int64
 	rows    *table.Reader
 	spec    jobs.FileImport
-	total   int64  // rows
-	done    string // what becomes of rows: imported, recorded
+	jobs.Survey
+	done string // what becomes of rows: imported, recorded
 }
 
 // importMemory is how much memory the command takes before garbage is collected more often. A dry run of a million rows keeps about 80 MB.
@@ -66,7 +66,7 @@ func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *op
 	}
 	f := &openFile{done: done, spec: jobs.FileImport{Name: filepath.Base(c.File), Size: info.Size(), Region: c.PhoneRegion}}
 	if f.rows, err = table.Open(file, info.Size(), c.File); err == nil {
-		f.total, err = jobs.CountRows(t.ctx, f.rows)
+		f.Survey, err = jobs.SurveyRows(t.ctx, f.rows)
 	}
 	if err == nil {
 		f.rows, err = table.Open(file, info.Size(), c.File)
@@ -77,7 +77,7 @@ func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *op
 	if len(f.rows.OtherSheets) > 0 {
 		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
 	}
-	f.spec.Header, f.spec.JSON = f.rows.Header(), f.rows.Format == "jsonl"
+	f.spec.Header, f.spec.JSON, f.spec.Days = f.rows.Header(), f.rows.Format == "jsonl", f.Days
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err
 	}
@@ -144,18 +144,34 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example str
 	if err := columns.Check(mapping); err != nil {
 		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), example)
 	}
-	isReason := func(name string) bool { return name == jobs.ReasonColumns[f.spec.Of] }
-	if skipped := slices.DeleteFunc(mapping.Skipped(), isReason); len(skipped) > 0 {
-		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
-	}
 	return mapping, nil
 }
+
+// tellSkipped names the columns that are not imported, each with its first values.
+func (f *openFile) tellSkipped(t *terminal) {
+	var skipped []string
+	for i, c := range f.spec.Mapping {
+		if c.Target != sheet.Skip || c.Name == "" || c.Name == jobs.ReasonColumns[f.spec.Of] {
+			continue
+		}
+		if i < len(f.Samples) && len(f.Samples[i]) > 0 {
+			c.Name += " (" + giving.Clip(strings.Join(f.Samples[i], "; "), maxSamples) + ")"
+		}
+		skipped = append(skipped, c.Name)
+	}
+	if len(skipped) > 0 {
+		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
+	}
+}
+
+// maxSamples is how many characters of the first values of a column are told.
+const maxSamples = 80
 
 // begin imports the file, or goes on with it.
 func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, again bool, summary func(jobs.ImportCounts) string) (im jobs.Import, known bool, err error) {
 	watch := newWatch(t, watch{})
-	im, known, err = s.ImportFile(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
-		watch.progress(step, p.Rows, f.total)
+	im, known, err = s.ImportFile(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.rows, f.spec, f.Total, again, func(p jobs.ImportProgress) {
+		watch.progress(step, p.Rows, f.Total)
 	})
 	watch.end()
 	if errors.Is(err, context.Canceled) {
@@ -177,7 +193,7 @@ func (c *fileImport) try(t *terminal, s *book.Book, f *openFile, step string, to
 				return nil
 			}
 			return each(row.Line, jobs.RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
-		}, func(r jobs.ImportCounts) { watch.progress(step, r.Rows, f.total) })
+		}, func(r jobs.ImportCounts) { watch.progress(step, r.Rows, f.Total) })
 		return err
 	}
 	if c.Rejected != "" {
@@ -212,7 +228,7 @@ func (c *fileImport) reject(t *terminal, s *book.Book, im *jobs.Import) error {
 
 // tellRejected tells of one row that is rejected.
 func (t *terminal) tellRejected(line int64, reason string) {
-	fmt.Fprintf(t.stderr, "Line %d: %s\n", line, oneLine(reason))
+	fmt.Fprintf(t.stderr, "Row %d: %s\n", line, oneLine(reason))
 }
 
 // tellMore tells how many more rows are rejected than those that were told.

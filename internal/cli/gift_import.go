@@ -44,7 +44,7 @@ func (c *giftImport) Run(t *terminal) error {
 				return err
 			}
 		}
-		if c.DryRun {
+		if f.tellSkipped(t); c.DryRun {
 			return c.try(t, s, f)
 		}
 		return c.run(t, s, f)

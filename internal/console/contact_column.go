@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 )
 
@@ -25,6 +27,10 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		return nil
 	}
 	f.setUnsent("mode", string(view.Spec.Mode))
+	f.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
+	if view.Spec.FileIsRight {
+		f.setUnsent("file_is_right", "1")
+	}
 	fields, err := c.store.CustomFields(r.Context(), view.Account)
 	if err != nil {
 		return err
@@ -43,6 +49,10 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		}
 		if f.Value(columnName(i)) == sheet.Skip {
 			view.Skipped++
+			if column.Name != "" && len(values) > 0 {
+				samples := text.Distinct(slices.Clone(values))
+				view.Ignored = append(view.Ignored, ignoredColumn{column.Name, shortened(strings.Join(samples[:min(3, len(samples))], " · "), 3*shownValue, 0)})
+			}
 		}
 		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
 		for _, value := range values {

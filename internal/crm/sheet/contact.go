@@ -78,7 +78,7 @@ func contactColumns() []column {
 		{target: houseNumber, label: "Address %d house number", read: func(r *row, c *cell, text string) { r.place(c).house = text }},
 
 		{target: customTarget, read: func(r *row, c *cell, text string) {
-			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text))
+			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text).DayFirst(c.dayFirst))
 		},
 			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},
 		{heading: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},

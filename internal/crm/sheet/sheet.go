@@ -314,12 +314,14 @@ func (m Mapping) names() []string {
 	return names
 }
 
-// Skipped are the names of the columns that are not imported.
-func (m Mapping) Skipped() (names []string) {
-	for _, c := range m {
-		if c.Target == Skip && c.Name != "" {
-			names = append(names, c.Name)
+// WithUnknown is the mapping in which each column that is skipped, and that no field is called like, becomes a custom field of the type that fits the first
+// values of the column.
+func (s *Sheet) WithUnknown(m Mapping, fields *custom.Fields, values func(column int) []string) Mapping {
+	m = slices.Clone(m)
+	for i, c := range s.Recognize(m.names(), fields) {
+		if c.Unknown && m[i].Target == Skip && s.byTarget[customTarget] != nil {
+			m[i].Target = NewFieldPrefix + string(custom.GuessType(values(i)))
 		}
 	}
-	return names
+	return m
 }

@@ -109,7 +109,7 @@ func (e *everywhere) imports() {
 	canceled := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Olderkwolf,,Canceledxyz\n"+otherRow)
 	gifts, err := e.s.UploadImport(e.t.Context(), e.account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader("First name,Last name,Amount,Date,Note\nQuetzalina,Vanderkwolf,none,2026-01-02,Rejectedxyz\n"))
 	e.must(err)
-	_, err = e.s.BeginImport(e.t.Context(), e.account, gifts.ID, gifts.Spec.Mapping, "", false)
+	_, err = e.s.BeginImport(e.t.Context(), e.account, gifts.ID, jobs.Choices{Mapping: gifts.Spec.Mapping})
 	e.must(err)
 	finishJobs(e.t, e.s)
 	for _, one := range []jobs.Import{tried, canceled} {

@@ -79,15 +79,15 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		const file = "first_name,last_name,email,phone\nAna,Ruiz,ana@example.org,+1 617-555-0100\nEve,Long,eve@example.org,\nZoe,Fox,,+1 617-555-0101\n" + // two units
-			"A,B,,+1 617-555-0100\nOld,Friend,old@example.org,\nBen,King,ben@example.org,\nEve,Long,eve@example.org,+1 617-555-0102\nC,D,,+1 617-555-0102\n"
+			"A.,Ruiz,,+1 617-555-0100\nOld,Friend,old@example.org,\nBen,King,ben@example.org,\nEve,Long,eve@example.org,+1 617-555-0102\nEVE,long,,+1 617-555-0102\nC,D,,+1 617-555-0102\n"
 		var told []string
 		rows := openTable(t, file)
 		_, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(row jobs.TrialRow) error {
 			told = append(told, fmt.Sprintf("%d %s %d %d %s", row.Line, row.Outcome, doc.IDSeq(max(1, row.Contact)), row.Row, strings.Join(row.By, " ")))
 			return nil
 		}, func(jobs.ImportCounts) {})
-		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 merged 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",
-			"8 merged 1 3 eve@example.org", "9 merged 1 3 +1 617-555-0102"}
+		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 unchanged 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",
+			"8 merged 1 3 eve@example.org", "9 merged 1 3 +1 617-555-0102", "10 created 1 3 +1 617-555-0102"}
 		if diff := cmp.Diff(want, told); err != nil || diff != "" {
 			t.Errorf("%v: want (-), told (+):\n%s", err, diff)
 		}

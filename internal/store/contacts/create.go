@@ -69,9 +69,6 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 	if found != nil {
 		match = &found.Contact
 	}
-	if found != nil && mode == crm.Skip {
-		return Document{ID: found.ID, Body: found.Body, Merged: true, Before: found.Body}, nil
-	}
 	merge, err := n.In.MergesInto(match, mode)
 	if err != nil {
 		return Document{}, err
@@ -81,6 +78,11 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 		made.Merged, made.Before = true, found.Body
 		return made, err
 	}
+	return insertNew(t, account, n)
+}
+
+// insertNew makes the contact.
+func insertNew(t *store.Tx, account int64, n *NewContact) (Document, error) {
 	id, err := InsertContact(t, account, n.fresh, n.body, n.words)
 	if err != nil {
 		return Document{}, err
@@ -89,4 +91,42 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 	d, err := document(t, &made.Contact, made.Body)
 	d.Created = true
 	return d, err
+}
+
+// Plan is what an import would do with a row: merge it into a contact, leave one as it is, or make a new one.
+type Plan struct {
+	Into    *Stored // nil for a new contact
+	Leave   bool    // Into stays as it is
+	OtherOf *Stored // a contact with the same email or phone and another name; nil for none
+}
+
+// PlanImport decides about a row. A contact whose name contradicts the row is another person, whoever answers the phone.
+func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) (p Plan, err error) {
+	name := n.In.PersonName()
+	p.Into, p.OtherOf, err = match(t, account, &n.In, n.MatchKeys, func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) })
+	if err == nil {
+		err = checkFields(t.Account(account), &n.In)
+	}
+	mode := rule.Existing
+	if p.OtherOf != nil {
+		if mode = rule.OtherName; mode != crm.Force {
+			p.Into = p.OtherOf
+		}
+	}
+	p.Leave = mode == crm.Skip
+	return p, err
+}
+
+// ImportContact does with a row what was planned.
+func ImportContact(t *store.Tx, account int64, n *NewContact, p Plan, rule crm.ImportRule, now time.Time) (made Document, err error) {
+	switch {
+	case p.Into == nil:
+		return insertNew(t, account, n)
+	case p.Leave:
+		return Document{ID: p.Into.ID, Body: p.Into.Body, Merged: true, Before: p.Into.Body}, nil
+	}
+	before := p.Into.Body
+	made, err = Change(t, p.Into, history.DidMerge, func(c crm.Contact) (crm.Contact, error) { return rule.Merge(c, n.In, now) })
+	made.Merged, made.Before = true, before
+	return made, err
 }
