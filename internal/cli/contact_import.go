@@ -76,7 +76,7 @@ func (c *contactImport) Run(t *terminal) error {
 		if f.tellSkipped(t); c.DryRun {
 			return c.try(t, s, f)
 		}
-		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
+		if f.spec.Mapping, f.spec.Fields, err = s.MakeFields(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
 			return err
 		}
 		return c.run(t, s, f)

@@ -231,6 +231,7 @@ type importView struct {
 	Skipped   int64 // columns that are not imported
 	Modes     []option
 	MayDefine bool       // columns may become new custom fields
+	MayErase  bool       // contacts that were created may be erased
 	Told      []toldRows // rows of the dry run, or that were rejected
 	MoreKept  bool       // more rows can be shown
 	All       bool       // all of them are shown
@@ -268,6 +269,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 		return err
 	}
 	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
+	view.MayErase = v.membership.Role >= access.Owner
 	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
@@ -417,7 +419,7 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 	}
 	chosen := jobs.Choices{Mode: jobs.ImportMode(f.Value("mode")), OtherName: jobs.ImportMode(f.Value("other_name")), FileIsRight: f.Value("file_is_right") != "", Trial: f.Value("do") != "import"}
 	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
-		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+		if mapping, chosen.Fields, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
 			return err
 		}
 	}
@@ -480,12 +482,19 @@ func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // undoImport takes everything back that an import has done. An undo that was stopped is continued.
-func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	im, err := c.importOf(r, v)
 	if err != nil {
 		return err
 	}
-	_, err = c.store.UndoJob(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
+	undo := c.store.UndoJob
+	if f.Value("erase") != "" {
+		if v.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
+			return forbidden(v.membership, access.Owner)
+		}
+		undo = c.store.EraseImport
+	}
+	_, err = undo(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}

@@ -22,6 +22,7 @@ type Input struct {
 	part  bool   // it is an element, whose parts have names
 
 	dayFirst bool // 3/4/2026 is the third of April
+	inFile   bool // it was written by others: what cannot have the month first has the day first
 }
 
 // written is what a person or a file says, who know no types.
@@ -34,7 +35,7 @@ func Written(field int64, text string) Input {
 
 // DayFirst is the input with how a file writes days.
 func (in Input) DayFirst(yes bool) Input {
-	in.dayFirst = yes
+	in.dayFirst, in.inFile = yes, true
 	return in
 }
 
@@ -207,7 +208,7 @@ func (in *Input) date() (string, bool) {
 	day, ok := text.ParseTime(in.text, time.DateOnly)
 	if in.said == written && !ok {
 		var m text.Moment
-		if m, ok = text.ReadMoment(in.text, in.dayFirst); !ok {
+		if m, ok = text.ReadMoment(in.text, in.dayFirst); !ok && in.inFile {
 			m, ok = text.ReadMoment(in.text, !in.dayFirst)
 		}
 		day = m.At

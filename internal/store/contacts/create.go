@@ -47,7 +47,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 }
 
 func (n *NewContact) Needs() store.Needs {
-	return store.Needs{Keys: n.MatchKeys, Sets: SetsOf(&n.fresh)}
+	return store.Needs{Keys: n.MatchKeys, Contact: n.In.ID, Sets: SetsOf(&n.fresh)}
 }
 
 // MatchNew finds the contact that a new one is merged into, nil where there is none.
@@ -103,7 +103,13 @@ type Plan struct {
 // PlanImport decides about a row. A contact whose name contradicts the row is another person, whoever answers the phone.
 func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) (p Plan, err error) {
 	name := n.In.PersonName()
-	p.Into, p.OtherOf, err = match(t, account, &n.In, n.MatchKeys, func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) })
+	fits := func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
+	if rule.Existing != crm.Force {
+		p.Into, err = exported(t, account, n.In.ID, fits)
+	}
+	if p.Into == nil && err == nil {
+		p.Into, p.OtherOf, err = match(t, account, &n.In, n.MatchKeys, fits)
+	}
 	if err == nil {
 		err = checkFields(t.Account(account), &n.In)
 	}
@@ -115,6 +121,23 @@ func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) 
 	}
 	p.Leave = mode == crm.Skip
 	return p, err
+}
+
+// exported is the active contact that a row of our own export was, nil for none. Another server may have given the same id to someone else.
+func exported(t *store.Tx, account, id int64, fits func(*crm.Contact) bool) (*Stored, error) {
+	if id == 0 || store.Foreign(account, id) {
+		return nil, nil
+	}
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return nil, err
+	}
+	found, err := Row(t, a, id)
+	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
+		return nil, err
+	}
+	Of(a).Contacts[id] = found
+	return found, nil
 }
 
 // ImportContact does with a row what was planned.

@@ -45,6 +45,7 @@ type FileImport struct {
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // of contacts: what becomes of a row with the email or phone of a contact of another name; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
+	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
 	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
 }
 
@@ -520,7 +521,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 		for i := range u.Rows {
 			var err error
 			row := &u.Rows[i]
-			out := TrialRow{Line: row.Line, Of: r.spec.Of}
+			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
 			if row.Gift != nil {
 				var made gifts.GiftDocument
 				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
@@ -531,6 +532,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 					return contacts.ImportContact(t, r.account, n, p, rule, now)
 				})
 				out.take(row, &im)
+				contact = im.ID
 			}
 			if err != nil {
 				return err
@@ -539,7 +541,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			if out.Outcome == RowRejected {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
 			} else if out.OtherName || len(out.LeftOut) > 0 {
-				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.Contact, Data: JSONOf(out)})
+				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: contact, Data: JSONOf(out)})
 			}
 		}
 		next.Progress = JSONOf(progress)

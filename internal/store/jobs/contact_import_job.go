@@ -55,7 +55,8 @@ type Choices struct {
 	Mapping         sheet.Mapping
 	Mode, OtherName ImportMode
 	FileIsRight     bool
-	Trial           bool // it is a dry run
+	Fields          []int64 // custom fields that were made for it
+	Trial           bool    // it is a dry run
 }
 
 // BeginImport begins an import of a file that was uploaded, or a dry run of it.
@@ -70,7 +71,7 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 		}
 		spec := &found.Spec
 		if spec.Mapping, spec.Trial = as.Mapping, as.Trial; spec.Of == ImportContacts {
-			spec.Mode, spec.OtherName, spec.FileIsRight = as.Mode, as.OtherName, as.FileIsRight
+			spec.Mode, spec.OtherName, spec.FileIsRight, spec.Fields = as.Mode, as.OtherName, as.FileIsRight, as.Fields
 		}
 		if err := spec.check(); err != nil {
 			return err

@@ -250,6 +250,9 @@ func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRul
 // take notes what became of a row, or would, and which contact it is about.
 func (row *TrialRow) take(from *ImportRow, im *imported) {
 	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
+	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
+		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
+	}
 	about := cmp.Or(im.OtherOf, im.Into)
 	if about == nil {
 		return
@@ -258,11 +261,14 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 		row.Contact = about.ID
 	}
 	if row.OtherName || row.Row == 0 {
-		row.Name, row.FileName = about.Contact.PersonName().String(), from.contact.In.PersonName().String()
+		row.Name = about.Contact.PersonName().String()
 	}
 	emails, phones := from.contact.In.Shared(about.Contact)
 	if row.By = emails; len(emails) == 0 {
 		row.By = phones
+	}
+	if len(row.By) == 0 {
+		row.By = []string{"its contact ID"}
 	}
 }
 
