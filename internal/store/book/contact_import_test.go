@@ -339,7 +339,7 @@ func TestAnImportIntoOneContactIsUndone(t *testing.T) {
 func TestAnUndoReadsTheHistoryOfAContactOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		rows := openTable(t, "First name,Last name,Email,Company\nAmelia,Okafor,amelia@example.org,A\nAmelia,Okafor,amelia@example.org,B\n")
+		rows := openTable(t, "First name,Last name,Email,Tags\nAmelia,Okafor,amelia@example.org,A\nAmelia,Okafor,amelia@example.org,B\n")
 		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 2, true, func(jobs.ImportProgress) {})
 		if err != nil {
 			t.Fatal(err)
