@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
@@ -39,15 +39,17 @@ type importKind struct {
 	noun    string // contacts, gifts
 	done    string // what becomes of rows: imported, recorded
 	example string // of what a column can mean
+	custom  bool   // columns that are not recognized become custom fields
 	again   bool   // a file that was imported before is imported again
 	json    bool   // the result is printed as JSON
 	summary func(jobs.ImportCounts) string
 	result  func(r jobs.ImportCounts, details []jobs.TrialRow) any // that is printed as JSON
 
-	// A dry run lists rows, so many at most, and tells of them when it has ended.
-	listed int
-	lists  func(*jobs.TrialRow) bool
-	tell   func(details []jobs.TrialRow, rejected int64)
+	// A dry run lists rows, so many at most of each kind that About tells, and tells of them when it has ended.
+	listed  int
+	lists   func(*jobs.TrialRow) bool
+	tell    func(details []jobs.TrialRow, rejected int64)
+	changes string // file for what it would change; "" for none
 }
 
 // openFile is a file that is imported.
@@ -55,7 +57,7 @@ type openFile struct {
 	importKind
 	account int64
 	rows    *table.Reader
-	total   int64 // rows
+	jobs.Survey
 }
 
 // importMemory is how much memory the command takes before garbage is collected more often. A dry run of a million rows keeps about 80 MB.
@@ -77,13 +79,15 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 		return err
 	}
 	defer file.Close()
-	if other, err := os.Stat(c.Rejected); err == nil && c.Rejected != "" && os.SameFile(info, other) {
-		return usageError{errors.New("--rejected names the file that is imported")}
+	for option, name := range map[string]string{"--rejected": c.Rejected, "--changes": kind.changes} {
+		if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
+			return usageError{errors.New(option + " names the file that is imported")}
+		}
 	}
 	f := &openFile{importKind: kind}
 	f.spec.Name, f.spec.Size, f.spec.Region = filepath.Base(c.File), info.Size(), c.PhoneRegion
 	if f.rows, err = table.Open(file, info.Size(), c.File); err == nil {
-		f.total, err = jobs.CountRows(t.ctx, f.rows)
+		f.Survey, err = jobs.SurveyRows(t.ctx, f.rows)
 	}
 	if err == nil {
 		f.rows, err = table.Open(file, info.Size(), c.File)
@@ -94,7 +98,7 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	if len(f.rows.OtherSheets) > 0 {
 		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
 	}
-	f.spec.Header, f.spec.JSON = f.rows.Header(), f.rows.Format == "jsonl"
+	f.spec.Header, f.spec.JSON, f.spec.Days = f.rows.Header(), f.rows.Format == "jsonl", f.Days
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 		if f.spec.Mapping, err = c.mapping(t, s, f); err != nil {
 			return err
 		}
-		if c.DryRun {
+		if f.tellSkipped(t); c.DryRun {
 			return c.try(t, s, f)
 		}
 		return c.record(t, s, f)
@@ -173,22 +177,50 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile) (sheet.Mapp
 	if err := columns.Check(mapping); err != nil {
 		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), f.example)
 	}
-	isReason := func(name string) bool { return name == jobs.ReasonColumns[f.spec.Of] }
-	if skipped := slices.DeleteFunc(mapping.Skipped(), isReason); len(skipped) > 0 {
+	return f.withUnknown(t, s, mapping)
+}
+
+// withUnknown makes a custom field of each column that is not recognized, where that was asked for.
+func (f *openFile) withUnknown(t *terminal, s *book.Book, mapping sheet.Mapping) (sheet.Mapping, error) {
+	if !f.custom {
+		return mapping, nil
+	}
+	fields, err := s.CustomFields(t.ctx, f.account)
+	if err != nil {
+		return nil, err
+	}
+	return sheet.Contacts.WithUnknown(mapping, fields, func(i int) []string { return f.Samples[i] }), nil
+}
+
+// tellSkipped names the columns that are not imported, each with its first values.
+func (f *openFile) tellSkipped(t *terminal) {
+	var skipped []string
+	for i, c := range f.spec.Mapping {
+		if c.Target != sheet.Skip || c.Name == "" || c.Name == jobs.ReasonColumns[f.spec.Of] {
+			continue
+		}
+		if i < len(f.Samples) && len(f.Samples[i]) > 0 {
+			c.Name += " (" + giving.Clip(strings.Join(f.Samples[i], "; "), maxSamples) + ")"
+		}
+		skipped = append(skipped, c.Name)
+	}
+	if len(skipped) > 0 {
 		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
 	}
-	return mapping, nil
 }
+
+// maxSamples is how many characters of the first values of a column are told.
+const maxSamples = 80
 
 // record imports the file, or goes on with it.
 func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) {
 	ctx := store.By(t.ctx, history.CommandChannel, commandLine)
-	if f.spec.Mapping, err = s.MakeFields(ctx, f.account, f.spec.Mapping); err != nil {
+	if f.spec.Mapping, f.spec.Fields, err = s.MakeFields(ctx, f.account, f.spec.Mapping); err != nil {
 		return err
 	}
 	watch := newWatch(t, watch{})
-	im, known, err := s.ImportFile(ctx, f.account, f.rows, f.spec, f.total, f.again, func(p jobs.ImportProgress) {
-		watch.progress("importing "+f.noun, p.Rows, f.total)
+	im, known, err := s.ImportFile(ctx, f.account, f.rows, f.spec, f.Total, f.again, func(p jobs.ImportProgress) {
+		watch.progress("importing "+f.noun, p.Rows, f.Total)
 	})
 	watch.end()
 	if errors.Is(err, context.Canceled) {
@@ -203,7 +235,7 @@ func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) 
 			im.UpdatedAt.Format("January 2, 2006"), im.ID, f.summary(result))
 		result = jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}
 	}
-	if err := c.reject(t, s, &im); err != nil {
+	if err := errors.Join(c.reject(t, s, &im), t.tellLeftOut(s, &im)); err != nil {
 		return err
 	}
 	return c.report(t, f, result, nil)
@@ -221,18 +253,24 @@ func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportCounts, detai
 
 // try says what would become of the rows, and writes those that would be rejected to the file.
 func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
-	result, details := jobs.ImportCounts{}, []jobs.TrialRow{}
+	result, details, listed := jobs.ImportCounts{}, []jobs.TrialRow{}, map[string]int{}
+	changes, err := openChanges(f.changes)
+	if err != nil {
+		return err
+	}
 	watch := newWatch(t, watch{})
 	all := func(each func(line int64, row jobs.RejectedRow) error) (err error) {
 		result, err = s.TryFile(t.ctx, f.account, f.rows, f.spec, func(row jobs.TrialRow) error {
-			if len(details) < f.listed && f.lists(&row) {
+			changes.add(&row)
+			if about := row.About(); f.lists(&row) && listed[about] < f.listed {
+				listed[about]++
 				details = append(details, row)
 			}
 			if row.Outcome != jobs.RowRejected {
 				return nil
 			}
 			return each(row.Line, jobs.RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
-		}, func(r jobs.ImportCounts) { watch.progress("trying "+f.noun, r.Rows, f.total) })
+		}, func(r jobs.ImportCounts) { watch.progress("trying "+f.noun, r.Rows, f.Total) })
 		return err
 	}
 	if c.Rejected != "" {
@@ -240,7 +278,8 @@ func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
 	} else {
 		err = all(func(int64, jobs.RejectedRow) error { return nil })
 	}
-	if watch.end(); err != nil {
+	watch.end()
+	if err = errors.Join(err, changes.close()); err != nil {
 		return err
 	}
 	f.tell(details, result.Rejected)
@@ -270,10 +309,33 @@ func (c *fileImport) reject(t *terminal, s *book.Book, im *jobs.Import) error {
 	return err
 }
 
+// tellLeftOut tells which values of rows were left out, the first ones of many.
+func (t *terminal) tellLeftOut(s *book.Book, im *jobs.Import) error {
+	if im.Progress.LeftOut == 0 {
+		return nil
+	}
+	told := 0
+	err := s.NotedRows(t.ctx, im, func(row jobs.TrialRow) error {
+		if len(row.LeftOut) == 0 {
+			return nil
+		}
+		if told++; told > maxTold {
+			return io.EOF
+		}
+		fmt.Fprintf(t.stderr, "Row %d:%s\n", row.Line, oneLine(row.LeftOutInWords()))
+		return nil
+	})
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintln(t.stderr, "More rows have values that were left out.")
+		err = nil
+	}
+	return err
+}
+
 // tellRejected tells of the first rows that are rejected, and how many more there are.
 func (t *terminal) tellRejected(first []jobs.TrialRow, rejected int64) {
 	for _, row := range first {
-		fmt.Fprintf(t.stderr, "Line %d: %s\n", row.Line, oneLine(row.Reason))
+		fmt.Fprintf(t.stderr, "Row %d: %s\n", row.Line, oneLine(row.Reason))
 	}
 	if more := rejected - int64(len(first)); len(first) > 0 && more > 0 {
 		fmt.Fprintf(t.stderr, "And %d more.\n", more)

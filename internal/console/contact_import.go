@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -19,15 +18,17 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
 const (
 	importsPerPage = 25
-	rowsShown      = 100 // of those that a dry run tells of, or that were rejected
-	maxFileName    = 120 // characters that are kept
-	maxContents    = 20  // bytes of the word that says what is in a file
+	rowsShown      = 20   // of each kind that a dry run tells of, or that were rejected
+	rowsKept       = 5000 // that are shown on demand
+	maxFileName    = 120  // characters that are kept
+	maxContents    = 20   // bytes of the word that says what is in a file
 )
 
 // uploads bounds how many files arrive at once. One that is slow holds little: a part of it, which is kept in the database when it is complete.
@@ -227,9 +228,15 @@ type importView struct {
 	Columns   []columnView
 	Skipped   int64 // columns that are not imported
 	Modes     []option
-	MayDefine bool     // columns may become new custom fields
-	Told      []string // rows of the dry run, or that were rejected
-	MoreTold  int64
+	MayDefine bool       // columns may become new custom fields
+	MayErase  bool       // contacts that were created may be erased
+	Told      []toldRows // rows of the dry run, or that were rejected
+	MoreKept  bool       // more rows can be shown
+	All       bool       // all of them are shown
+	OtherName []option
+	IsRight   []option
+	Unknown   []option
+	Ignored   []ignoredColumn
 	Width     string // of the bar, in percent; "" where no one knows
 	Made      string // address of what was imported
 	Undoing   *undoView
@@ -259,7 +266,8 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, Choosing: im.State == jobs.JobMapping}
+	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
+	view.MayErase = v.membership.Role >= access.Owner
 	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
 	switch {
 	case view.Choosing:
@@ -313,29 +321,18 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 	return err
 }
 
-// fillRows lists rows that a person has to know of.
-func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
-	rows, err := c.store.JobRows(r.Context(), v.account(), view.ID, 0, rowsShown)
-	for _, row := range rows {
-		tried, err := row.Tried()
-		if err != nil {
-			return err
-		}
-		text := tried.InWords()
-		if view.Ended() {
-			text = tried.Reason
-		}
-		view.Told = append(view.Told, fmt.Sprintf("Line %d: %s", row.Number, text))
-	}
-	told := view.Progress.Rejected
-	if tried := view.Progress.Tried; tried != nil {
-		if told = tried.Merged + tried.Rejected; view.OfGifts() {
-			told += tried.Unchanged
-		}
-	}
-	view.MoreTold = max(0, told-int64(len(rows)))
-	return err
-}
+// ignoredColumn is a column that is not imported, with its first values.
+type ignoredColumn struct{ Name, Values string }
+
+// What a person chooses about columns that are not recognized.
+const customColumns = "custom"
+
+// What a person chooses from.
+var (
+	otherNames     = newOptions(string(jobs.KeepBoth)+"=Keep both: make a new contact", string(jobs.MergeExisting)+"=Merge the row into the contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
+	isRightOptions = newOptions("=Keep what the contact has", "1=The file is right: overwrite it")
+	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each")
+)
 
 // importModes are what a person chooses from.
 var importModes = newOptions(string(jobs.MergeExisting)+"=Update the contact: add what is new", string(jobs.SkipExisting)+"=Leave the contact as it is", string(jobs.ForceCreate)+"=Add a second contact")
@@ -350,19 +347,38 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 	if err != nil {
 		return err
 	}
-	mode, trial := jobs.ImportMode(f.Value("mode")), f.Value("do") != "import"
-	if !trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
-		if mapping, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+	if f.Value("unknown") == customColumns {
+		if mapping, err = c.withUnknown(r, &im, mapping); err != nil {
 			return err
 		}
 	}
-	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, mapping, mode, trial); errors.Is(err, crm.ErrChanged) {
+	chosen := jobs.Choices{Mode: jobs.ImportMode(f.Value("mode")), OtherName: jobs.ImportMode(f.Value("other_name")), FileIsRight: f.Value("file_is_right") != "", Trial: f.Value("do") != "import"}
+	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
+		if mapping, chosen.Fields, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+			return err
+		}
+	}
+	chosen.Mapping = mapping
+	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import has begun already."})
 	}
 	if err != nil {
 		return err
 	}
 	return redirect(w, r, v.path(importPath(im.ID)))
+}
+
+// withUnknown makes a custom field of each column that is not recognized.
+func (c *Console) withUnknown(r *http.Request, im *jobs.Import, mapping sheet.Mapping) (sheet.Mapping, error) {
+	fields, err := c.store.CustomFields(r.Context(), im.Account)
+	if err != nil {
+		return nil, err
+	}
+	preview, err := c.store.Preview(r.Context(), im)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.SheetOf(im.Spec.Of).WithUnknown(mapping, fields, func(i int) []string { return valuesOf(preview, i) }), nil
 }
 
 // cancelImport ends an import. What was imported stays.
@@ -401,12 +417,19 @@ func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, 
 }
 
 // undoImport takes everything back that an import has done. An undo that was stopped is continued.
-func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
 	im, err := c.importOf(r, v)
 	if err != nil {
 		return err
 	}
-	_, err = c.store.UndoJob(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
+	undo := c.store.UndoJob
+	if f.Value("erase") != "" {
+		if v.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
+			return forbidden(v.membership, access.Owner)
+		}
+		undo = c.store.EraseImport
+	}
+	_, err = undo(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}

@@ -103,7 +103,7 @@ func TestAFileIsImported(t *testing.T) {
 		form := append(mapping(a), "mode", "merge")
 		p.follow(path, append(form, "do", "try")...)
 		a = p.until(path, "Nothing was changed yet.")
-		for _, words := range []string{"Rows 3 New contacts 1 Merged 1 Unchanged 0 Rejected 1", "Line 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org.", "Line 4: would be rejected: The Surname field is required."} {
+		for _, words := range []string{"Rows 3 New contacts 1 Merged 1 Unchanged 0 Rejected 1", "Row 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org.", "Row 4: would be rejected: The Surname field is required."} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run does not say %q: %s", words, a.words())
 			}
@@ -283,7 +283,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		counts := "Rows 5 New gifts 3 Known before 0 Rejected 2 New contacts 1"
 		p.follow(path, append(form, "do", "try")...)
 		a = p.until(path, "Nothing was changed yet.")
-		for _, words := range []string{counts, "Line 4: would be rejected: The Donation Amount field is negative", "Line 5: would be rejected: The E-Mail field must be that of a contact"} {
+		for _, words := range []string{counts, "Row 4: would be rejected: The Donation Amount field is negative", "Row 5: would be rejected: The E-Mail field must be that of a contact"} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run does not say %q: %s", words, a.words())
 			}

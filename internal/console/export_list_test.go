@@ -37,7 +37,7 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 			}
 		}
 		rows := p.csvOf("/contacts/export?tag=many&format=csv", "harbor-light-contacts-")
-		if len(rows) != 61 || rows[0][1] != "first_name" || rows[1][1] != "Many0" || rows[1][3] != "'=1+1" {
+		if len(rows) != 61 || rows[0][1] != "First name" || rows[1][1] != "Many0" || rows[1][3] != "'=1+1" {
 			t.Errorf("%d rows: %q and so on", len(rows), rows[:min(2, len(rows))])
 		}
 		if rows := p.csvOf("/gifts/export?method=cash", "harbor-light-gifts-"); len(rows) != 2 || rows[1][3] != "60" {

@@ -47,8 +47,8 @@ type Contact struct {
 	// of the default region or of a library never makes a stored contact and its index disagree.
 	MatchKeys []string
 
-	// LastGift is when the last gift was given that counts; zero for none. It stands beside the document.
-	LastGift time.Time
+	// LastGift is when the last gift was given that counts; zero for none. It stands beside the document. FirstGift is known in exports alone.
+	LastGift, FirstGift time.Time
 }
 
 // Stats counts what a contact gave.
@@ -79,6 +79,7 @@ type ContactInput struct {
 	Fields                               *custom.Fields // that Custom is checked by
 	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
 	Seen                                 string         // the version of what the change is about; "" for whatever is there
+	ID                                   int64          // of the contact that a row of our own export was; 0 for none
 	SeenMatch                            string         // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -98,6 +100,11 @@ func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 		return values
 	}
 	return shared(in.emailKeys, in.Emails), shared(in.phoneKeys, in.Phones)
+}
+
+// SharesID tells whether the contact has an external id of the input.
+func (in *ContactInput) SharesID(c Contact) bool {
+	return slices.ContainsFunc(in.IDKeys(), func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
 }
 
 // KindsOfKeys are match keys by what they are made of, in the order in which they are looked for: an external id beats an email, and that a phone.
@@ -239,4 +246,37 @@ func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 		in.Company = nil
 	}
 	return in
+}
+
+// ImportRule says what an import does with a row about a contact that exists, and with one that shares an email or a phone with a contact of another name.
+type ImportRule struct {
+	Existing    CreateMode // Dedupe, Skip or Force
+	OtherName   CreateMode // Force keeps both, Dedupe merges, Skip leaves the row out
+	FileIsRight bool       // what the file says overwrites what the contact has; otherwise it only fills what is empty
+}
+
+// Merge is the contact with what a row adds. It never gets the name of another person or company.
+func (rule ImportRule) Merge(c Contact, in ContactInput, now time.Time) (Contact, error) {
+	if in.PersonName().Contradicts(c.PersonName()) {
+		in.FirstName, in.MiddleName, in.LastName = nil, nil, nil
+		if c.IsCompany {
+			in.Company = nil
+		}
+	}
+	if rule.FileIsRight {
+		return c.Merge(in, now)
+	}
+	return c.Complete(in, now)
+}
+
+// Complete is Merge without overwriting: texts and custom fields that are empty are filled, and lists grow.
+func (c Contact) Complete(in ContactInput, now time.Time) (Contact, error) {
+	in.custom = slices.DeleteFunc(slices.Clone(in.custom), func(change custom.Change) bool { return c.CustomValue(change.To.Field).Value != "" })
+	return c.revise(in, now, func(c *Contact, in *ContactInput, now time.Time) {
+		for i := range ContactTable {
+			if f := &ContactTable[i]; f.Merge != nil && (f.Count != nil || f.Differ != nil || f.Same(c, &blank)) {
+				f.Merge(c, in, now)
+			}
+		}
+	})
 }

@@ -38,6 +38,7 @@ func (t *Reader) openDelimited(text func() io.Reader) error {
 	if after, found := bytes.CutPrefix(sample, []byte("sep=")); found && len(after) > 1 && after[0] != '\r' && (after[1] == '\r' || after[1] == '\n') {
 		d.comma = after[0] // as one spreadsheet program tells another
 		d.skipLine()
+		d.line = 1 // a spreadsheet does not show it
 	} else {
 		d.comma = d.guessComma(sample)
 	}

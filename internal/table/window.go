@@ -12,7 +12,7 @@ type window struct {
 	buf  []byte
 	from int   // what is before has been used
 	err  error // what the reader ended with
-	line int   // on which the rest begins, from 1
+	line int   // the number of the row that the rest begins with, from 1
 	end  byte  // of a line
 }
 
@@ -43,9 +43,9 @@ func (w *window) more() bool {
 	return n > 0 || err != nil // the end is news as well
 }
 
-// use leaves n bytes behind.
+// use leaves a row of n bytes behind. A row counts once, as in a spreadsheet, however many lines its cells have.
 func (w *window) use(n int) {
-	w.line += bytes.Count(w.rest()[:n], []byte{w.end})
+	w.line++
 	w.from += n
 }
 
@@ -72,7 +72,7 @@ func (w *window) skipLine() {
 			w.use(n)
 			return
 		}
-		w.use(len(w.rest()))
+		w.from = len(w.buf)
 	}
 }
 

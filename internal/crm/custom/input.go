@@ -20,6 +20,9 @@ type Input struct {
 	text  string
 	name  string // of the element or the member that says it
 	part  bool   // it is an element, whose parts have names
+
+	dayFirst bool // 3/4/2026 is the third of April
+	inFile   bool // it was written by others: what cannot have the month first has the day first
 }
 
 // written is what a person or a file says, who know no types.
@@ -28,6 +31,12 @@ const written jsontext.Kind = 'w'
 // Written is what a person has written into a custom field. Nothing clears it.
 func Written(field int64, text string) Input {
 	return Input{Field: field, said: written, text: strings.TrimSpace(text), name: "custom_fields." + Key(field)}
+}
+
+// DayFirst is the input with how a file writes days.
+func (in Input) DayFirst(yes bool) Input {
+	in.dayFirst, in.inFile = yes, true
+	return in
 }
 
 // fieldName and valueName are what the client calls the field and its value.
@@ -199,7 +208,9 @@ func (in *Input) date() (string, bool) {
 	day, ok := text.ParseTime(in.text, time.DateOnly)
 	if in.said == written && !ok {
 		var m text.Moment
-		m, ok = text.ReadMoment(in.text, false)
+		if m, ok = text.ReadMoment(in.text, in.dayFirst); !ok && in.inFile {
+			m, ok = text.ReadMoment(in.text, !in.dayFirst)
+		}
 		day = m.At
 	}
 	if !ok || day.Year() < 1000 {

@@ -208,9 +208,9 @@ func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E
 
 // Change is one thing that is different after a document was changed, in words for people.
 type Change struct {
-	Field  string // as a person calls it, such as "Last name" or "Email added"
-	Before string // "" where there was nothing
-	After  string // "" where nothing is left
+	Field  string `json:"field"`  // as a person calls it, such as "Last name" or "Email added"
+	Before string `json:"before"` // "" where there was nothing
+	After  string `json:"after"`  // "" where nothing is left
 }
 
 // ListChanges tells what a list has lost and got.

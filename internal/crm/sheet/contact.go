@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"strconv"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/giving"
@@ -10,6 +12,7 @@ import (
 const (
 	oneTag       = "tag" // a column that has one tag, and no separator
 	externalID   = "external_id"
+	ownID        = "own_id" // the contact that a row of our own export was
 	street       = "addresses.#.address_1"
 	line2        = "addresses.#.address_2"
 	city         = "addresses.#.city"
@@ -29,7 +32,7 @@ var (
 
 // Contacts are files of contacts.
 var Contacts = newSheet(Sheet{
-	columns: contactColumns(), own: []string{"recurring_contributions", "archived_at"}, recognize: recognizeContacts,
+	columns: contactColumns(), own: []string{"Recurring given", "Archived", "recurring_contributions", "archived_at", "stats.recurring_contributions", "stats.total_contributions"}, readable: true, recognize: recognizeContacts,
 	more: ", other emails, phones and addresses by their numbers, custom.ID or new:TYPE",
 	check: func(_ *Sheet, has func(string) bool) string {
 		if has(FullName) || has("first_name") && has("last_name") {
@@ -43,13 +46,14 @@ var Contacts = newSheet(Sheet{
 func contactColumns() []column {
 	return complete(complete([]column{
 		{target: Skip, label: "Do not import", repeats: true},
-		{heading: "id", write: func(of *record, _ int) any { return of.contact.ID }},
+		{target: ownID, label: "Contact ID", before: "id", read: func(r *row, _ *cell, text string) { r.contact.ID, _ = strconv.ParseInt(text, 10, 64) },
+			write: func(of *record, _ int) any { return of.contact.ID }},
 		{target: "first_name", names: "first firstname fname givenname forename vorname prenom rufname"},
 		{target: "middle_name", names: "middle middlename additionalname secondname middleinitial zweitername zweitervorname deuxiemeprenom"},
 		{target: "last_name", names: "last lastname lname surname familyname nachname familienname zuname nom nomdefamille"},
 		{target: FullName, label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text },
 			names: "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname"},
-		{target: "dob", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
+		{target: "dob", heading: "Date of birth", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
 			names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
 		{target: "company", clean: withoutHousehold,
 			names: "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
@@ -77,30 +81,32 @@ func contactColumns() []column {
 		{target: "deceased", clean: optOut, names: "deceased isdeceased verstorben decede"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 
-		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},
-		{target: "emails.#.type", types: emailTypes, read: readType, heading: "email_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Type }},
-		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "phone_#", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Value }},
-		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "phone_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Type }},
-		{target: street, heading: "address_#_line_1", read: readStreet},
-		{target: line2, heading: "address_#_line_2", repeats: true, read: func(r *row, c *cell, text string) { r.place(c).addLine(text) }},
-		{target: city, heading: "address_#_city"},
-		{target: state, heading: "address_#_state"},
-		{target: zipcode, heading: "address_#_zipcode"},
-		{target: country, heading: "address_#_country"},
+		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "Email #", before: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},
+		{target: "emails.#.type", types: emailTypes, read: readType, heading: "Email # type", before: "email_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Type }},
+		{target: "phones.#.value", types: phoneTypes, read: readValues(splitPhones), heading: "Phone #", before: "phone_#", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Value }},
+		{target: "phones.#.type", types: phoneTypes, read: readType, heading: "Phone # type", before: "phone_#_type", write: func(of *record, i int) any { return typedAt(of.contact.Phones, i).Type }},
+		{target: street, heading: "Street #", before: "address_#_line_1", read: readStreet},
+		{target: line2, heading: "Address # line 2", before: "address_#_line_2", repeats: true, read: func(r *row, c *cell, text string) { r.place(c).addLine(text) }},
+		{target: city, heading: "City #", before: "address_#_city"},
+		{target: state, heading: "State #", before: "address_#_state"},
+		{target: zipcode, heading: "ZIP #", before: "address_#_zipcode"},
+		{target: country, heading: "Country #", before: "address_#_country"},
 		{target: wholeAddress, label: "Address %d, all in one", read: func(r *row, c *cell, text string) { r.place(c).whole = text }},
 		{target: zipAndCity, label: "Address %d postal code and city", read: readZipAndCity},
 		{target: houseNumber, label: "Address %d house number", read: func(r *row, c *cell, text string) { r.place(c).house = text }},
 
 		{target: customTarget, read: func(r *row, c *cell, text string) {
-			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text))
+			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text).DayFirst(c.dayFirst))
 		},
 			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},
-		{heading: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},
-		{heading: "recurring_contributions", write: func(of *record, _ int) any { return of.contact.Stats.RecurringContributions }},
-		{heading: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},
-		{heading: "updated_at", write: func(of *record, _ int) any { return moment(of.contact.UpdatedAt) }},
-		{heading: "archived_at", write: func(of *record, _ int) any { return moment(of.contact.ArchivedAt) }},
-		{heading: "reason"}, {heading: giving.RejectedKey}, // of files of rejected rows
+		{heading: "Total given", before: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},
+		{heading: "Recurring given", before: "recurring_contributions", write: func(of *record, _ int) any { return of.contact.Stats.RecurringContributions }},
+		{heading: "First gift", write: func(of *record, _ int) any { return day(of.contact.FirstGift) }},
+		{heading: "Last gift", write: func(of *record, _ int) any { return day(of.contact.LastGift) }},
+		{heading: "Created", before: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},
+		{heading: "Updated", before: "updated_at", write: func(of *record, _ int) any { return moment(of.contact.UpdatedAt) }},
+		{heading: "Archived", before: "archived_at", write: func(of *record, _ int) any { return moment(of.contact.ArchivedAt) }},
+		{before: "reason"}, {before: giving.RejectedKey}, // of files of rejected rows
 	}, contactFields()), addressFields())
 }
 

@@ -1,7 +1,6 @@
 package sheet
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,9 +149,9 @@ func withoutHousehold(c *cell, company string) string {
 	return company
 }
 
-// birthDay is a day of birth as a form has it. What is no day stays as it is. A day without a year, which some systems keep, is no date of birth.
+// birthDay is a day of birth as a form has it. What is no day stays as it is, and so does a day without a year, which some systems keep: it is listed as left out.
 func birthDay(c *cell, value string) string {
-	if strings.Trim(value, "0-/.:TZ ") == "" || yearless.MatchString(value) {
+	if strings.Trim(value, "0-/.:TZ ") == "" {
 		return ""
 	}
 	for _, dayFirst := range []bool{c.dayFirst, !c.dayFirst} {
@@ -162,9 +161,6 @@ func birthDay(c *cell, value string) string {
 	}
 	return value
 }
-
-// yearless is a birthday such as 01/31, 31.01. and --01-31.
-var yearless = regexp.MustCompile(`^(\d{1,2}[/.-]\d{1,2}\.?|--\d\d-\d\d)$`)
 
 // profileOn makes the address of a profile on a site, of which people also write the name alone.
 func profileOn(site string) func(*cell, string) string {

@@ -43,9 +43,8 @@ func (r *row) take(c *cell, value crm.Typed) {
 // finish makes the input of what was taken.
 func (r *row) finish() {
 	in := &r.contact
-	if in.FirstName == nil && in.LastName == nil && r.fullName != "" {
-		first, last := splitName(r.fullName)
-		in.FirstName, in.LastName = &first, &last
+	if r.fullName != "" {
+		r.fillName()
 	}
 	if list := r.typedList("emails", r.emails); list != nil {
 		in.Emails = &list
@@ -64,6 +63,26 @@ func (r *row) finish() {
 	}
 	if r.tags != nil {
 		in.Tags = &r.tags
+	}
+}
+
+// fillName takes the first and the last name, or the one that has no cell of its own, from the full name.
+func (r *row) fillName() {
+	in := &r.contact
+	first, last := splitName(r.fullName)
+	switch name := strings.Join(strings.Fields(r.fullName), " "); {
+	case in.FirstName == nil && in.LastName == nil:
+		in.FirstName, in.LastName = &first, &last
+	case in.FirstName == nil:
+		if rest, found := strings.CutSuffix(name, " "+*in.LastName); found {
+			first = rest
+		}
+		in.FirstName = &first
+	case in.LastName == nil:
+		if rest, found := strings.CutPrefix(name, *in.FirstName+" "); found {
+			last = rest
+		}
+		in.LastName = &last
 	}
 }
 

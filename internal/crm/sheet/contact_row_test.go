@@ -37,7 +37,7 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 		}
 		out := ContactTable(custom.NewFields(0, nil))
 		row, err := out.Contact(&c)
-		if at := slices.Index(out.Header(), f.Name); err != nil || at < 0 || row[at] != want {
+		if at := slices.Index(out.Header(), f.Label); err != nil || at < 0 || row[at] != want {
 			t.Errorf("%s is written as %v, %v", f.Name, row, err)
 		}
 	}

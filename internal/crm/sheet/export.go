@@ -56,7 +56,7 @@ func (t *Table) Header() (names []string) {
 		case c.list == "custom":
 			names = append(names, customHeading(t.custom[i].Title))
 		default:
-			names = append(names, numbered(c.heading, int64(i+1)))
+			names = append(names, headingOf(c.heading, i))
 		}
 	})
 	return names
@@ -103,6 +103,14 @@ func dayText(t time.Time) string {
 		return ""
 	}
 	return t.Format(time.DateOnly)
+}
+
+// day is a cell with a day, empty where there is none.
+func day(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return Date(t)
 }
 
 // moment is a cell with a time, empty where there is none.

@@ -12,8 +12,14 @@ import (
 func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping {
 	g := &recognition{sheet: s, mapping: make(Mapping, len(header)), taken: map[string]bool{}}
 	for i, name := range header {
-		name = strings.TrimSpace(name)
-		g.mapping[i] = Column{Name: name, Target: Skip}
+		g.mapping[i] = Column{Name: strings.TrimSpace(name), Target: Skip}
+	}
+	isOwn := s.isOwn(g.mapping)
+	for i := range header {
+		name := g.mapping[i].Name
+		if isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) {
+			continue
+		}
 		if g.place(i, s.ownTarget(name)) {
 			continue
 		}
@@ -32,6 +38,11 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping
 	}
 	g.placeFound()
 	return g.mapping
+}
+
+// onlyWritten tells headings of our own files that no file gives: sums and times.
+func (s *Sheet) onlyWritten(name string) bool {
+	return slices.ContainsFunc(s.columns, func(c column) bool { return c.target == "" && c.heading == name })
 }
 
 // customMark stands before the title of a custom field that an import would take for another field. The tables of JSON Lines have it too.
@@ -57,7 +68,7 @@ func (s *Sheet) ownTarget(name string) string {
 	if strings.HasPrefix(name, "tags.") {
 		return oneTag
 	}
-	if c, _, ok := s.find(name); ok && c.target != Skip && c.target != oneTag && c.target != customTarget {
+	if c, _, ok := s.find(name); ok && c.target != Skip && c.target != oneTag && c.target != ownID && c.target != customTarget {
 		return name
 	}
 	return ""

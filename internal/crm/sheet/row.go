@@ -49,6 +49,17 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 	return rows
 }
 
+// Days tells of each column how its days are written, as the whole file tells: d for the day first, m for the month first. Anything else leaves it to the
+// region and the heading.
+func (rows *Rows) Days(of string) *Rows {
+	for i := range rows.cells {
+		if c := &rows.cells[i]; c.at < len(of) && (of[c.at] == 'd' || of[c.at] == 'm') {
+			c.dayFirst = of[c.at] == 'd'
+		}
+	}
+	return rows
+}
+
 func first(yes bool) int {
 	if yes {
 		return 0
@@ -93,6 +104,18 @@ func (rows *Rows) Input(cells []string) crm.ContactInput {
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact
+}
+
+// Quoted gives values that were left out what their cells say, where an element does not say it.
+func (rows *Rows) Quoted(left []crm.LeftOut, cells []string) []crm.LeftOut {
+	for i := range left {
+		for _, c := range rows.cells {
+			if l := &left[i]; l.Value == "" && c.name == l.Column && c.at < len(cells) {
+				l.Value = strings.TrimSpace(cells[c.at])
+			}
+		}
+	}
+	return left
 }
 
 func (r *row) read(cells []string) {

@@ -22,7 +22,8 @@ type Sheet struct {
 	byTarget map[string]*column
 	names    map[string]named // what the headings of files mean, by their plain names
 	written  []string         // plain names of columns that our files have and no file gives
-	own      []string         // two headings that no other system has
+	own      []string         // pairs of headings that no other system has
+	readable bool             // headings are labels, unless a column has a heading of its own
 	more     string           // targets that are not offered, in the words of a fault
 
 	recognize func(s *Sheet, header []string, fields *custom.Fields) Mapping
@@ -43,7 +44,8 @@ type column struct {
 	read  func(r *row, c *cell, text string) // takes a cell that is not empty
 	types map[string]string                  // of an email or a phone: what we call those that its heading may tell
 
-	heading string                      // in our own files, where that is not the target
+	heading string                      // in our own files, where that is not the target, with # for which of several, but for the first
+	before  string                      // the heading that our files had before, with # for which of several
 	write   func(of *record, i int) any // makes a cell; nil where our files do not have it
 	list    string                      // emails, phones, addresses or custom
 }
@@ -84,14 +86,19 @@ func newSheet(s Sheet) *Sheet {
 		if before, _, isList := strings.Cut(c.target, ".#"); isList {
 			c.list = before
 		}
+		if s.readable && c.list == "" && c.heading == "" {
+			c.heading = c.label
+		}
 		c.heading = cmp.Or(c.heading, c.target)
 		if c.target == "" {
-			s.written = append(s.written, plainName(c.heading))
+			s.written = append(s.written, plainName(cmp.Or(c.before, c.heading)))
 			continue
 		}
-		s.byTarget[c.target] = c
+		if s.byTarget[c.target] = c; c.target == ownID {
+			s.written = append(s.written, c.before)
+		}
 		names := c.names
-		if c.target != Skip && c.list == "" && c.giver == "" {
+		if c.target != Skip && c.target != ownID && c.list == "" && c.giver == "" {
 			names += " " + plainName(c.target) + " " + plainName(c.label)
 		}
 		for rank, name := range strings.Fields(names) {
@@ -165,7 +172,7 @@ var offered = map[string]int{"": 1, "emails": 2, "phones": 2, "addresses": 1}
 // Targets are what a person may choose for a column, in the order in which they are offered. Custom fields come after them.
 func (s *Sheet) Targets() (targets []string) {
 	s.each(offered, func(c *column, i int) {
-		if c.target != "" && c.target != oneTag {
+		if c.target != "" && c.target != oneTag && c.target != ownID {
 			targets = append(targets, numbered(c.target, int64(i)))
 		}
 	})
@@ -304,7 +311,42 @@ func (m Mapping) has(targets ...string) bool {
 }
 
 // isOwn tells by its headings that a file is an export of ours.
-func (s *Sheet) isOwn(m Mapping) bool { return m.find(s.own[0]) >= 0 && m.find(s.own[1]) >= 0 }
+func (s *Sheet) isOwn(m Mapping) bool {
+	for pair := range slices.Chunk(s.own, 2) {
+		if m.find(pair[0]) >= 0 && m.find(pair[1]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// headingOf is the heading of a column in our own files. That of the first of several has no number.
+func headingOf(heading string, i int) string {
+	if i == 0 {
+		return strings.Replace(heading, " #", "", 1)
+	}
+	return numbered(heading, int64(i+1))
+}
+
+// ownHeading is the target of a column of an export of ours, "" for none.
+func (s *Sheet) ownHeading(name string) string {
+	for i := range s.columns {
+		c := &s.columns[i]
+		if c.write == nil || c.target == "" || c.list == "custom" {
+			continue
+		}
+		most := 1
+		if c.list != "" {
+			_, _, most = crm.ContactList(c.list)
+		}
+		for n := range most {
+			if strings.EqualFold(name, headingOf(c.heading, n)) || c.before != "" && strings.EqualFold(name, numbered(c.before, int64(n+1))) {
+				return numbered(c.target, int64(n))
+			}
+		}
+	}
+	return ""
+}
 
 func (m Mapping) names() []string {
 	names := make([]string, 0, len(m))
@@ -314,12 +356,14 @@ func (m Mapping) names() []string {
 	return names
 }
 
-// Skipped are the names of the columns that are not imported.
-func (m Mapping) Skipped() (names []string) {
-	for _, c := range m {
-		if c.Target == Skip && c.Name != "" {
-			names = append(names, c.Name)
+// WithUnknown is the mapping in which each column that is skipped, and that no field is called like, becomes a custom field of the type that fits the first
+// values of the column.
+func (s *Sheet) WithUnknown(m Mapping, fields *custom.Fields, values func(column int) []string) Mapping {
+	m = slices.Clone(m)
+	for i, c := range s.Recognize(m.names(), fields) {
+		if c.Unknown && m[i].Target == Skip && s.byTarget[customTarget] != nil {
+			m[i].Target = NewFieldPrefix + string(custom.GuessType(values(i)))
 		}
 	}
-	return names
+	return m
 }

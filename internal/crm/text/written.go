@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -188,6 +189,23 @@ func ReadMoment(text string, dayFirst bool) (m Moment, ok bool) {
 	m.At = m.At.Add(at.Sub(at.Truncate(24 * time.Hour)))
 	return m, ok
 }
+
+// DayOrder tells whether a day such as 31/12/2026 has the day first; known is false where it does not tell, as 3/4/2026 does not.
+func DayOrder(value string) (dayFirst, known bool) {
+	if len(value) < 6 || !IsDigit(value[0]) {
+		return false, false
+	}
+	parts := dayNumbers.FindStringSubmatch(value)
+	if parts == nil {
+		return false, false
+	}
+	first, _ := strconv.Atoi(parts[1])
+	second, _ := strconv.Atoi(parts[2])
+	return first > 12, (first > 12) != (second > 12) && max(first, second) <= 31
+}
+
+// dayNumbers is a day of numbers. With dots the day always comes first.
+var dayNumbers = regexp.MustCompile(`^(\d{1,2})[/-](\d{1,2})[/-](?:\d{4}|\d\d)\b`)
 
 func parseAny(text string, forms []string) (t time.Time, ok bool) {
 	for _, form := range forms {

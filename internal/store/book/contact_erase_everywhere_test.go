@@ -100,8 +100,9 @@ const (
 // imports uploads files: one that is imported and has rows that are rejected, one that was tried, and both kinds that are canceled.
 func (e *everywhere) imports() {
 	e.t.Helper()
-	im := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Importnotexyz\nQuetzalina,Vanderkwolf,no email,Rejectedxyz\nOttoline,Bystander,no email,Ottosrow\n")
-	begin(e.t, e.s, im, false)
+	im := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Importnotexyz\nQuetzalina,Vanderkwolf,no email,Rejectedxyz,one cell too many\nOttoline,Bystander,no email,Ottosrow,one cell too many\n")
+	_, err := e.s.BeginImport(e.t.Context(), e.account, im.ID, jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, FileIsRight: true})
+	e.must(err)
 	finishJobs(e.t, e.s)
 	tried := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz\n")
 	begin(e.t, e.s, tried, true)
@@ -109,7 +110,7 @@ func (e *everywhere) imports() {
 	canceled := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Olderkwolf,,Canceledxyz\n"+otherRow)
 	gifts, err := e.s.UploadImport(e.t.Context(), e.account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader("First name,Last name,Amount,Date,Note\nQuetzalina,Vanderkwolf,none,2026-01-02,Rejectedxyz\n"))
 	e.must(err)
-	_, err = e.s.BeginImport(e.t.Context(), e.account, gifts.ID, gifts.Spec.Mapping, "", false)
+	_, err = e.s.BeginImport(e.t.Context(), e.account, gifts.ID, jobs.Choices{Mapping: gifts.Spec.Mapping})
 	e.must(err)
 	finishJobs(e.t, e.s)
 	for _, one := range []jobs.Import{tried, canceled} {

@@ -311,7 +311,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		var refused *doc.Invalid
-		if _, err := s.BeginImport(t.Context(), account, other.ID, im.Spec.Mapping, "", false); !errors.As(err, &refused) {
+		if _, err := s.BeginImport(t.Context(), account, other.ID, jobs.Choices{Mapping: im.Spec.Mapping}); !errors.As(err, &refused) {
 			t.Errorf("a file without amounts: %v", err)
 		}
 		if _, err := s.UploadImport(t.Context(), account, "people", "x.csv", "US", strings.NewReader(file)); !errors.As(err, &refused) {

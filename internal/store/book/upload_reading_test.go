@@ -27,7 +27,7 @@ func TestAFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 			if err != nil || im.State != jobs.JobWaiting || !im.Spec.Unread {
 				t.Fatalf("%v: %+v", err, im)
 			}
-			if _, err := s.BeginImport(t.Context(), account, im.ID, nil, jobs.MergeExisting, false); !errors.Is(err, crm.ErrChanged) {
+			if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}); !errors.Is(err, crm.ErrChanged) {
 				t.Errorf("an import whose file was not read begins: %v", err)
 			}
 			return im

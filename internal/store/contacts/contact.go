@@ -3,6 +3,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -203,20 +204,28 @@ func Load(t *store.Tx, account, id int64) (*Stored, error) {
 
 // Match finds the active contact that the input is about, nil where there is none.
 func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (best *Stored, err error) {
+	best, _, err = match(t, account, in, keys, func(*crm.Contact) bool { return true })
+	return best, err
+}
+
+// match is Match among those who fit. other is the closest one of those who do not, where no one fits.
+func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
 	a, err := t.LockAccount(account)
 	if err != nil || len(keys) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, kind := range crm.KindsOfKeys(keys) { // an email match beats any phone match
 		ids, err := candidates(t, a, in, kind)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if best, err = closest(t, account, in, ids); best != nil || err != nil {
-			return best, err
+		best, misfit, err := closest(t, account, in, ids, fits)
+		if best != nil || err != nil {
+			return best, nil, err
 		}
+		other = cmp.Or(other, misfit)
 	}
-	return nil, nil
+	return nil, other, nil
 }
 
 // FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
@@ -264,23 +273,27 @@ const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2)
 
 // closest loads candidates until it is known which active one the input is about: none after the first with the same name
 // is closer.
-func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64) (best *Stored, err error) {
+func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
 	for _, id := range ids {
 		s, err := Load(t, account, id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if s.Contact.Archived() || in.OtherKind(&s.Contact) {
+		if s.Contact.Archived() {
 			continue
 		}
-		if best == nil || in.Closer(s.Contact, best.Contact) {
-			best = s
+		to := &best
+		if in.OtherKind(&s.Contact) || !fits(&s.Contact) {
+			to = &other
 		}
-		if in.SameName(s.Contact) {
+		if *to == nil || in.Closer(s.Contact, (*to).Contact) {
+			*to = s
+		}
+		if in.SameName(s.Contact) && to == &best {
 			break
 		}
 	}
-	return best, nil
+	return best, other, nil
 }
 
 // Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.

@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -49,7 +50,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 }
 
 func (n *NewContact) Needs() store.Needs {
-	return store.Needs{Keys: n.MatchKeys, Sets: SetsOf(&n.fresh)}
+	return store.Needs{Keys: n.MatchKeys, Contact: n.In.ID, Sets: SetsOf(&n.fresh)}
 }
 
 // MatchNew finds the contact that a new one is merged into, nil where there is none.
@@ -74,9 +75,6 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 	if found != nil {
 		match = &found.Contact
 	}
-	if found != nil && mode == crm.Skip {
-		return Document{ID: found.ID, Body: found.Body, Merged: true, Before: found.Body}, nil
-	}
 	merge, err := n.In.MergesInto(match, mode)
 	if err != nil {
 		return Document{}, err
@@ -86,6 +84,11 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 		made.Merged, made.Before = true, found.Body
 		return made, err
 	}
+	return insertNew(t, account, n)
+}
+
+// insertNew makes the contact.
+func insertNew(t *store.Tx, account int64, n *NewContact) (Document, error) {
 	id, err := InsertContact(t, account, n.fresh, n.body, n.words)
 	if err != nil {
 		return Document{}, err
@@ -94,4 +97,80 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 	d, err := document(t, &made.Contact, made.Body)
 	d.Created = true
 	return d, err
+}
+
+// Plan is what an import would do with a row: merge it into a contact, leave one as it is, or make a new one.
+type Plan struct {
+	Into    *Stored // nil for a new contact
+	Leave   bool    // Into stays as it is
+	OtherOf *Stored // a contact with the same email or phone and another name; nil for none
+}
+
+// PlanImport decides about a row. The contact that has an external id of the row is the one, whatever its name is now. Of others, one whose name
+// contradicts the row is another person, no matter who answers the phone.
+func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) (p Plan, err error) {
+	name, kinds := n.In.PersonName(), crm.KindsOfKeys(n.MatchKeys)
+	fits := func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
+	if rule.Existing != crm.Force {
+		p.Into, err = Match(t, account, &n.In, kinds[0])
+	}
+	if p.Into == nil && err == nil && rule.Existing != crm.Force {
+		p.Into, err = exported(t, account, n.In.ID, fits)
+	}
+	if p.Into == nil && err == nil {
+		p.Into, p.OtherOf, err = match(t, account, &n.In, slices.Concat(kinds[1:]...), fits)
+	}
+	if err == nil {
+		err = checkFields(t.Account(account), &n.In)
+	}
+	mode := rule.Existing
+	if p.OtherOf != nil {
+		if mode = rule.OtherName; mode == crm.Skip || mode == crm.Dedupe && !n.In.OtherKind(&p.OtherOf.Contact) {
+			p.Into = p.OtherOf
+		}
+	}
+	if p.Leave = mode == crm.Skip && p.Into != nil; !p.Leave && err == nil {
+		err = p.checkIDs(t, account, &n.In)
+	}
+	return p, err
+}
+
+// checkIDs refuses a row with an external id that another contact has.
+func (p *Plan) checkIDs(t *store.Tx, account int64, in *crm.ContactInput) error {
+	id := int64(0)
+	if p.Into != nil {
+		id = p.Into.ID
+	}
+	return CheckIDs(t, t.Account(account), id, in.IDKeys())
+}
+
+// exported is the active contact that a row of our own export was, nil for none. Another server may have given the same id to someone else.
+func exported(t *store.Tx, account, id int64, fits func(*crm.Contact) bool) (*Stored, error) {
+	if id == 0 || store.Foreign(account, id) {
+		return nil, nil
+	}
+	a, err := t.LockAccount(account)
+	if err != nil {
+		return nil, err
+	}
+	found, err := Row(t, a, id)
+	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
+		return nil, err
+	}
+	Of(a).Contacts[id] = found
+	return found, nil
+}
+
+// ImportContact does with a row what was planned.
+func ImportContact(t *store.Tx, account int64, n *NewContact, p Plan, rule crm.ImportRule, now time.Time) (made Document, err error) {
+	switch {
+	case p.Into == nil:
+		return insertNew(t, account, n)
+	case p.Leave:
+		return Document{ID: p.Into.ID, Body: p.Into.Body, Merged: true, Before: p.Into.Body}, nil
+	}
+	before := p.Into.Body
+	made, err = Change(t, p.Into, history.DidMerge, func(c crm.Contact) (crm.Contact, error) { return rule.Merge(c, n.In, now) })
+	made.Merged, made.Before = true, before
+	return made, err
 }

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -33,7 +32,7 @@ type FileImport struct {
 	SHA256  string        `json:"sha256"`
 	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
 	JSON    bool          `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode    `json:"mode"`            // of contacts
+	Mode    ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists
 	Region  string        `json:"region"`          // of phone numbers without +
 	Header  []string      `json:"header"`
 	Mapping sheet.Mapping `json:"mapping"`
@@ -41,6 +40,16 @@ type FileImport struct {
 	Unread  bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
 	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
 	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+
+	OtherName   ImportMode `json:"other_name,omitempty"`    // of contacts: what becomes of a row with the email or phone of a contact of another name; "" is KeepBoth
+	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
+	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
+	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
+}
+
+// rule is what the import does about contacts that exist.
+func (spec *FileImport) rule() crm.ImportRule {
+	return crm.ImportRule{Existing: CreateModes[spec.Mode], OtherName: OtherNameModes[spec.OtherName], FileIsRight: spec.FileIsRight}
 }
 
 // What the rows of a file are.
@@ -57,9 +66,13 @@ const (
 	MergeExisting ImportMode = "merge"
 	ForceCreate   ImportMode = "force"
 	SkipExisting  ImportMode = "skip"
+	KeepBoth      ImportMode = "keep" // of rows with another name alone
 )
 
 var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
+
+// OtherNameModes are what may become of a row with the email or phone of a contact of another name.
+var OtherNameModes = map[ImportMode]crm.CreateMode{"": crm.Force, KeepBoth: crm.Force, MergeExisting: crm.Dedupe, SkipExisting: crm.Skip}
 
 // ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, and one that was known by its external
 // id is unchanged.
@@ -70,12 +83,16 @@ type ImportCounts struct {
 	Unchanged int64 `json:"unchanged"`
 	Rejected  int64 `json:"rejected"`
 	Contacts  int64 `json:"new_contacts,omitempty"` // that gifts have made
+	Skipped   int64 `json:"skipped,omitempty"`      // with the email or phone of a contact of another name
+	OtherName int64 `json:"other_name,omitempty"`   // rows with the email or phone of a contact of another name, whatever became of them
+	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact can have
 }
 
 // ImportProgress is how far an import has come.
 type ImportProgress struct {
 	ImportCounts
 	Total int64         `json:"total"`           // rows of the file; 0 while that is not known
+	Days  string        `json:"days,omitempty"`  // how the columns write days, known together with Total
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
 }
@@ -99,6 +116,7 @@ const (
 	RowMerged    = "merged"
 	RowUnchanged = "unchanged"
 	RowRejected  = "rejected"
+	RowSkipped   = "skipped"
 )
 
 // RejectedRow is what is kept of a row that was rejected.
@@ -125,7 +143,7 @@ type ImportRun struct {
 	fields  atomic.Pointer[custom.Fields]
 	zone    atomic.Pointer[time.Location] // of the organization: times of files that name none are in it
 	read    int64                         // rows that were decided about, as the job knows
-	Total   int64                         // rows of the file, where a worker has counted them
+	Survey                                // of the file, where a worker has looked through it
 	Ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
 	trial   *trial                        // nil where it is no dry run
 	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
@@ -149,12 +167,16 @@ type ImportRow struct {
 	broken  bool                 // it cannot be read
 	contact *contacts.NewContact // nil where the row is rejected, or is a gift
 	Gift    *giftRow
+	left    []crm.LeftOut
 	RejectedRow
 }
 
 func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
 	return &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
 }
+
+// begun is the progress of an import that has done nothing yet.
+func (p *ImportProgress) begun() ImportProgress { return ImportProgress{Total: p.Total, Days: p.Days} }
 
 // begin reads on after the rows that are done.
 func (r *ImportRun) begin(ctx context.Context, rows *table.Reader) error {
@@ -167,6 +189,7 @@ func (r *ImportRun) begin(ctx context.Context, rows *table.Reader) error {
 
 // open leaves the rows of a file behind that are done.
 func (r *ImportRun) open(ctx context.Context, rows *table.Reader) error {
+	r.inputs.Days(r.spec.Days)
 	if err := r.readFields(ctx); err != nil {
 		return err
 	}
@@ -205,19 +228,6 @@ func nextRow(rows *table.Reader) (row ImportRow, err error) {
 	}
 	row.Line, row.Cells = int64(line), slices.Clone(cells)
 	return row, err
-}
-
-// CountRows reads a whole file, so that one that is broken is refused before anything is imported.
-func CountRows(ctx context.Context, rows *table.Reader) (n int64, err error) {
-	for ; err == nil; n++ {
-		if err = ctx.Err(); err == nil {
-			_, err = nextRow(rows)
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return n - 1, err
 }
 
 // take is the next unit. The one after it is prepared meanwhile. It is errReading where a worker would have to wait.
@@ -329,10 +339,8 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 		return
 	}
 	in := r.inputs.Input(row.Cells)
-	err := in.Validate(&doc.Invalid{}, true, r.spec.Region, now)
-	if err == nil && len(in.Custom) > 0 {
-		err = in.CheckCustom(r.fields.Load())
-	}
+	left, err := in.ValidateRow(r.fields.Load(), r.spec.Region, now)
+	row.left = r.inputs.Quoted(left, row.Cells)
 	row.contact, row.Reason = nil, ""
 	if err == nil {
 		row.contact, err = contacts.PrepareContact(r.account, in, CreateModes[r.spec.Mode], now)
@@ -387,26 +395,6 @@ func (u *importUnit) needs(account int64) (n store.Needs) {
 	return n
 }
 
-// importContact decides about a row by a create: what became of it, and the contact, or why it is rejected.
-func importContact(row *ImportRow, create func(*contacts.NewContact) (contacts.Document, error)) (outcome string, made contacts.Document, reason string, err error) {
-	if row.contact == nil {
-		return RowRejected, made, row.Reason, nil
-	}
-	made, err = create(row.contact)
-	switch {
-	case err != nil:
-		if reason = ReasonOf(err); reason != "" {
-			err = nil
-		}
-		return RowRejected, made, reason, err
-	case made.Created:
-		return RowCreated, made, "", nil
-	case bytes.Equal(made.Body, made.Before):
-		return RowUnchanged, made, "", nil
-	}
-	return RowMerged, made, "", nil
-}
-
 // Rejected is what is kept of the row where it is rejected.
 func (row *ImportRow) Rejected(reason string) RejectedRow {
 	if row.Gift != nil && row.Gift.isJSON {
@@ -416,8 +404,10 @@ func (row *ImportRow) Rejected(reason string) RejectedRow {
 }
 
 // count notes what became of a row.
-func (r *ImportCounts) count(outcome string) {
+func (r *ImportCounts) count(outcome string, otherName bool, left int) {
 	r.Rows++
+	r.OtherName += contacts.Flag(otherName)
+	r.LeftOut += int64(left)
 	switch outcome {
 	case RowCreated:
 		r.Created++
@@ -427,6 +417,8 @@ func (r *ImportCounts) count(outcome string) {
 		r.Unchanged++
 	case RowRejected:
 		r.Rejected++
+	case RowSkipped:
+		r.Skipped++
 	}
 }
 
@@ -440,7 +432,7 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	at.Progress.Total = cmp.Or(at.Progress.Total, r.Total)
+	at.Progress.Total, at.Progress.Days = cmp.Or(at.Progress.Total, r.Total), r.spec.Days
 	err = r.deciding(ctx, u, func() error { return r.store.Advance(ctx, j, u.needs(r.account), r.importing(u, at.Progress)) })
 	if err == nil {
 		r.read += int64(len(u.Rows))
@@ -450,27 +442,33 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 
 // importing decides about the rows of a unit of work.
 func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx, a *store.Account, next *Job) error {
-	now, mode := r.store.Now(), CreateModes[r.spec.Mode]
+	now, rule := r.store.Now(), r.spec.rule()
 	return func(t *store.Tx, a *store.Account, next *Job) error {
 		progress := at
 		for i := range u.Rows {
-			var outcome, reason string
 			var err error
 			row := &u.Rows[i]
+			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
 			if row.Gift != nil {
 				var made gifts.GiftDocument
-				outcome, made, reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
+				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
 				progress.Contacts += contacts.Flag(made.NewGiver)
 			} else {
-				outcome, _, reason, err = importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
-					return contacts.CreateContact(t, r.account, n, mode, now)
+				var im imported
+				im, err = importContact(t, a, row, rule, func(n *contacts.NewContact, p contacts.Plan) (contacts.Document, error) {
+					return contacts.ImportContact(t, r.account, n, p, rule, now)
 				})
+				out.take(row, &im)
+				contact = im.ID
 			}
 			if err != nil {
 				return err
 			}
-			if progress.count(outcome); outcome == RowRejected {
-				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(reason))})
+			progress.count(out.Outcome, out.OtherName, len(out.LeftOut))
+			if out.Outcome == RowRejected {
+				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
+			} else if out.OtherName || len(out.LeftOut) > 0 {
+				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: contact, Data: JSONOf(out)})
 			}
 		}
 		next.Progress = JSONOf(progress)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,8 +50,17 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// BeginImport begins an import of a file that was uploaded, or a dry run of it. A mode is for contacts alone.
-func (s *JobStore) BeginImport(ctx context.Context, account, id int64, mapping sheet.Mapping, mode ImportMode, trial bool) (im Import, err error) {
+// Choices are what a person says about a file that was uploaded. All but the mapping and the dry run are for contacts alone.
+type Choices struct {
+	Mapping         sheet.Mapping
+	Mode, OtherName ImportMode
+	FileIsRight     bool
+	Fields          []int64 // custom fields that were made for it
+	Trial           bool    // it is a dry run
+}
+
+// BeginImport begins an import of a file that was uploaded, or a dry run of it.
+func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choices) (im Import, err error) {
 	j, err := s.ChangeJob(ctx, account, id, func(t *store.Tx, _ *store.Account, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
@@ -60,13 +70,13 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, mapping s
 			return crm.ErrChanged
 		}
 		spec := &found.Spec
-		if spec.Mapping, spec.Trial = mapping, trial; spec.Of == ImportContacts {
-			spec.Mode = mode
+		if spec.Mapping, spec.Trial = as.Mapping, as.Trial; spec.Of == ImportContacts {
+			spec.Mode, spec.OtherName, spec.FileIsRight, spec.Fields = as.Mode, as.OtherName, as.FileIsRight, as.Fields
 		}
 		if err := spec.check(); err != nil {
 			return err
 		}
-		j.State, j.Spec, j.Progress = JobWaiting, JSONOf(spec), JSONOf(ImportProgress{Total: found.Progress.Total})
+		j.State, j.Spec, j.Progress = JobWaiting, JSONOf(spec), JSONOf(found.Progress.begun())
 		rememberMapping(t, account, spec)
 		return t.Run(sqlDropRows, account, id)
 	})
@@ -90,6 +100,9 @@ func (spec *FileImport) check() error {
 	}
 	if _, known := CreateModes[spec.Mode]; !known {
 		return store.Fault("mode", doc.OneOf, "merge, skip, force")
+	}
+	if _, known := OtherNameModes[spec.OtherName]; !known {
+		return store.Fault("other_name", doc.OneOf, "keep, merge, skip")
 	}
 	return nil
 }
@@ -213,11 +226,11 @@ func (r *ImportRun) openUpload(ctx context.Context, im *Import) error {
 	start := time.Now()
 	rows, err := r.store.openUpload(im, r.Beside)
 	if err == nil && im.Progress.Total == 0 {
-		if r.Total, err = CountRows(ctx, rows); err == nil {
+		if r.Survey, err = SurveyRows(ctx, rows); err == nil {
 			rows, err = r.store.openUpload(im, r.Beside)
 		}
 	}
-	if err == nil {
+	if r.spec.Days = cmp.Or(im.Progress.Days, r.Survey.Days); err == nil {
 		err = r.open(ctx, rows)
 	}
 	r.again, r.Opening = func() (*table.Reader, error) { return r.store.openUpload(im, r.Beside) }, time.Since(start)
@@ -248,7 +261,7 @@ func (j *Job) forgetTrial() error {
 	}
 	im, err := ImportOf(*j)
 	if err == nil && im.Spec.Trial {
-		j.Progress = JSONOf(ImportProgress{Total: im.Progress.Total})
+		j.Progress = JSONOf(im.Progress.begun())
 	}
 	return err
 }
@@ -283,7 +296,7 @@ func (s *JobStore) ImportFile(ctx context.Context, account int64, rows *table.Re
 			}
 		}
 		j := NewJob(t, t.Accounts[account], ImportJob, JobWaiting, spec)
-		j.Progress = JSONOf(ImportProgress{Total: total})
+		j.Progress = JSONOf(ImportProgress{Total: total, Days: spec.Days})
 		SaveJob(t, j)
 		rememberMapping(t, account, &spec)
 		im, err = ImportOf(*j)
@@ -327,5 +340,6 @@ func (s *JobStore) importFailure(ctx context.Context, j *Job, err error) error {
 func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
 	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
+		im.Spec.rule() == spec.rule() &&
 		slices.Equal(JSONOf(im.Spec.Mapping), JSONOf(spec.Mapping))
 }

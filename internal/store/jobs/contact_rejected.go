@@ -3,7 +3,6 @@ package jobs
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 
@@ -76,6 +75,16 @@ func (f *RejectedFile) Add(row RejectedRow) error {
 
 // RejectedRows calls each for the rows of an import that were rejected, in the order of the file.
 func (s *JobStore) RejectedRows(ctx context.Context, im *Import, each func(line int64, row RejectedRow) error) error {
+	return s.NotedRows(ctx, im, func(row TrialRow) error {
+		if row.Outcome != RowRejected {
+			return nil
+		}
+		return each(row.Line, RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
+	})
+}
+
+// NotedRows calls each for the rows of an import that a person has to know of.
+func (s *JobStore) NotedRows(ctx context.Context, im *Import, each func(TrialRow) error) error {
 	for after := int64(0); ; {
 		rows, err := s.JobRows(ctx, im.Account, im.ID, after, 200)
 		if err != nil || len(rows) == 0 {
@@ -83,14 +92,11 @@ func (s *JobStore) RejectedRows(ctx context.Context, im *Import, each func(line 
 		}
 		for _, row := range rows {
 			after = row.Number
-			var rejected RejectedRow
-			if row.Outcome != RowRejected {
-				continue
+			noted, err := row.Tried()
+			if err == nil {
+				err = each(noted)
 			}
-			if err := json.Unmarshal(row.Data, &rejected); err != nil {
-				return err
-			}
-			if err := each(row.Number, rejected); err != nil {
+			if err != nil {
 				return err
 			}
 		}

@@ -321,8 +321,8 @@ func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, 
 }
 
 // MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
-// there.
-func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (sheet.Mapping, error) {
+// there. made are those that are new.
+func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (as sheet.Mapping, made []int64, err error) {
 	mapping = slices.Clone(mapping)
 	for i := range mapping {
 		kind, isNew := strings.CutPrefix(mapping[i].Target, sheet.NewFieldPrefix)
@@ -331,20 +331,21 @@ func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.
 		}
 		fields, err := s.CustomFields(ctx, account)
 		if err != nil {
-			return nil, err
+			return nil, made, err
 		}
 		title := sheet.FieldTitle(mapping[i].Name)
 		if field := fields.ByTitle(title); field != nil {
 			mapping[i].Target = sheet.CustomField(field.ID)
 			continue
 		}
-		made, err := s.DefineField(ctx, account, custom.FieldInput{Title: title, Type: custom.FieldType(kind)})
+		field, err := s.DefineField(ctx, account, custom.FieldInput{Title: title, Type: custom.FieldType(kind)})
 		if err != nil {
-			return nil, err
+			return nil, made, err
 		}
-		mapping[i].Target = sheet.CustomField(made.ID)
+		mapping[i].Target = sheet.CustomField(field.ID)
+		made = append(made, field.ID)
 	}
-	return mapping, nil
+	return mapping, made, nil
 }
 
 // rememberMapping notes how the columns were mapped, for the next file with the same header.

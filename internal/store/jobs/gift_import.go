@@ -94,7 +94,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
-	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region), make(map[uint64]uint32)
+	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).Days(spec.Days), make(map[uint64]uint32)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
@@ -32,28 +34,46 @@ type TrialRow struct {
 	Contact int64    `json:"contact,omitempty"` // the one that it would be merged into, where that one exists
 	Row     int64    `json:"row,omitempty"`     // else the line of the file that would make it
 	Name    string   `json:"name,omitempty"`    // of the contact that exists
-	By      []string `json:"by,omitempty"`      // the emails, or else the phones, by which it was found
+	By      []string `json:"by,omitempty"`      // the emails, or else the phones, by which it was found, or which ID
 	Cells   []string `json:"cells,omitempty"`   // of a row that would be rejected
 	Object  string   `json:"object,omitempty"`  // the same, of a gift in JSON
 	Of      string   `json:"of,omitempty"`      // ImportGifts for a gift
 	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
 
+	OtherName bool          `json:"other_name,omitempty"` // the row has the email or phone of the contact, and another name
+	FileName  string        `json:"file_name,omitempty"`  // the name that the row has
+	Changes   []doc.Change  `json:"changes,omitempty"`    // what a merge would change in the contact
+	LeftOut   []crm.LeftOut `json:"left_out,omitempty"`   // cells that no contact can have
+
 	newContact bool // a gift would make one
 }
 
-// trial is what a dry run knows of the rows that it has decided about: who would have which key. A key is known by 64 bits, and takes about 30 bytes. In one
-// of ten million files of a million rows, two keys are taken for the same, and a row that is new is told as merged.
+// trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
+// about 50 bytes. In one of ten million files of a million rows, two keys are taken for the same, and a row that is new is told as merged.
 type trial struct {
 	account int64
 	seed    maphash.Seed
-	holders map[uint64]int64 // the id of a contact that exists, or that newID gives to a row
-	unit    map[uint64]int64 // the same of the unit that is decided about, which may begin again
-	counts  ImportCounts     // what would become of the rows so far
-	listed  int              // rows that a person was told of
+	last    map[uint64]uint32 // the place in holders of the one who got a key last
+	holders []holder          // the first one is no one
+	names   []byte            // of contacts that rows would make
+	unit    []uint64          // the keys that the unit has given which is decided about; their holders are the last ones
+	named   int               // how much of names is from the units before
+	counts  ImportCounts      // what would become of the rows so far
+	listed  map[string]int    // rows that a person was told of, by what they are about
 }
 
+// holder is a contact that would have a key.
+type holder struct {
+	id     int64  // of a contact that exists, or what newID gives to a row
+	name   uint32 // where its name begins; 0 for a contact that exists
+	before uint32 // the place of the one who got the key before; 0 for none
+}
+
+// maxHolders is how many contacts with one key a dry run knows. Whoever shares a number with more people is told as new.
+const maxHolders = 50
+
 func newTrial(account int64) *trial {
-	return &trial{account: account, seed: maphash.MakeSeed(), holders: make(map[uint64]int64)}
+	return &trial{account: account, seed: maphash.MakeSeed(), last: make(map[uint64]uint32), holders: make([]holder, 1), names: make([]byte, 1), named: 1, listed: map[string]int{}}
 }
 
 // trialSeq is the sequence number before those of what a dry run would make. No account has as many.
@@ -65,41 +85,87 @@ func (tr *trial) newID(line int64) int64 { return doc.MakeID(tr.account, trialSe
 // madeBy is the line of the row that would make what has an id, 0 where it exists.
 func madeBy(id int64) int64 { return max(0, doc.IDSeq(id)-trialSeq) }
 
-// holder is who has got a key by the rows before; 0 is no one.
-func (tr *trial) holder(key string) int64 {
-	hash := maphash.String(tr.seed, key)
-	return cmp.Or(tr.holders[hash], tr.unit[hash])
+// beginUnit forgets what the unit that is decided about has given: it may begin again.
+func (tr *trial) beginUnit() {
+	for _, hash := range slices.Backward(tr.unit) {
+		end := len(tr.holders) - 1
+		tr.last[hash], tr.holders = tr.holders[end].before, tr.holders[:end]
+	}
+	tr.unit, tr.names = tr.unit[:0], tr.names[:tr.named]
 }
 
-// give notes who would have keys, unless a row before has given them to another one.
-func (tr *trial) give(id int64, keys ...string) {
+// endUnit keeps what the unit has given.
+func (tr *trial) endUnit() { tr.unit, tr.named = tr.unit[:0], len(tr.names) }
+
+// holding are those who have got a key by the rows before.
+func (tr *trial) holding(key string) (all []holder) {
+	for at := tr.last[maphash.String(tr.seed, key)]; at != 0; at = tr.holders[at].before {
+		all = append(all, tr.holders[at])
+	}
+	return all
+}
+
+// give notes who would have keys. name is that of a contact that a row would make.
+func (tr *trial) give(id int64, name crm.PersonName, keys ...string) {
+	if len(keys) == 0 {
+		return
+	}
+	at := uint32(0)
+	if madeBy(id) > 0 && name != (crm.PersonName{}) {
+		kind := ""
+		if name.IsCompany {
+			kind = crm.Company
+		}
+		at = uint32(len(tr.names)) //nolint:gosec // a file has not as many letters
+		tr.names = append(append(tr.names, strings.Join([]string{name.First, name.Middle, name.Last, name.Company, kind}, "\x00")...), 0)
+	}
 	for _, key := range keys {
-		if tr.holder(key) == 0 {
-			tr.unit[maphash.String(tr.seed, key)] = id
+		hash := maphash.String(tr.seed, key)
+		all := tr.holding(key)
+		if len(all) < maxHolders && !slices.ContainsFunc(all, func(h holder) bool { return h.id == id }) {
+			tr.holders = append(tr.holders, holder{id, at, tr.last[hash]})
+			tr.last[hash] = uint32(len(tr.holders) - 1) //nolint:gosec // as above
+			tr.unit = append(tr.unit, hash)
 		}
 	}
+}
+
+// nameAt is a name that give has noted.
+func (tr *trial) nameAt(at uint32) (name crm.PersonName) {
+	kind := ""
+	for _, part := range []*string{&name.First, &name.Middle, &name.Last, &name.Company, &kind} {
+		if at > 0 {
+			n := bytes.IndexByte(tr.names[at:], 0)
+			*part, at = string(tr.names[at:int(at)+n]), at+uint32(n)+1 //nolint:gosec // as above
+		}
+	}
+	name.IsCompany = kind == crm.Company
+	return name
 }
 
 // place puts the contacts that have got keys by the rows before among those that have them.
 func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 	for _, key := range keys {
-		id := tr.holder(key)
-		if id == 0 || slices.Contains(contacts.Of(a).Keys[key], id) {
-			continue
+		for _, h := range tr.holding(key) {
+			if slices.Contains(contacts.Of(a).Keys[key], h.id) {
+				continue
+			}
+			if madeBy(h.id) > 0 && contacts.Of(a).Contacts[h.id] == nil {
+				name := tr.nameAt(h.name)
+				contacts.Of(a).Contacts[h.id] = &contacts.Stored{ID: h.id,
+					Contact: crm.Contact{ID: h.id, FirstName: name.First, MiddleName: name.Middle, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany}}
+			}
+			row, err := contacts.Row(t, a, h.id)
+			if err != nil {
+				return err
+			}
+			if row == nil {
+				continue
+			}
+			having := append(slices.Clone(row.Contact.MatchKeys), key)
+			slices.Sort(having)
+			row.Contact.MatchKeys, contacts.Of(a).Contacts[h.id], contacts.Of(a).Keys[key] = having, row, append(contacts.Of(a).Keys[key], h.id)
 		}
-		if madeBy(id) > 0 && contacts.Of(a).Contacts[id] == nil {
-			contacts.Of(a).Contacts[id] = &contacts.Stored{ID: id, Contact: crm.Contact{ID: id}}
-		}
-		row, err := contacts.Row(t, a, id)
-		if err != nil {
-			return err
-		}
-		if row == nil {
-			continue
-		}
-		having := append(slices.Clone(row.Contact.MatchKeys), key)
-		slices.Sort(having)
-		row.Contact.MatchKeys, contacts.Of(a).Contacts[id], contacts.Of(a).Keys[key] = having, row, append(contacts.Of(a).Keys[key], id)
 	}
 	return nil
 }
@@ -130,9 +196,10 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	if err != nil {
 		return nil, false, err
 	}
-	maps.Copy(r.trial.holders, r.trial.unit)
+	r.trial.endUnit()
 	for i := range outcomes {
-		r.trial.counts.count(outcomes[i].Outcome)
+		out := &outcomes[i]
+		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
 	}
 	return outcomes, u.End, nil
@@ -140,7 +207,8 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 
 // try decides about the rows of a unit. It runs again where the connection is lost.
 func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes []TrialRow, err error) {
-	outcomes, r.trial.unit = make([]TrialRow, len(u.Rows)), make(map[uint64]int64)
+	outcomes = make([]TrialRow, len(u.Rows))
+	r.trial.beginUnit()
 	for i := range u.Rows {
 		row, out := &u.Rows[i], &outcomes[i]
 		if out.Line = row.Line; row.Gift != nil {
@@ -161,49 +229,71 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 
 // tryContact decides about a row of contacts.
 func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) error {
-	outcome, made, reason, err := importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
+	rule, n := r.spec.rule(), row.contact
+	if n != nil {
 		if err := r.trial.place(t, a, n.MatchKeys); err != nil {
-			return contacts.Document{}, err
+			return err
 		}
-		return considerContact(t, a, n, CreateModes[r.spec.Mode], r.store.Now())
+	}
+	var after crm.Contact
+	im, err := importContact(t, a, row, rule, func(n *contacts.NewContact, p contacts.Plan) (made contacts.Document, err error) {
+		made, after, err = considerContact(n, p, rule, r.store.Now())
+		return made, err
 	})
-	out.Outcome, out.Reason = outcome, reason
+	out.take(row, &im)
 	switch {
-	case err != nil || outcome == RowRejected:
-		return err
-	case outcome == RowCreated:
-		r.trial.give(r.trial.newID(row.Line), row.contact.MatchKeys...)
-		return nil
+	case err != nil || im.outcome == RowRejected || im.outcome == RowSkipped:
+	case im.outcome == RowCreated:
+		r.trial.give(r.trial.newID(row.Line), n.In.PersonName(), n.MatchKeys...)
+	default:
+		if im.outcome == RowMerged && out.Contact != 0 {
+			before := &im.Into.Contact
+			out.Changes = append(crm.Changes(*before, after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
+		}
+		r.trial.give(im.Into.ID, crm.PersonName{}, n.MatchKeys...)
 	}
-	match := contacts.Of(a).Contacts[made.ID].Contact
-	if out.Row = madeBy(made.ID); out.Row == 0 {
-		out.Contact, out.Name = made.ID, match.Name()
-	}
-	emails, phones := row.contact.In.Shared(match)
-	if out.By = emails; len(emails) == 0 {
-		out.By = phones
-	}
-	r.trial.give(made.ID, row.contact.MatchKeys...)
-	return nil
+	return err
 }
 
-// considerContact is what createContact would do.
-func considerContact(t *store.Tx, a *store.Account, n *contacts.NewContact, mode crm.CreateMode, now time.Time) (contacts.Document, error) {
-	found, err := contacts.MatchNew(t, a.Account, n)
+// considerContact is what an import would do.
+func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRule, now time.Time) (made contacts.Document, after crm.Contact, err error) {
 	switch {
-	case err != nil:
-		return contacts.Document{}, err
-	case found == nil:
-		return contacts.Document{Created: true}, nil
+	case p.Into == nil:
+		return contacts.Document{Created: true}, after, nil
+	case p.Leave:
+		return contacts.Document{ID: p.Into.ID, Body: p.Into.Body, Before: p.Into.Body}, after, nil
 	}
-	if contacts.Of(a).Contacts[found.ID] = found; mode == crm.Skip {
-		return contacts.Document{ID: found.ID, Body: found.Body, Before: found.Body}, nil
+	after, err = rule.Merge(p.Into.Contact, n.In, now)
+	return contacts.Document{ID: p.Into.ID, Body: after.AppendBody(nil), Before: p.Into.Body}, after, err
+}
+
+// take notes what became of a row, or would, and which contact it is about.
+func (row *TrialRow) take(from *ImportRow, im *imported) {
+	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
+	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
+		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
-	if mode == crm.Force { // what it was found by can only be an external id
-		return contacts.Document{Created: true}, contacts.CheckIDs(t, a, 0, n.MatchKeys)
+	about := cmp.Or(im.OtherOf, im.Into)
+	if about == nil {
+		return
 	}
-	merged, err := found.Contact.Merge(n.In, now)
-	return contacts.Document{ID: found.ID, Body: merged.AppendBody(nil), Before: found.Body}, err
+	if row.Row = madeBy(about.ID); row.Row == 0 {
+		row.Contact = about.ID
+	}
+	if row.OtherName || row.Row == 0 {
+		row.Name = about.Contact.PersonName().String()
+	}
+	emails, phones := from.contact.In.Shared(about.Contact)
+	switch {
+	case from.contact.In.SharesID(about.Contact):
+		row.By = []string{"its external ID"}
+	case len(emails) > 0:
+		row.By = emails
+	case len(phones) > 0:
+		row.By = phones
+	default:
+		row.By = []string{"its contact ID"}
+	}
 }
 
 // tryGift decides about a row of gifts.
@@ -212,7 +302,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	var made gifts.GiftDocument
 	out.Of = ImportGifts
 	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
-		if r.trial.holder(gifts.GiftReference+*in.ExternalID) != 0 {
+		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
 		if in.Contact == nil {
@@ -231,20 +321,20 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		return nil
 	}
 	if !in.FromRow { // equal rows without an external id are different gifts
-		r.trial.give(r.trial.newID(row.Line), gifts.GiftReference+*in.ExternalID)
+		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
 	}
 	if out.newContact = made.NewGiver; made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
 	}
 	if in.Contact == nil {
-		r.trial.give(made.Contact, keys...)
+		r.trial.give(made.Contact, crm.PersonName{}, keys...)
 	}
 	return nil
 }
 
 // Dry runs of files that were uploaded.
 const (
-	keptTrial     = 1000             // rows that are listed
+	keptTrial     = 1000             // rows that are listed, of each kind that About tells
 	trialNotes    = time.Second      // how often its progress is noted where there is nothing else to note
 	trialDeserted = 30 * time.Second // one that was not heard of for so long is begun again, by any node
 )
@@ -260,12 +350,16 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	if err != nil {
 		return err
 	}
-	told := slices.DeleteFunc(outcomes, func(out TrialRow) bool { return !out.Told() })
-	told = told[:min(len(told), keptTrial-r.trial.listed)]
+	listed := maps.Clone(r.trial.listed)
+	told := slices.DeleteFunc(outcomes, func(out TrialRow) bool {
+		about := out.About()
+		listed[about]++
+		return about == "" || listed[about] > keptTrial
+	})
 	if !end && len(told) == 0 && j.State == JobRunning && r.store.Now().Sub(j.UpdatedAt) < trialNotes {
 		return nil
 	}
-	progress := ImportProgress{ImportCounts: r.trial.counts, Total: cmp.Or(im.Progress.Total, r.Total)}
+	progress := ImportProgress{ImportCounts: r.trial.counts, Total: cmp.Or(im.Progress.Total, r.Total), Days: r.spec.Days}
 	err = r.store.Advance(ctx, j, store.Needs{}, func(t *store.Tx, _ *store.Account, next *Job) error {
 		for i := range told {
 			NoteRow(t, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
@@ -273,12 +367,12 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 		if next.Progress = JSONOf(progress); end {
 			spec := im.Spec
 			spec.Trial = false
-			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(ImportProgress{Total: progress.Total, Tried: &r.trial.counts})
+			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(ImportProgress{Total: progress.Total, Days: progress.Days, Tried: &r.trial.counts})
 		}
 		return nil
 	})
 	if err == nil {
-		r.trial.listed += len(told)
+		r.trial.listed = listed
 		r.read = r.trial.counts.Rows
 	}
 	return err
@@ -309,20 +403,76 @@ func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reade
 	return r.trial.counts, nil
 }
 
+// What a person has to know about rows.
+const (
+	AboutOtherName = "other name"
+	AboutLeftOut   = "left out"
+)
+
+// About is what a person has to know of the row: its outcome, or what else it is about; "" for nothing.
+func (row *TrialRow) About() string {
+	switch {
+	case row.Outcome == RowRejected:
+		return RowRejected
+	case row.OtherName:
+		return AboutOtherName
+	case len(row.LeftOut) > 0:
+		return AboutLeftOut
+	case row.Outcome == RowMerged, row.Outcome == RowUnchanged && row.Of == ImportGifts:
+		return row.Outcome
+	}
+	return ""
+}
+
 // Told tells whether a person has to know of the row.
-func (row *TrialRow) Told() bool {
-	return row.Outcome == RowMerged || row.Outcome == RowRejected || row.Outcome == RowUnchanged && row.Of == ImportGifts
+func (row *TrialRow) Told() bool { return row.About() != "" }
+
+// who is the contact that the row is about.
+func (row *TrialRow) who() string {
+	switch {
+	case row.Contact != 0:
+		return fmt.Sprintf("%s, contact %d", row.Name, row.Contact)
+	case row.Name != "":
+		return fmt.Sprintf("%s, the new contact of row %d", row.Name, row.Row)
+	}
+	return fmt.Sprintf("the new contact of row %d", row.Row)
 }
 
 // InWords says what would become of the row.
 func (row *TrialRow) InWords() string {
-	who := fmt.Sprintf("%s, contact %d", row.Name, row.Contact)
-	if row.Contact == 0 {
-		who = fmt.Sprintf("the new contact of line %d", row.Row)
+	said := row.outcomeInWords()
+	for _, c := range row.Changes {
+		said += " " + changeInWords(c)
 	}
+	return said + row.LeftOutInWords()
+}
+
+// LeftOutInWords lists the cells that are left out.
+func (row *TrialRow) LeftOutInWords() (said string) {
+	for _, left := range row.LeftOut {
+		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, gifts.KeptText), strings.TrimSuffix(left.Reason, "."))
+	}
+	return said
+}
+
+// changeInWords says what a change does to a field.
+func changeInWords(c doc.Change) string {
+	switch {
+	case c.Before == "":
+		return fmt.Sprintf("%s: %s.", c.Field, c.After)
+	case c.After == "":
+		return fmt.Sprintf("%s: %s.", c.Field, c.Before)
+	}
+	return fmt.Sprintf("%s: %s instead of %s.", c.Field, c.After, c.Before)
+}
+
+func (row *TrialRow) outcomeInWords() string {
+	by := strings.Join(row.By, " and ")
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
+	case row.OtherName:
+		return fmt.Sprintf("%s has %s of %s, and another name: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Gift == "":
@@ -330,10 +480,13 @@ func (row *TrialRow) InWords() string {
 	case row.Of == ImportGifts:
 		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Outcome == RowMerged:
-		return fmt.Sprintf("would be merged into %s, by %s.", who, strings.Join(row.By, " and "))
+		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
 	}
-	return fmt.Sprintf("says nothing new about %s.", who)
+	return fmt.Sprintf("says nothing new about %s.", row.who())
 }
+
+// otherNameFates are what becomes of a row that has the email or phone of a contact of another name.
+var otherNameFates = map[string]string{RowCreated: "a contact of its own.", RowMerged: "merged.", RowUnchanged: "merged, and nothing is new.", RowSkipped: "left out."}
 
 // Tried is what the row of a job says about a row of a file.
 func (row *JobRow) Tried() (tried TrialRow, err error) {

@@ -23,7 +23,8 @@ const UndoUnit = 100
 // undoSpec says which job is taken back.
 type undoSpec struct {
 	Job    int64  `json:"job"`
-	Region string `json:"region"` // of phone numbers without +
+	Region string `json:"region"`          // of phone numbers without +
+	Erase  bool   `json:"erase,omitempty"` // what the job has created is erased, and not only archived
 }
 
 // Undoes is the number of the job that an undo takes back.
@@ -38,6 +39,7 @@ type UndoProgress struct {
 	At        int64 `json:"at"`                  // the next change to look at
 	Undone    int64 `json:"undone"`              // changes that were taken back
 	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
+	Erased    int64 `json:"erased,omitempty"`    // contacts among them
 	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
 }
 
@@ -59,6 +61,15 @@ func (row *JobRow) Kept() (k Kept) {
 // UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
 // on where it was, for the person who asks for that.
 func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
+	return s.undoJob(ctx, account, id, undoSpec{Region: region})
+}
+
+// EraseImport is UndoJob for an import of contacts that was a mistake: those whom it has created are erased, and custom fields that were made for it end.
+func (s *JobStore) EraseImport(ctx context.Context, account, id int64, region string) (undo Job, err error) {
+	return s.undoJob(ctx, account, id, undoSpec{Region: region, Erase: true})
+}
+
+func (s *JobStore) undoJob(ctx context.Context, account, id int64, spec undoSpec) (undo Job, err error) {
 	_, err = s.ChangeJob(ctx, account, id, func(t *store.Tx, a *store.Account, j *Job) error {
 		first := j.First
 		if j.StoppedUndo() {
@@ -78,7 +89,8 @@ func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string
 			undo = *j
 			return nil
 		}
-		made := NewJob(t, a, UndoingJob, JobWaiting, undoSpec{j.ID, region})
+		spec.Job = j.ID
+		made := NewJob(t, a, UndoingJob, JobWaiting, spec)
 		made.Progress = JSONOf(UndoProgress{At: j.Last})
 		SaveJob(t, made)
 		j.Undo, undo = made.ID, *made
@@ -144,9 +156,14 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			n.More = append(n.More, store.Needs{Plan: c.ID})
 		}
 	}
+	if ended && spec.Erase {
+		if err := w.endFields(ctx, &of); err != nil {
+			return err
+		}
+	}
 	now := w.Now()
 	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, next *Job) error {
-		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Now: now, Known: make(map[int64]int64)}
+		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, Known: make(map[int64]int64)}
 		progress := at
 		for _, c := range ours {
 			undone, err := u.Take(c)
@@ -155,6 +172,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			progress.Undone += contacts.Flag(undone)
 			progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun)
+			progress.Erased += contacts.Flag(undone && u.erases(&c))
 		}
 		kept, err := u.note()
 		if err != nil {
@@ -169,6 +187,28 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	})
 }
 
+// endFields takes the custom fields out of use that were made for an import.
+func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
+	im, err := ImportOf(*of)
+	if err != nil {
+		return err
+	}
+	for _, id := range im.Spec.Fields {
+		if err := w.EndField(ctx, of.Account, id); err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Erase removes a person for good, in a unit of work. Package move has it.
+var Erase func(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) error
+
+// erases tells whether a change is taken back by erasing the contact that it has created.
+func (u *Undoing) erases(c *store.Change) bool {
+	return u.Erase && c.Noun == history.ContactNoun && c.Kind == history.DidCreate
+}
+
 // Undoing is one unit of work that takes changes back.
 type Undoing struct {
 	T      *store.Tx
@@ -176,6 +216,7 @@ type Undoing struct {
 	Job    *Job
 	Of     *Job // that is taken back
 	Region string
+	Erase  bool // contacts that the job has created
 	Now    time.Time
 	kept   []JobRow // what was changed since
 
@@ -214,6 +255,9 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 	if !ours || row.Damage != nil {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
+	}
+	if u.erases(&c) {
+		return true, Erase(u.T, u.A, row, u.Now)
 	}
 	var refused *doc.Invalid
 	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)

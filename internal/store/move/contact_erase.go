@@ -44,24 +44,36 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		if err != nil {
 			return err
 		}
-		jobs, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, account)
-		if err != nil {
-			return err
-		}
-		if found.Contact.Erased() {
-			job = erasureOf(jobs, id)
-			return nil
-		}
-		if job, err = noteErasure(t, t.Account(account), jobs, found.Contact.Identity()); err != nil {
-			return err
-		}
-		_, err = contacts.Change(t, found, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
+		job, err = eraseIn(t, t.Account(account), found, now)
 		return err
 	})
 	if err == nil && job != 0 {
 		s.WakeJobs()
 	}
 	return job, err
+}
+
+// eraseIn makes a stub of the contact, and notes who is to be removed everywhere else.
+func eraseIn(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) (job int64, err error) {
+	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
+	if err != nil {
+		return 0, err
+	}
+	if found.Contact.Erased() {
+		return erasureOf(open, found.ID), nil
+	}
+	if job, err = noteErasure(t, a, open, found.Contact.Identity()); err != nil {
+		return 0, err
+	}
+	_, err = contacts.Change(t, found, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
+	return job, err
+}
+
+func init() {
+	jobs.Erase = func(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) error {
+		_, err := eraseIn(t, a, found, now)
+		return err
+	}
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.

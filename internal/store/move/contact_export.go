@@ -2,12 +2,15 @@ package move
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -60,6 +63,9 @@ func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64,
 		piece = append(piece, c)
 		return len(c.Body), c.Damage
 	}, func() error {
+		if err := s.fillFirstGifts(ctx, account, piece); err != nil {
+			return err
+		}
 		for _, c := range piece {
 			if err := read(c); err != nil {
 				return err
@@ -67,4 +73,25 @@ func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64,
 		}
 		return nil
 	}, func() error { return done(len(piece)) })
+}
+
+const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`
+
+// fillFirstGifts looks up when contacts gave first.
+func (s *MoveStore) fillFirstGifts(ctx context.Context, account int64, piece []*contacts.Stored) error {
+	givers := map[int64]*contacts.Stored{}
+	for _, c := range piece {
+		if c.LastGift != 0 {
+			givers[c.ID] = c
+		}
+	}
+	if len(givers) == 0 {
+		return nil
+	}
+	return s.Read(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			givers[r.Int(0)].Contact.FirstGift = gifts.OnClock(r.Int(1))
+			return nil
+		}, sqlFirstGiven, account, slices.Collect(maps.Keys(givers)))
+	})
 }

@@ -1,0 +1,40 @@
+package console_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm/access"
+)
+
+// The preview lists rows with the email of a contact with another name, what would change, what is left out and what is not imported, and the person chooses once for
+// all of them. What was created can be erased.
+func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
+	const file = "First name,Last name,Email,Phone,Title,Shoe size\nZoë,Okafor,zoe@example.org,N/A,Head,38\nAda,Okafor,zoe@example.org,,,39\nZOE,OKAFOR,zoe@example.org,,,\n"
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Owner)
+	p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
+	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
+	a := p.get(path)
+	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If the email or phone is that of a contact with another name", "If that contact has another value")
+	form := append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
+	p.follow(path, append(form, "do", "try")...)
+	a = p.until(path, "Nothing was changed yet.")
+	p.sees(a, "Rows 3 New contacts 1 Merged 1 Unchanged 1 Rejected 0", "Same email or phone, other name",
+		"Row 3: Ada Okafor has zoe@example.org of Zoë Okafor, contact 1, and another name: a contact of its own.",
+		"Values that are left out", `Row 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org. Title: Head. Left out: Phone "N/A" must be a valid phone number`)
+	form = append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
+	p.follow(path, append(form, "do", "import")...)
+	a = p.until(path, "Done")
+	p.sees(a, "New contacts 1", "Rows to look at", "Row 3: Ada Okafor has zoe@example.org", "Undo and erase")
+	p.sees(p.get(p.org("/settings/fields")), "Shoe size")
+	editor := s.member(p.account, access.Editor)
+	editor.wantStatus(editor.post(path+"/undo", "erase", "1"), http.StatusForbidden)
+	p.follow(path+"/undo", "erase", "1")
+	p.sees(p.until(path, "The import was undone"), "1 contact that it had created is erased")
+	if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Ada") || !strings.Contains(got, "Zoë") {
+		t.Errorf("the contacts are %s", got)
+	}
+}
