@@ -22,7 +22,7 @@ type contactFormView struct {
 	ExternalIDs                     []formRow
 	Marks                           []option
 	Custom                          customView
-	Overwrites                      []doc.Change // what saving would do to what somebody else has saved meanwhile
+	Overwrites                      []doc.Change // what saving would do to what another person has saved meanwhile
 }
 
 // formRow is one of several rows of a list in a form.

@@ -63,8 +63,8 @@ func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
 			c.IsCompany, c.Company, c.DoNotMail = true, "Acme", true
 			c.ExternalIDs = []crm.ExternalID{{Source: "Salesforce", Value: "003A"}, {Source: "import", Value: "7"}}
 		}},
-		{[]string{"Individual", "", "Ana", "Lopez", "", "a:b;c", "", "Opted out of all", "TRUE", "1", "Dr.", "CEO"}, func(c *crm.Contact) {
-			c.FirstName, c.LastName, c.Prefix, c.Title = "Ana", "Lopez", "Dr.", "CEO"
+		{[]string{"Individual", "", "Ana", "Lopez", "", "a:b;c", "", "Opted out of all", "TRUE", "1", "Dr.", "Director"}, func(c *crm.Contact) {
+			c.FirstName, c.LastName, c.Prefix, c.Title = "Ana", "Lopez", "Dr.", "Director"
 			c.DoNotEmail, c.DoNotCall, c.Deceased = true, true, true
 			c.ExternalIDs = []crm.ExternalID{{Source: "import", Value: "a:b;c"}}
 		}},

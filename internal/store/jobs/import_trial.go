@@ -69,7 +69,7 @@ type holder struct {
 	before uint32 // the place of the one who got the key before; 0 for none
 }
 
-// maxHolders is how many contacts with one key a dry run knows. Whoever shares a number with more people is told as new.
+// maxHolders is how many contacts with one key a dry run knows. A row that shares a number with more people than that counts as new.
 const maxHolders = 50
 
 func newTrial(account int64) *trial {
