@@ -104,11 +104,12 @@ const maxDetails = 1000
 
 func (c *contactImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
 	result := tried{Details: []jobs.TrialRow{}}
-	result.ImportCounts, err = c.fileImport.try(t, s, f, "trying contacts", func(row jobs.TrialRow) {
+	told, err := c.fileImport.try(t, s, f, "trying contacts", func(row jobs.TrialRow) {
 		if len(result.Details) < maxDetails && row.Told() {
 			result.Details = append(result.Details, row)
 		}
 	})
+	result.ImportCounts = told.ImportCounts
 	switch {
 	case err != nil:
 		return err

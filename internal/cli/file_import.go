@@ -168,7 +168,7 @@ func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, 
 }
 
 // try says what would become of the rows, and writes those that would be rejected to the file.
-func (c *fileImport) try(t *terminal, s *book.Book, f *openFile, step string, told func(jobs.TrialRow)) (result jobs.ImportCounts, err error) {
+func (c *fileImport) try(t *terminal, s *book.Book, f *openFile, step string, told func(jobs.TrialRow)) (result jobs.ImportProgress, err error) {
 	watch := newWatch(t, watch{})
 	defer watch.end()
 	all := func(each func(line int64, row jobs.RejectedRow) error) (err error) {

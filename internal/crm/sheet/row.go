@@ -28,6 +28,7 @@ type cell struct {
 	mapped    string // what its column was mapped to
 	dayFirst  bool
 	valueType string // of an email or a phone
+	values    map[string]string
 }
 
 // Rows reads what the columns of a file mean.
@@ -43,7 +44,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 			c, n, _ = Contacts.find(c.giver)
 		}
 		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target,
-			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)]})
+			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
@@ -84,6 +85,7 @@ type row struct {
 	places    []cellAddress
 	tags      []string
 	isRenamed bool
+	original  string            // what the cell says that is being read, where a person has said what that means
 	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
 }
 
@@ -102,6 +104,10 @@ func (r *row) read(cells []string) {
 			continue
 		}
 		text := strings.TrimSpace(cells[c.at])
+		r.original = ""
+		if meaning, known := c.values[strings.ToLower(text)]; known {
+			text, r.original = meaning, text
+		}
 		if text != "" && c.clean != nil {
 			text = c.clean(c, text)
 		}

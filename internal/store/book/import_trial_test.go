@@ -37,7 +37,7 @@ func TestADryRunWaitsForNoOneWhoWrites(t *testing.T) {
 		rows := openTable(t, peopleFile)
 		result, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
 		close(tried)
-		if err != nil || result != triedResults[jobs.MergeExisting] {
+		if err != nil || result.ImportCounts != triedResults[jobs.MergeExisting] {
 			t.Errorf("%v: %+v", err, result)
 		}
 		if err := <-written; err != nil || spy.commits.Load() != 1 {

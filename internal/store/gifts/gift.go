@@ -38,6 +38,8 @@ type GiftDocument struct {
 	Slug     string // of its campaign
 	Created  bool   // it is new
 	Existing bool   // a create has found it by its external id
+	Updated  bool   // a file has told more about one that was found
+	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
 }
 
@@ -86,10 +88,16 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
 func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, from, err := DecideGift(t, a, in, now)
-	if err != nil || made.Existing {
+	switch {
+	case err == nil && made.Updated:
+		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+	case err != nil || made.Existing:
 		return made, err
 	}
-	return insertGift(t, a, made, from, now)
+	if made, err = insertGift(t, a, made, from, now); err == nil && in.Filed != nil && in.Filed.Pledge != "" {
+		err = payPledge(t, a, &made.Gift, in.Filed.Pledge, now)
+	}
+	return made, err
 }
 
 // NewGiftNeeds is giftNeeds with what finds the giver of a new gift.
@@ -114,6 +122,9 @@ func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 	}
 	if in.ExternalID != nil && *in.ExternalID != "" {
 		n.References = append(n.References, GiftReference+*in.ExternalID)
+	}
+	if in.Filed != nil {
+		n.References = append(n.References, filedReferences(in.Filed)...)
 	}
 	n.Gift = in
 	return n
@@ -157,10 +168,15 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	case err != nil:
 		return made, from, err
 	case found != nil:
-		return GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}, from, nil
+		made = GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}
+		if in.Filed != nil {
+			made.Gift, made.Updated, err = found.Advance(in, now)
+			made.Counted = made.Net() - found.Net()
+		}
+		return made, from, err
 	}
 	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
-	plan, planErr := planOf(t, a, in.Plan)
+	plan, planErr := planNamed(t, a, in)
 	from, giverErr := findGiver(t, a, in, now)
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
@@ -179,7 +195,10 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 		made.Local = giving.GiftClock(made.At, a.Location())
 		err = checkSum(t, a, &made.Gift)
 	}
-	made.Created, made.NewGiver = true, from.isNew
+	if plan == nil && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
+		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
+	}
+	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
 	return made, from, err
 }
 
@@ -188,8 +207,16 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	if a.GiftSeq >= doc.MaxSeq {
 		return made, errors.New("the account has given out all its ids of gifts")
 	}
+	if err := roomForPlan(a); from.plan != nil && err != nil {
+		return made, err
+	}
 	if made.Contact, err = from.save(t, a); err != nil {
 		return made, err
+	}
+	if from.plan != nil {
+		if made.PlanCode, err = insertPlan(t, a, from.plan, made.Contact); err != nil {
+			return made, err
+		}
 	}
 	a.Touch(t)
 	a.GiftSeq++
@@ -219,6 +246,7 @@ type giver struct {
 	contact crm.Contact
 	row     *contacts.Stored // of a contact that is there
 	isNew   bool
+	plan    *giving.Plan // that a gift of a file makes with it; nil for none
 }
 
 // findGiver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.

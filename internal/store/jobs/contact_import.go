@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,7 @@ type FileImport struct {
 	SHA256  string        `json:"sha256"`
 	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
 	JSON    bool          `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode    `json:"mode"`            // of contacts
+	Mode    ImportMode    `json:"mode"`            // of contacts; of gifts MakeCampaigns or none
 	Region  string        `json:"region"`          // of phone numbers without +
 	Header  []string      `json:"header"`
 	Mapping sheet.Mapping `json:"mapping"`
@@ -59,10 +60,13 @@ const (
 	SkipExisting  ImportMode = "skip"
 )
 
+// MakeCampaigns is the mode of an import of gifts that makes campaigns that do not exist.
+const MakeCampaigns ImportMode = "campaigns"
+
 var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
 
-// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, and one that was known by its external
-// id is unchanged.
+// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, one that was known by its external id is
+// unchanged, and a row that has told what became of a gift, as a refund does, is merged.
 type ImportCounts struct {
 	Rows      int64 `json:"rows"`
 	Created   int64 `json:"created"`
@@ -78,6 +82,22 @@ type ImportProgress struct {
 	Total int64         `json:"total"`           // rows of the file; 0 while that is not known
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
+
+	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
+	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
+}
+
+// add adds what a row adds to all sums.
+func (p *ImportProgress) add(currency string, amount int64) {
+	if amount == 0 {
+		return
+	}
+	counted := maps.Clone(p.Counted) // a unit of work may be decided about again
+	if counted == nil {
+		counted = make(map[string]int64)
+	}
+	counted[currency] += amount
+	p.Counted = counted
 }
 
 // Import is a job that imports a file.
@@ -459,8 +479,9 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			row := &u.Rows[i]
 			if row.Gift != nil {
 				var made gifts.GiftDocument
-				outcome, made, reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
+				outcome, made, reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				progress.Contacts += contacts.Flag(made.NewGiver)
+				progress.add(made.Currency, made.Counted)
 			} else {
 				outcome, _, reason, err = importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
 					return contacts.CreateContact(t, r.account, n, mode, now)

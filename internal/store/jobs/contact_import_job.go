@@ -49,7 +49,7 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// BeginImport begins an import of a file that was uploaded, or a dry run of it. A mode is for contacts alone.
+// BeginImport begins an import of a file that was uploaded, or a dry run of it.
 func (s *JobStore) BeginImport(ctx context.Context, account, id int64, mapping sheet.Mapping, mode ImportMode, trial bool) (im Import, err error) {
 	j, err := s.ChangeJob(ctx, account, id, func(t *store.Tx, _ *store.Account, j *Job) error {
 		found, err := ImportOf(*j)
@@ -60,7 +60,7 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, mapping s
 			return crm.ErrChanged
 		}
 		spec := &found.Spec
-		if spec.Mapping, spec.Trial = mapping, trial; spec.Of == ImportContacts {
+		if spec.Mapping, spec.Trial = mapping, trial; spec.Of == ImportContacts || mode == MakeCampaigns || mode == "" {
 			spec.Mode = mode
 		}
 		if err := spec.check(); err != nil {

@@ -1,9 +1,12 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm/doc"
@@ -11,6 +14,7 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
@@ -72,7 +76,14 @@ type giftRows struct {
 	seen      map[uint64]uint32 // how often each row without an external id came
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
+
+	later   []ImportRow     // that come after all others: gifts whose refunds other rows have, and then these
+	refunds map[string]bool // the external ids of gifts that rows give back
+	atEnd   bool            // of the file
 }
+
+// maxLater bounds how many rows are held back until the file ends.
+const maxLater = 50_000
 
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
@@ -95,6 +106,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
 	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region), make(map[uint64]uint32)
+	g.later, g.refunds, g.atEnd = nil, make(map[string]bool), false
 	return nil
 }
 
@@ -116,13 +128,41 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	return row, nil
 }
 
-// Next is the next row. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+// Next is the next row. Refunds come after all gifts: many systems list the latest first.
 func (g *giftRows) Next() (row ImportRow, err error) {
+	for !g.atEnd {
+		row, err = g.named()
+		if g.atEnd = errors.Is(err, io.EOF); g.atEnd {
+			slices.SortStableFunc(g.later, func(a, b ImportRow) int {
+				return cmp.Compare(contacts.Flag(a.Gift.IsRefund()), contacts.Flag(b.Gift.IsRefund()))
+			})
+			break
+		}
+		isLater := err == nil && (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && len(g.later) < maxLater
+		if !isLater {
+			return row, err
+		}
+		if g.later = append(g.later, row); row.Gift.IsRefund() {
+			g.refunds[row.Gift.Filed.RefundOf] = true
+		}
+	}
+	if len(g.later) == 0 {
+		return row, io.EOF
+	}
+	row, g.later = g.later[0], g.later[1:]
+	if row.Gift.AwaitsRefund() {
+		row.Gift.FindRefund(g.refunds[*row.Gift.ExternalID])
+	}
+	return row, nil
+}
+
+// named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+func (g *giftRows) named() (row ImportRow, err error) {
 	if row, err = g.read(); err != nil {
 		return row, err
 	}
 	read := row.Gift.GiftRow
-	if read.ExternalID != nil && *read.ExternalID != "" {
+	if read.ExternalID != nil && *read.ExternalID != "" && !read.IsRefund() {
 		return row, nil
 	}
 	key := read.Key()
@@ -143,7 +183,7 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 		row := &u.Rows[i]
 		var noCampaign error
 		if name := row.Gift.CampaignName; name != "" {
-			id, err := r.gifts.campaigns.Find(ctx, name)
+			id, err := r.campaignNamed(ctx, name)
 			row.Gift.Campaign, noCampaign = &id, row.Gift.Named(campaigns.FirstOrFaults(err)) // a copy, which has the names of its row
 		}
 		if err := campaigns.FirstOrFaults(row.Gift.Refused, noCampaign); err != nil {
@@ -153,6 +193,27 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 		}
 	}
 	return nil
+}
+
+// campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
+func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, err error) {
+	id, err = r.gifts.campaigns.Find(ctx, name)
+	if !gifts.IsNoCampaign(err) {
+		return id, err
+	}
+	switch {
+	case r.trial != nil:
+		if r.trial.explain(sheet.UnknownValue{Target: "campaign", Value: name}); r.spec.Mode == MakeCampaigns {
+			return 0, nil
+		}
+		return id, err
+	case r.spec.Mode != MakeCampaigns:
+		return id, err
+	}
+	if r.Beside != nil {
+		ctx = store.By(ctx, r.Beside.found.Channel, r.Beside.found.Actor)
+	}
+	return r.gifts.campaigns.Make(ctx, name)
 }
 
 // importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
@@ -172,10 +233,20 @@ func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*givi
 			err = nil
 		}
 		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Updated, row.Gift.IsRefund() && !made.Existing:
+		return RowMerged, made, "", nil
 	case made.Existing:
 		return RowUnchanged, made, "", nil
 	}
 	return RowCreated, made, "", nil
+}
+
+// recordGift records a row of gifts: a gift, or a refund of one.
+func recordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (gifts.GiftDocument, error) {
+	if in.Filed.IsRefund {
+		return gifts.RecordRefund(t, a, in, now)
+	}
+	return gifts.RecordGift(t, a, in, now)
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -38,6 +39,8 @@ type TrialRow struct {
 	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
 
 	newContact bool // a gift would make one
+	currency   string
+	counted    int64 // what a gift would add to all sums
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key. A key is known by 64 bits, and takes about 30 bytes. In one
@@ -45,13 +48,28 @@ type TrialRow struct {
 type trial struct {
 	account int64
 	seed    maphash.Seed
-	holders map[uint64]int64 // the id of a contact that exists, or that newID gives to a row
-	counts  ImportCounts     // what would become of the rows so far
-	listed  int              // rows that a person was told of
+	holders map[uint64]int64       // the id of a contact that exists, or that newID gives to a row
+	counts  ImportCounts           // what would become of the rows so far
+	listed  int                    // rows that a person was told of
+	told    ImportProgress         // what else it has found out
+	gifts   map[uint64]giving.Gift // that rows would make, and other rows may give back
+}
+
+// Bounds of what a dry run of gifts remembers.
+const (
+	maxUnknown = 100
+	maxGivable = 50_000
+)
+
+// explain notes a value that a person has to explain.
+func (tr *trial) explain(value sheet.UnknownValue) {
+	if len(tr.told.Unknown) < maxUnknown && !slices.Contains(tr.told.Unknown, value) {
+		tr.told.Unknown = append(tr.told.Unknown, value)
+	}
 }
 
 func newTrial(account int64) *trial {
-	return &trial{account: account, seed: maphash.MakeSeed(), holders: make(map[uint64]int64)}
+	return &trial{account: account, seed: maphash.MakeSeed(), holders: make(map[uint64]int64), gifts: make(map[uint64]giving.Gift)}
 }
 
 // trialSeq is the sequence number before those of what a dry run would make. No account has as many.
@@ -134,6 +152,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	for i := range outcomes {
 		r.trial.counts.count(outcomes[i].Outcome)
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
+		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil
 }
@@ -206,9 +225,15 @@ func considerContact(t *store.Tx, a *store.Account, n *contacts.NewContact, mode
 // tryGift decides about a row of gifts.
 func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) (err error) {
 	in, keys := &row.Gift.GiftInput, row.Gift.Giver.MatchKeys()
+	for _, value := range row.Gift.Unknown {
+		r.trial.explain(value)
+	}
 	var made gifts.GiftDocument
 	out.Of = ImportGifts
 	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
+		if in.Filed.IsRefund {
+			return r.tryRefund(t, a, in)
+		}
 		if r.trial.holder(gifts.GiftReference+*in.ExternalID, row.Line) != 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
@@ -220,15 +245,17 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		made, _, err := gifts.DecideGift(t, a, in, r.store.Now())
 		return made, err
 	})
+	out.currency, out.counted = made.Currency, made.Counted
 	switch {
 	case err != nil || out.Outcome == RowRejected:
 		return err
-	case out.Outcome == RowUnchanged:
+	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
 		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
 		return nil
 	}
 	if !in.FromRow { // equal rows without an external id are different gifts
 		r.trial.give(r.trial.newID(row.Line), gifts.GiftReference+*in.ExternalID)
+		r.trial.keep(*in.ExternalID, &made.Gift)
 	}
 	if out.newContact = made.NewGiver; made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
@@ -237,6 +264,27 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		r.trial.give(made.Contact, keys...)
 	}
 	return nil
+}
+
+// keep remembers the money of a gift that would be made, where rows of the file may give it back.
+func (tr *trial) keep(reference string, g *giving.Gift) {
+	if len(tr.gifts) < maxGivable {
+		tr.gifts[maphash.String(tr.seed, reference)] = giving.Gift{Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
+	}
+}
+
+// tryRefund decides about a row that gives a gift back, which may be one that a row before it would make.
+func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
+	original, reference := in.Filed.Original(*in.ExternalID)
+	g, isMade := r.trial.gifts[maphash.String(r.trial.seed, original)]
+	if !isMade {
+		return gifts.DecideRefund(t, a, in)
+	}
+	made.Gift, made.Existing, err = g.RefundFiled(reference, in)
+	if made.Counted = made.Net() - g.Net(); err == nil {
+		r.trial.keep(original, &made.Gift)
+	}
+	return made, err
 }
 
 // Dry runs of files that were uploaded.
@@ -262,7 +310,7 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	if !end && len(told) == 0 && j.State == JobRunning && r.store.Now().Sub(j.UpdatedAt) < trialNotes {
 		return nil
 	}
-	progress := ImportProgress{ImportCounts: r.trial.counts, Total: cmp.Or(im.Progress.Total, r.Total)}
+	progress := r.trial.progress(cmp.Or(im.Progress.Total, r.Total))
 	err = r.store.Advance(ctx, j, store.Needs{}, func(t *store.Tx, _ *store.Account, next *Job) error {
 		for i := range told {
 			NoteRow(t, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
@@ -270,7 +318,7 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 		if next.Progress = JSONOf(progress); end {
 			spec := im.Spec
 			spec.Trial = false
-			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(ImportProgress{Total: progress.Total, Tried: &r.trial.counts})
+			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(progress.asTried())
 		}
 		return nil
 	})
@@ -281,29 +329,40 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	return err
 }
 
+// progress is what the dry run has found so far.
+func (tr *trial) progress(total int64) ImportProgress {
+	return ImportProgress{ImportCounts: tr.counts, Total: total, Counted: tr.told.Counted, Unknown: tr.told.Unknown}
+}
+
+// asTried is what a person is told when the dry run has ended.
+func (p ImportProgress) asTried() ImportProgress {
+	counts := p.ImportCounts
+	return ImportProgress{Total: p.Total, Tried: &counts, Counted: p.Counted, Unknown: p.Unknown}
+}
+
 // TryFile says what would become of the rows of a file, and changes nothing.
-func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportCounts, error) {
+func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportProgress, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == JSONLines
 	r := s.newRun(account, spec, 0)
 	r.trial = newTrial(account)
 	if err := r.begin(ctx, rows); err != nil {
-		return ImportCounts{}, err
+		return ImportProgress{}, err
 	}
 	defer r.Close()
 	for end := false; !end; {
 		var outcomes []TrialRow
 		var err error
 		if outcomes, end, err = r.tryStep(ctx); err != nil {
-			return r.trial.counts, err
+			return r.trial.progress(0), err
 		}
 		for _, out := range outcomes {
 			if err := each(out); err != nil {
-				return r.trial.counts, err
+				return r.trial.progress(0), err
 			}
 		}
 		progress(r.trial.counts)
 	}
-	return r.trial.counts, nil
+	return r.trial.progress(0), nil
 }
 
 // Told tells whether a person has to know of the row.
@@ -322,6 +381,10 @@ func (row *TrialRow) InWords() string {
 		return "would be rejected: " + row.Reason
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
+	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
+		return "would refund the gift of a row further up."
+	case row.Of == ImportGifts && row.Outcome == RowMerged:
+		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Of == ImportGifts && row.Gift == "":
 		return "is the same gift as a row further up."
 	case row.Of == ImportGifts:

@@ -1,0 +1,89 @@
+package gifts
+
+import (
+	"time"
+
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
+)
+
+// Files of other systems tell of refunds, pledges and plans by what those systems call them.
+
+// filedReferences are what a row of a file will look up.
+func filedReferences(filed *giving.Filed) (references []string) {
+	for reference, kind := range map[string]string{filed.Plan: PlanReference, filed.Pledge: GiftReference, filed.RefundOf: GiftReference} {
+		if reference != "" {
+			references = append(references, kind+reference)
+		}
+	}
+	return references
+}
+
+// planNamed is the plan that a gift names by its id or by what it is called elsewhere, nil for none.
+func planNamed(t *store.Tx, a *store.Account, in *giving.GiftInput) (*giving.Plan, error) {
+	if in.Filed == nil || in.Filed.Plan == "" || in.Plan != nil && *in.Plan != "" {
+		return planOf(t, a, in.Plan)
+	}
+	id, err := Of(a).references.Get(t, a.Account, PlanReference+in.Filed.Plan)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	plan, err := Of(a).Plans.Get(t, a.Account, id)
+	switch {
+	case err != nil || plan == nil:
+		return nil, err
+	case plan.Damage != nil:
+		return nil, plan.Damage
+	}
+	return &plan.Plan, nil
+}
+
+// giftReferred is the gift with an external id, nil where there is none that can be read.
+func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift, error) {
+	if reference == "" {
+		return nil, nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+reference)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := Of(a).Gifts.Get(t, a.Account, id)
+	if err == nil && found != nil {
+		err = found.Damage
+	}
+	return found, err
+}
+
+// payPledge makes the pledge of a payment smaller that has come.
+func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, pledge string, now time.Time) error {
+	found, err := giftReferred(t, a, pledge)
+	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
+		return err
+	}
+	return SaveGift(t, a, found, found.PayPledge(payment.Payment().Amount, now), now)
+}
+
+// RecordRefund gives back what a row of a file says.
+func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
+	made, err := DecideRefund(t, a, in)
+	if err != nil || made.Existing {
+		return made, err
+	}
+	return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+}
+
+// DecideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
+func DecideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
+	original, reference := in.Filed.Original(*in.ExternalID)
+	found, err := giftReferred(t, a, original)
+	switch {
+	case err != nil:
+		return made, err
+	case found == nil:
+		return made, store.Fault("amount", giving.NoOriginal)
+	}
+	made.Slug = slug(t, a, found.Campaign)
+	made.Gift, made.Existing, err = found.RefundFiled(reference, in)
+	made.Counted = made.Net() - found.Net()
+	return made, err
+}
