@@ -357,8 +357,13 @@ var kindWords = byWord(map[string]string{
 })
 
 func readKind(r *row, c *cell, text string) {
+	method := methodWords[plainWord(text)]
+	if _, isKind := kindWords[plainWord(text)]; !isKind && method != "" { // CK
+		r.gift.kind, r.gift.kindMethod = giftKind, method
+		return
+	}
 	r.gift.kind, _ = r.meaning(c, kindWords, text)
-	if method := methodWords[plainWord(text)]; method == "in_kind" || method == "stock" { // where no other column says more
+	if method == "in_kind" || method == "stock" { // where no other column says more
 		r.gift.kindMethod = method
 	}
 }

@@ -38,7 +38,23 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 		}
 	}
 	m.nameGift()
+	m.tellKind()
 	return m
+}
+
+// tellKind takes the type of a gift for how it was paid where another column has the kind of the row, as DonorPerfect has them.
+func (m Mapping) tellKind() {
+	is := func(name string) int {
+		return slices.IndexFunc(m, func(c Column) bool { return plainName(c.Name) == name })
+	}
+	kind, method := is("recordtype"), is("gifttype")
+	if kind < 0 || method < 0 || m[method].Target != "type" {
+		return
+	}
+	m[kind].Target = "type"
+	if m[method].Target = "method"; slices.ContainsFunc(m, func(c Column) bool { return c.Target == "method" && plainName(c.Name) != "gifttype" }) {
+		m[method].Target = Skip
+	}
 }
 
 // Renew is a mapping of gifts that was remembered, with what an earlier version could not know: where a column that was skipped has the kind of a row, a refund

@@ -131,6 +131,9 @@ func (g *GiftRow) Validate(region string, now time.Time) error {
 		return g.faults.Err()
 	}
 	in := &g.GiftInput
+	if g.kind == noGift {
+		return in.Named(doc.NewInvalid("type", notAGift))
+	}
 	if in.Filed == nil {
 		in.Filed = new(giving.Filed)
 	}
@@ -185,12 +188,12 @@ func (g *GiftRow) GiveReference(key RowKey, before int) {
 	if before > 0 {
 		reference += ":" + strconv.Itoa(before+1)
 	}
-	if g.Filed != nil && g.Filed.IsRefund {
-		g.Filed.Key = reference
+	if g.IsRefund() {
+		if g.Filed.Key = reference; g.ExternalID != nil && *g.ExternalID != "" {
+			return
+		}
 	}
-	if g.ExternalID == nil || *g.ExternalID == "" {
-		g.ExternalID, g.FromRow = &reference, true
-	}
+	g.ExternalID, g.FromRow = &reference, true
 }
 
 // IsRefund tells whether the row is no gift, but gives one back.

@@ -21,7 +21,7 @@ func (g *GiftRow) settle(rows *Rows) {
 	if g.ExternalID == nil && g.giftID != "" {
 		g.ExternalID = &g.giftID
 	}
-	if g.Filed.IsRefund = g.Filed.IsRefund || g.kind == refundKind; g.Filed.IsRefund {
+	if g.Filed.IsRefund = g.kind != noGift && (g.Filed.IsRefund || g.kind == refundKind); g.Filed.IsRefund {
 		g.settleRefund()
 	} else {
 		g.settleStatus()
@@ -62,8 +62,6 @@ func (g *GiftRow) settleStatus() {
 	g.Test = g.Test || g.state == testStatus
 	isLost := status == giving.Failed || status == giving.Cancelled
 	switch {
-	case g.kind == noGift:
-		g.faults.Add("type", notAGift)
 	case g.kind == writeOff:
 		status = giving.Cancelled
 	case g.kind == pledgeKind && !isLost, g.kind == schedule && !isLost && status != giving.Succeeded:
@@ -149,10 +147,14 @@ func (g *GiftRow) settleFee() {
 	}
 }
 
-// settlePlan finds the plan in the column in which PayPal also has the payment that is refunded.
+// settlePlan finds what a payment belongs to. A column with the gift that is refunded has its plan in files of PayPal, and its pledge in others.
 func (g *GiftRow) settlePlan() {
-	if g.Filed.Plan == "" && !g.Filed.IsRefund && strings.HasPrefix(g.Filed.RefundOf, "I-") {
-		g.Filed.Plan = g.Filed.RefundOf
+	if f := g.Filed; f.RefundOf != "" && !f.IsRefund {
+		if isPlan := strings.HasPrefix(f.RefundOf, "I-"); isPlan && f.Plan == "" {
+			f.Plan = f.RefundOf
+		} else if !isPlan && f.Pledge == "" {
+			f.Pledge = f.RefundOf
+		}
 	}
 	if g.kind == paymentKind && g.Filed.Pledge != "" {
 		g.lines = append(g.lines, "Payment of pledge "+g.Filed.Pledge)

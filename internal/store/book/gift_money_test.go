@@ -1,0 +1,158 @@
+package book
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/jobs"
+)
+
+// moneyOfSystems is what a person counts in the files of other systems: whose money has come, and stayed. Amounts are in cents.
+var moneyOfSystems = []struct {
+	file     string
+	counts   jobs.ImportCounts
+	counted  map[string]int64 // by currency
+	contacts map[string]int64 // what is left of each giver, by email
+	raised   map[string]int64 // by campaign
+	promised int64
+	fees     int64 // of gifts that were received, in USD
+	plans    map[string]int
+	rejected []string
+}{
+	{
+		file: "givebutter", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 7}, counted: map[string]int64{"USD": 180_00},
+		contacts: map[string]int64{"ana@example.org": 115_00, "cleo@example.org": 25_00, "eve@example.org": 40_00},
+		raised:   map[string]int64{"Winter Coat Drive": 165_00}, promised: 60_00, fees: 8_67, plans: map[string]int{"plan_77": 2},
+	},
+	{
+		file: "stripe", counts: jobs.ImportCounts{Rows: 9, Created: 8, Unchanged: 1, Contacts: 8}, counted: map[string]int64{"USD": 145_00, "EUR": 15_00},
+		contacts: map[string]int64{"kay@example.org": 25_00, "mia@example.org": 50_00, "pia@example.org": 70_00, "rita@example.org": 15_00},
+		fees:     11_22,
+	},
+	{
+		file: "paypal", counts: jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}, counted: map[string]int64{"USD": 105_00},
+		contacts: map[string]int64{"uma@example.org": 20_00, "tia@example.org": 60_00, "sam@example.org": 25_00},
+		promised: 30_00, fees: 6_87, plans: map[string]int{"I-ABC123": 1},
+		rejected: []string{"4: The Type field says that the row is no gift.", "8: The Type field says that the row is no gift."},
+	},
+	{
+		file: "civicrm", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 8}, counted: map[string]int64{"USD": 174_00},
+		contacts: map[string]int64{"chidi@example.org": 50_00, "quy@example.org": 24_00, "rae@example.org": 100_00},
+		raised:   map[string]int64{"River Fund": 74_00}, promised: 15_00, fees: 6_41, plans: map[string]int{"9": 2},
+	},
+	{
+		file: "salesforce", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 5}, counted: map[string]int64{"USD": 810_00},
+		contacts: map[string]int64{"priya@example.org": 560_00, "wade@example.org": 250_00},
+		raised:   map[string]int64{"Spring Appeal": 560_00}, promised: 75_00,
+	},
+	{
+		file: "bloomerang", counts: jobs.ImportCounts{Rows: 8, Created: 8, Contacts: 5}, counted: map[string]int64{"USD": 860_50},
+		contacts: map[string]int64{"grace@example.org": 100_00, "hal@example.org": 200_00, "ivy@example.org": 25_00, "ludwig@example.org": 35_50, "jo@example.org": 500_00},
+		raised:   map[string]int64{"Annual Giving": 800_00}, promised: 1025_00,
+	},
+	{
+		file: "littlegreenlight", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 300_00},
+		contacts: map[string]int64{"ann@example.org": 50_00, "bob@example.org": 100_00, "cal@example.org": 120_00, "dee@example.org": 30_00},
+		raised:   map[string]int64{"Roof": 150_00}, promised: 500_00,
+		rejected: []string{"7: The Gift Type field says that the row is no gift."},
+	},
+	{
+		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 290_00},
+		contacts: map[string]int64{"fred@example.org": 25_00, "gia@example.org": 50_00, "hugo@example.org": 15_00, "iris@example.org": 200_00},
+		raised:   map[string]int64{"ANNUAL": 290_00}, promised: 250_00,
+		rejected: []string{"6: The AMOUNT field gives back money of a gift that is not known: import the gift first, or say in a column which gift it is."},
+	},
+	{
+		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 7, Merged: 1, Contacts: 4}, counted: map[string]int64{"USD": 360_00},
+		contacts: map[string]int64{"lea@example.org": 250_00, "mia@example.org": 30_00, "nia@example.org": 80_00},
+		raised:   map[string]int64{"Capital": 250_00}, promised: 780_00,
+	},
+	{
+		file: "donorbox", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 5}, counted: map[string]int64{"USD": 120_00, "EUR": 20_00},
+		contacts: map[string]int64{"abe@example.org": 100_00, "dua@example.org": 20_00, "eda@example.org": 20_00},
+		raised:   map[string]int64{"Green Fund": 120_00}, fees: 11_04, plans: map[string]int{"sub_1": 2},
+	},
+}
+
+// TestMoneyOfOtherSystems: a file of each system is imported without any mapping by hand, and counts what a person counts. The dry run says so before, and
+// the same file again changes nothing.
+func TestMoneyOfOtherSystems(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		for _, want := range moneyOfSystems {
+			account := newAccount(t, s)
+			text, err := os.ReadFile("testdata/money/" + want.file + ".csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := openTable(t, string(text))
+			spec := giftImportOf(rows)
+			spec.Mode = jobs.MakeCampaigns
+			var told []string
+			tried, err := s.TryFile(t.Context(), account.Number, rows, spec, func(row jobs.TrialRow) error {
+				if row.Outcome == jobs.RowRejected {
+					told = append(told, fmt.Sprintf("%d: %s", row.Line, row.Reason))
+				}
+				return nil
+			}, func(jobs.ImportCounts) {})
+			if err != nil || tried.ImportCounts != want.counts || !maps.Equal(tried.Counted, want.counted) || !slices.Equal(told, want.rejected) {
+				t.Errorf("%s: %v: the dry run says %+v and\n%s", want.file, err, tried, strings.Join(told, "\n"))
+			}
+			im := importMoney(t, s, account.Number, string(text), spec)
+			if im.Progress.ImportCounts != want.counts || !maps.Equal(im.Progress.Counted, want.counted) {
+				t.Errorf("%s: the import says %+v, want %+v and %v", want.file, im.Progress, want.counts, want.counted)
+			}
+			contacts, plans, promised, fees := map[string]int64{}, map[string]int{}, int64(0), int64(0)
+			for _, g := range ledgerOf(t, s, account.Number) {
+				if g.Net() != 0 {
+					contacts[g.Giver.Email] += g.Net()
+				}
+				if g.Status == giving.Pending {
+					promised += g.Payment().Amount
+				}
+				if g.Status == giving.Succeeded && !g.Test && g.Currency == "USD" {
+					fees += g.Payment().Fee
+				}
+				if g.PlanCode != "" {
+					p, err := s.Plan(t.Context(), account.Number, g.PlanCode)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plans[p.ExternalID]++
+				}
+			}
+			if diff := cmp.Diff(want.contacts, contacts); diff != "" || !maps.Equal(plans, want.plans) || promised != want.promised || fees != want.fees {
+				t.Errorf("%s: promised are %d, fees %d, plans %v, and of contacts\n%s", want.file, promised, fees, plans, diff)
+			}
+			for title, raised := range want.raised {
+				id, err := s.CampaignNamed(t.Context(), account.Number, title)
+				if err != nil {
+					t.Fatal(want.file, err)
+				}
+				if c, err := s.Campaign(t.Context(), account.Number, id); err != nil || c.Campaign.Raised() != raised {
+					t.Errorf("%s: %v: %s has raised %d, want %d", want.file, err, title, c.Campaign.Raised(), raised)
+				}
+			}
+			again := importMoney(t, s, account.Number, string(text), spec).Progress
+			if kept := want.counts.Rows - want.counts.Rejected; again.Unchanged != kept || again.Created+again.Merged+again.Contacts != 0 || len(again.Counted) != 0 {
+				t.Errorf("%s: the second import says %+v", want.file, again)
+			}
+		}
+		checked(t, s)
+	})
+}
+
+func importMoney(t *testing.T, s *Book, account int64, file string, spec jobs.FileImport) jobs.Import {
+	t.Helper()
+	im, _, err := s.ImportFile(t.Context(), account, openTable(t, file), spec, 0, true, func(jobs.ImportProgress) {})
+	if err != nil || im.State != jobs.JobDone {
+		t.Fatal(im.State, err)
+	}
+	return im
+}
