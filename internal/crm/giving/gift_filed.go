@@ -3,6 +3,7 @@ package giving
 import (
 	"crypto/sha256"
 	"math/big"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm/doc"
@@ -123,10 +124,10 @@ func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool,
 	return g, isChanged, nil
 }
 
-// everRefunded is what was ever given back, whether that was undone or not.
+// everRefunded is what was ever given back, whether people have undone that or not. What an import has told that was undone was never told.
 func (g *Gift) everRefunded() (amount int64) {
 	for i := range g.Entries {
-		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() {
+		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() && !g.hasEntry(untoldID(e)) {
 			amount -= e.Amount
 		}
 	}
@@ -136,18 +137,31 @@ func (g *Gift) everRefunded() (amount int64) {
 // RefundFiled gives back what a row of a file says, in ten-thousandths. The entry has an id that is made from what the row is called elsewhere, so that the
 // same row is known when it comes again.
 func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown bool, err error) {
-	sum := sha256.Sum256([]byte(reference))
-	id := text.Encode62(new(big.Int).SetBytes(sum[:11]), codeLength)
-	for i := range g.Entries {
-		if g.Entries[i].ID == id {
+	id := entryID(reference)
+	for g.hasEntry(id) {
+		if !g.hasEntry(untoldID(&Entry{ID: id})) {
 			return g, true, nil
 		}
+		id = entryID(id)
 	}
 	if sent, _ := text.MinorUnits(value(in.Amount), g.Currency); sent > g.Left() && sent <= g.everRefunded() { // the gift itself has told it
 		return g, true, nil
 	}
 	after, err = g.refund(id, in.Amount, in.at)
 	return after, false, err
+}
+
+// entryID is an id that is made from a text.
+func entryID(reference string) string {
+	sum := sha256.Sum256([]byte(reference))
+	return text.Encode62(new(big.Int).SetBytes(sum[:11]), codeLength)
+}
+
+// untoldID is the id of the entry against a refund whose import was undone.
+func untoldID(e *Entry) string { return entryID("untold " + e.ID) }
+
+func (g *Gift) hasEntry(id string) bool {
+	return slices.ContainsFunc(g.Entries, func(e Entry) bool { return e.ID == id })
 }
 
 // paidInFull is the note of a pledge that was kept by payments of their own.
@@ -195,4 +209,21 @@ func (g *Gift) RefundedAt() (at time.Time) {
 		}
 	}
 	return at
+}
+
+// Unrefund takes back the refund that a file has told last. isOther tells that something else was told last, which stays.
+func (g Gift) Unrefund(now time.Time) (before Gift, isOther bool) {
+	last := g.Entries[len(g.Entries)-1]
+	if last.Amount >= 0 || last.IsReversal() {
+		return g, true
+	}
+	before = g.with(Entry{ID: untoldID(&last), Amount: -last.Amount, FeeCovered: -last.FeeCovered, CapturedAt: now.UTC().Truncate(time.Second)})
+	before.Payment().RefundedAt = time.Time{}
+	return before, false
+}
+
+// End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.
+func (p Plan) End(now time.Time) Plan {
+	p.Status, p.ExternalID, p.NextBill, p.CanceledAt = Ended, "", time.Time{}, now.UTC().Truncate(time.Second)
+	return p
 }

@@ -156,3 +156,56 @@ func importMoney(t *testing.T, s *Book, account int64, file string, spec jobs.Fi
 	}
 	return im
 }
+
+// TestFilesTellWhatBecameOfGifts: the same payment in another description is known. A later file that says it was paid, refunded, has failed or is disputed
+// changes the gift, once. An undo takes back what its import has told, and the file can be imported again.
+func TestFilesTellWhatBecameOfGifts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		const header = "Transaction ID,Amount,Date,Status,Amount Refunded,Refund Date,Original Transaction ID,Email,First Name,Last Name,Note\n"
+		const first = header + "t1,50,2026-01-05,Paid,,,,ada@example.org,Ada,Byron,\nt2,40,2026-01-06,Pending,,,,ada@example.org,Ada,Byron,\n" +
+			"t3,30,2026-01-07,Paid,,,,bob@example.org,Bob,Babbage,\nt4,20,2026-01-08,Paid,,,,bob@example.org,Bob,Babbage,\nt5,60,2026-01-09,Paid,,,,cy@example.org,Cy,Dodd,\n"
+		const later = header + "t1,50,2026-01-06,Paid,,,,ada@example.org,A.,Byron-King,Other words\nt2,40,2026-02-06,Paid,,,,ada@example.org,Ada,Byron,\n" +
+			"t3,30,2026-01-07,Paid,10,2026-02-01,,bob@example.org,Bob,Babbage,\nt4,20,2026-01-08,Returned,,,,bob@example.org,Bob,Babbage,\n" +
+			"r5,-25,2026-02-03,Completed,,,t5,cy@example.org,Cy,Dodd,\nr9,-5,2026-02-03,Completed,,,t9,cy@example.org,Cy,Dodd,\nt1,51,2026-01-05,Paid,,,,ada@example.org,Ada,Byron,\n"
+		spec := giftImportOf(openTable(t, first))
+		if im := importMoney(t, s, account, first, spec); im.Progress.Counted["USD"] != 160_00 || im.Progress.Created != 5 {
+			t.Fatalf("the first file says %+v", im.Progress)
+		}
+		want := jobs.ImportCounts{Rows: 7, Merged: 4, Unchanged: 1, Rejected: 2}
+		var told jobs.Import
+		for i, counted := range []int64{-15_00, 0, -55_00} {
+			wanted := want
+			if i == 1 { // again: nothing new
+				wanted.Merged, wanted.Unchanged = 0, 5
+			}
+			tried, err := s.TryFile(t.Context(), account, openTable(t, later), spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+			if err != nil || tried.ImportCounts != wanted || tried.Counted["USD"] != counted {
+				t.Errorf("%d: the dry run says %+v, %v", i, tried, err)
+			}
+			im := importMoney(t, s, account, later, spec)
+			if im.Progress.ImportCounts != wanted || im.Progress.Counted["USD"] != counted {
+				t.Errorf("%d: the import says %+v", i, im.Progress)
+			}
+			if i == 0 {
+				told = im
+			}
+			if i != 1 {
+				continue
+			}
+			at, kept := finishUndo(t, s, account, told.ID)
+			if at.Withdrawn != 3 || len(kept) != 1 { // a promise that was kept stays
+				t.Errorf("undone were %+v, and %d stay", at, len(kept))
+			}
+			want.Merged, want.Unchanged = 3, 2
+		}
+		left := map[string]int64{}
+		for _, g := range ledgerOf(t, s, account) {
+			left[g.ExternalID] = g.Net()
+		}
+		if diff := cmp.Diff(map[string]int64{"t1": 50_00, "t2": 40_00, "t3": 20_00, "t4": 0, "t5": 35_00}, left); diff != "" {
+			t.Error(diff)
+		}
+		checked(t, s)
+	})
+}
