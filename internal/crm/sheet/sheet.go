@@ -317,13 +317,15 @@ func (m Mapping) findValue(name string) (at int, value string) {
 	return -1, ""
 }
 
-// Meaning is the column with what one of its values means; "" is nothing.
+// Meaning is the column with what one of its values means. With "" no one has said it.
 func (c Column) Meaning(value, meaning string) Column {
-	values := maps.Clone(c.Values)
+	values, key := maps.Clone(c.Values), strings.ToLower(strings.TrimSpace(value))
 	if values == nil {
 		values = map[string]string{}
 	}
-	values[strings.ToLower(strings.TrimSpace(value))] = meaning
+	if values[key] = meaning; meaning == "" {
+		delete(values, key)
+	}
 	c.Values = values
 	return c
 }
