@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,20 +95,20 @@ func (c *giftImport) try(t *terminal, s *book.Book, f *openFile) error {
 
 // giftResult is what is printed as JSON.
 type giftResult struct {
-	Rows     int64             `json:"rows"`
-	Recorded int64             `json:"recorded"`
-	Updated  int64             `json:"updated"` // rows that have told what became of a gift, as refunds do
-	Known    int64             `json:"known"`   // recorded before, by their external ids
-	Rejected int64             `json:"rejected"`
-	Contacts int64             `json:"new_contacts"`
-	Counted  map[string]string `json:"counted"` // what the rows add to what was given, by currency
+	Rows     int64                  `json:"rows"`
+	Recorded int64                  `json:"recorded"`
+	Updated  int64                  `json:"updated"` // rows that have told what became of a gift, as refunds do
+	Known    int64                  `json:"known"`   // recorded before, by their external ids
+	Rejected int64                  `json:"rejected"`
+	Contacts int64                  `json:"new_contacts"`
+	Counted  map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
 }
 
 func (c *giftImport) report(t *terminal, r jobs.ImportProgress) (err error) {
 	if c.JSON {
-		counted := map[string]string{}
+		counted := map[string]json.Number{}
 		for currency, amount := range r.Counted {
-			counted[currency] = text.MoneyInput(amount, currency)
+			counted[currency] = json.Number(text.MoneyInput(amount, currency))
 		}
 		err = t.printJSON(giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, counted})
 	} else {

@@ -176,7 +176,7 @@ func (g *GiftRow) settleDedication() {
 	case isKind && d.Name != "":
 		return
 	case d.Name != "":
-		g.lines = append(g.lines, strings.TrimSpace("Dedication: "+d.Type+" "+d.Name))
+		g.lines = append(g.lines, "Dedication: "+strings.TrimSpace(d.Type+" "+d.Name))
 	}
 	g.Dedication = nil
 }

@@ -1,6 +1,8 @@
 package book
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
 )
 
@@ -145,6 +148,104 @@ func TestMoneyOfOtherSystems(t *testing.T) {
 			}
 		}
 		checked(t, s)
+	})
+}
+
+// TestRefundsThatStandBeforeTheirGifts: an import that stops between any two units records the same as one without interruption, although refunds are
+// recorded after all gifts of the file. An undo takes all of it back, plans included, and the file can be imported again.
+func TestRefundsThatStandBeforeTheirGifts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		text, err := os.ReadFile("testdata/money/paypal.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := giftImportOf(openTable(t, string(text)))
+		var im jobs.Import
+		for starts := 1; im.State != jobs.JobDone; starts++ {
+			ctx, stop := context.WithCancel(t.Context())
+			im, _, err = s.ImportFile(ctx, account, openTable(t, string(text)), spec, 9, true, func(jobs.ImportProgress) { stop() })
+			stop()
+			if err != nil && !errors.Is(err, context.Canceled) || starts > 9 {
+				t.Fatal(starts, err)
+			}
+		}
+		want := jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}
+		if im.ID != 1 || im.Progress.ImportCounts != want || im.Progress.Counted["USD"] != 105_00 {
+			t.Errorf("import %d says %+v", im.ID, im.Progress)
+		}
+		if at, kept := finishUndo(t, s, account, im.ID); at.Withdrawn != 5 || len(kept) != 0 {
+			t.Errorf("undone were %+v, and %v stay", at, kept)
+		}
+		if left := countedOf(t, s, account); len(left) != 0 {
+			t.Errorf("after the undo there is %q", left)
+		}
+		if again := importMoney(t, s, account, string(text), spec).Progress; again.Created != 5 || again.Merged != 2 || again.Counted["USD"] != 105_00 {
+			t.Errorf("the second import says %+v", again)
+		}
+		checked(t, s)
+	})
+}
+
+// TestACampaignIsMadeWhereThatIsWanted: by default, the row of a campaign that does not exist says so.
+func TestACampaignIsMadeWhereThatIsWanted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		if err := s.SetCurrency(t.Context(), account, "EUR"); err != nil {
+			t.Fatal(err)
+		}
+		const file = "Gift ID,Amount,Date,Designation,Email,First Name,Last Name\n1,50,2026-01-05,Roof,ada@example.org,Ada,Byron\n2,30,2026-01-06,roof,ada@example.org,Ada,Byron\n"
+		spec := giftImportOf(openTable(t, file))
+		if im := importMoney(t, s, account, file, spec); im.Progress.Rejected != 2 || im.Progress.Counted != nil {
+			t.Errorf("without a wish the import says %+v", im.Progress)
+		}
+		tried, err := s.TryFile(t.Context(), account, openTable(t, file), spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+		if err != nil || len(tried.Unknown) != 2 || tried.Unknown[0].Value != "Roof" {
+			t.Errorf("the dry run asks about %+v, %v", tried.Unknown, err)
+		}
+		spec.Mode = jobs.MakeCampaigns
+		if im := importMoney(t, s, account, file, spec); im.Progress.Created != 2 || im.Progress.Counted["EUR"] != 80_00 {
+			t.Errorf("the import says %+v", im.Progress)
+		}
+		id, err := s.CampaignNamed(t.Context(), account, "Roof")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := s.Campaign(t.Context(), account, id); err != nil || c.Campaign.Raised() != 80_00 || c.Campaign.Currency != "EUR" || c.Campaign.Status != "draft" {
+			t.Errorf("the campaign is %+v, %v", c.Campaign, err)
+		}
+		checked(t, s)
+	})
+}
+
+// TestAMappingOfAnEarlierVersion: a column that tells pledges from gifts was skipped before there was a target for it.
+func TestAMappingOfAnEarlierVersion(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		const file = "Amount,Date,Type,Email,First Name,Last Name\n5,2026-01-05,Pledge,ada@example.org,Ada,Byron\n"
+		spec := giftImportOf(openTable(t, file))
+		for i := range spec.Mapping {
+			if spec.Mapping[i].Aware = false; spec.Mapping[i].Target == "type" {
+				spec.Mapping[i].Target = sheet.Skip
+			}
+		}
+		if im := importMoney(t, s, account, file, spec); im.Progress.Counted["USD"] != 5_00 {
+			t.Fatalf("%+v", im.Progress)
+		}
+		header := openTable(t, file).Header()
+		m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header)
+		if err != nil || m[2].Target != "type" {
+			t.Errorf("%v: the next file is mapped as %+v", err, m)
+		}
+		m[2].Target = sheet.Skip // as a person wants it now
+		spec.Mapping = m
+		importMoney(t, s, account, file, spec)
+		if m, err = s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header); err != nil || m[2].Target != sheet.Skip {
+			t.Errorf("%v: what a person has said became %+v", err, m)
+		}
+		if n := len(ledgerOf(t, s, account)); n != 1 {
+			t.Errorf("the row was recorded %d times", n)
+		}
 	})
 }
 

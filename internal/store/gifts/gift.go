@@ -184,7 +184,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if plan != nil && plan.Contact != from.contact.ID {
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
-	currency, code := currencyOf(a, in), ""
+	currency, code := CurrencyOf(a, in), ""
 	if campaign != nil {
 		made.Slug = campaign.Slug
 	}

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -58,7 +59,7 @@ type trial struct {
 // Bounds of what a dry run of gifts remembers.
 const (
 	maxUnknown = 100
-	maxGivable = 50_000
+	maxGivable = 20_000
 )
 
 // explain notes a value that a person has to explain.
@@ -232,7 +233,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	out.Of = ImportGifts
 	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
 		if in.Filed.IsRefund {
-			return r.tryRefund(t, a, in)
+			return r.tryRefund(t, a, in, row.Line)
 		}
 		if r.trial.holder(gifts.GiftReference+*in.ExternalID, row.Line) != 0 {
 			return gifts.GiftDocument{Existing: true}, nil
@@ -250,6 +251,10 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	case err != nil || out.Outcome == RowRejected:
 		return err
 	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
+		if made.Updated {
+			r.trial.give(made.ID, gifts.GiftReference+*in.ExternalID)
+			r.trial.keep(*in.ExternalID, &made.Gift)
+		}
 		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
 		return nil
 	}
@@ -266,22 +271,31 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	return nil
 }
 
-// keep remembers the money of a gift that would be made, where rows of the file may give it back.
+// keep remembers the money of a gift as a row would leave it, since others may give it back.
 func (tr *trial) keep(reference string, g *giving.Gift) {
-	if len(tr.gifts) < maxGivable {
-		tr.gifts[maphash.String(tr.seed, reference)] = giving.Gift{Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
+	key := maphash.String(tr.seed, reference)
+	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
+		tr.gifts[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
 	}
 }
 
-// tryRefund decides about a row that gives a gift back, which may be one that a row before it would make.
-func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
+// tryRefund decides about a row that gives a gift back, which rows before it may have made or given back. Of those that are too many to remember, all is left.
+func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, line int64) (made gifts.GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
-	g, isMade := r.trial.gifts[maphash.String(r.trial.seed, original)]
-	if !isMade {
-		return gifts.DecideRefund(t, a, in)
+	g, isKept := r.trial.gifts[maphash.String(r.trial.seed, original)]
+	switch {
+	case isKept:
+		made.Gift, made.Existing, err = g.RefundFiled(reference, in)
+		made.Counted = made.Net() - g.Net()
+	case r.trial.holder(gifts.GiftReference+original, line) != 0:
+		made.Currency = gifts.CurrencyOf(a, in)
+		units, _ := text.MinorUnits(*in.Amount, made.Currency)
+		made.Counted = -units
+		return made, nil
+	default:
+		made, err = gifts.DecideRefund(t, a, in)
 	}
-	made.Gift, made.Existing, err = g.RefundFiled(reference, in)
-	if made.Counted = made.Net() - g.Net(); err == nil {
+	if err == nil {
 		r.trial.keep(original, &made.Gift)
 	}
 	return made, err
