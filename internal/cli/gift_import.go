@@ -118,13 +118,17 @@ func (c *giftImport) report(t *terminal, r jobs.ImportProgress) (err error) {
 }
 
 func (c *giftImport) summary(r jobs.ImportProgress) string {
-	form, end := "Rows: %d. %d recorded, %d updated, %d known before, %d rejected; %d new %s.", ""
+	form, end := "Rows: %d. %d recorded, %s%d known before, %d rejected; %d new %s.", ""
 	if c.DryRun {
-		form, end = "Rows: %d. %d would be recorded, %d updated, %d are known, %d would be rejected; %d new %s.", " Nothing was changed."
+		form, end = "Rows: %d. %d would be recorded, %s%d are known, %d would be rejected; %d new %s.", " Nothing was changed."
 	}
-	said := fmt.Sprintf(form, r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
+	updated := ""
+	if r.Merged > 0 {
+		updated = fmt.Sprintf("%d updated, ", r.Merged)
+	}
+	said := fmt.Sprintf(form, r.Rows, r.Created, updated, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
 	for _, currency := range slices.Sorted(maps.Keys(r.Counted)) {
-		said += fmt.Sprintf(" Given: %s %s.", text.MoneyInput(r.Counted[currency], currency), currency)
+		said += fmt.Sprintf(" Given: %s.", text.MoneyExact(r.Counted[currency], currency))
 	}
 	return said + end
 }

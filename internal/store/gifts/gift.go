@@ -138,29 +138,6 @@ func CodeID(account int64, code string) int64 {
 	return 0
 }
 
-// sameGift is the gift with the external id that was sent, nil where there is none.
-func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
-	if in.ExternalID == nil || *in.ExternalID == "" {
-		return nil, nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
-	if err != nil || id == 0 {
-		return nil, err
-	}
-	found, err := Of(a).Gifts.Get(t, a.Account, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case found == nil:
-		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
-	case found.Damage != nil:
-		return nil, found.Damage
-	case !in.Agrees(&found.Gift):
-		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
-	}
-	return found, nil
-}
-
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
 func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
 	found, err := sameGift(t, a, in)
@@ -337,11 +314,6 @@ func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 // ahead is by how many seconds the organization's clock was ahead of UTC.
 func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
-func refer(t *store.Tx, a *store.Account, reference string, id int64) {
-	t.Insert(store.ReferenceTable, a.Account, reference, id)
-	Of(a).references.Rows[reference] = id
-}
-
 // afterGift brings everything that is derived from gifts up to date.
 func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
 	if err := MoveGift(t, a, before, after); err != nil {
@@ -398,18 +370,6 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 		}
 		return g, store.Fault("plan_id", doc.OtherGiver)
 	})
-}
-
-// freeReference refuses an external id that another gift has.
-func freeReference(t *store.Tx, a *store.Account, in *giving.GiftInput, g *giving.Gift) error {
-	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
-		return nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
-	if err == nil && id != 0 {
-		err = store.Fault("external_id", "belongs to another gift")
-	}
-	return err
 }
 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
@@ -473,20 +433,6 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	}
 	WriteGift(t, t.Save, a, revision, &changed)
 	return afterGift(t, a, &before, &changed, now)
-}
-
-// MoveReference makes another external id lead to a gift or a plan; "" is none.
-func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
-	if old == changed {
-		return
-	}
-	if old != "" {
-		t.Delete(store.ReferenceTable, a.Account, kind+old)
-		Of(a).references.Rows[kind+old] = 0
-	}
-	if changed != "" {
-		refer(t, a, kind+changed, id)
-	}
 }
 
 // giftByCode is a gift by its whole public id: one that only has the same sequence number is none.

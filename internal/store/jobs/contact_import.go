@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -85,19 +84,6 @@ type ImportProgress struct {
 
 	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
 	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
-}
-
-// add adds what a row adds to all sums.
-func (p *ImportProgress) add(currency string, amount int64) {
-	if amount == 0 {
-		return
-	}
-	counted := maps.Clone(p.Counted) // a unit of work may be decided about again
-	if counted == nil {
-		counted = make(map[string]int64)
-	}
-	counted[currency] += amount
-	p.Counted = counted
 }
 
 // Import is a job that imports a file.

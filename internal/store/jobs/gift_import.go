@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -214,6 +215,19 @@ func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, e
 		ctx = store.By(ctx, r.Beside.found.Channel, r.Beside.found.Actor)
 	}
 	return r.gifts.campaigns.Make(ctx, name)
+}
+
+// add adds what a row adds to all sums.
+func (p *ImportProgress) add(currency string, amount int64) {
+	if amount == 0 {
+		return
+	}
+	counted := maps.Clone(p.Counted) // a unit of work may be decided about again
+	if counted == nil {
+		counted = make(map[string]int64)
+	}
+	counted[currency] += amount
+	p.Counted = counted
 }
 
 // importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.

@@ -7,7 +7,61 @@ import (
 	"donorbook/internal/store"
 )
 
-// Files of other systems tell of refunds, pledges and plans by what those systems call them.
+// Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
+
+// sameGift is the gift with the external id that was sent, nil where there is none.
+func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
+	if in.ExternalID == nil || *in.ExternalID == "" {
+		return nil, nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := Of(a).Gifts.Get(t, a.Account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
+	case found.Damage != nil:
+		return nil, found.Damage
+	case !in.Agrees(&found.Gift):
+		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
+	}
+	return found, nil
+}
+
+// freeReference refuses an external id that another gift has.
+func freeReference(t *store.Tx, a *store.Account, in *giving.GiftInput, g *giving.Gift) error {
+	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
+		return nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	if err == nil && id != 0 {
+		err = store.Fault("external_id", "belongs to another gift")
+	}
+	return err
+}
+
+func refer(t *store.Tx, a *store.Account, reference string, id int64) {
+	t.Insert(store.ReferenceTable, a.Account, reference, id)
+	Of(a).references.Rows[reference] = id
+}
+
+// MoveReference makes another external id lead to a gift or a plan; "" is none.
+func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
+	if old == changed {
+		return
+	}
+	if old != "" {
+		t.Delete(store.ReferenceTable, a.Account, kind+old)
+		Of(a).references.Rows[kind+old] = 0
+	}
+	if changed != "" {
+		refer(t, a, kind+changed, id)
+	}
+}
 
 // filedReferences are what a row of a file will look up.
 func filedReferences(filed *giving.Filed) (references []string) {
