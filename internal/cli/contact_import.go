@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
-	"donorbook/internal/crm/history"
-	"donorbook/internal/store"
-	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 )
 
@@ -49,44 +45,27 @@ func (c *contactImport) mode() jobs.ImportMode {
 }
 
 func (c *contactImport) Run(t *terminal) error {
-	return c.open(t, "imported", func(s *book.Book, f *openFile) (err error) {
-		f.spec.Mode = c.mode()
-		if f.spec.Mapping, err = c.mapping(t, s, f, "full_name"); err != nil {
-			return err
-		}
-		if c.DryRun {
-			return c.try(t, s, f)
-		}
-		if f.spec.Mapping, err = s.MakeFields(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.spec.Mapping); err != nil {
-			return err
-		}
-		return c.run(t, s, f)
+	return c.run(t, importKind{
+		spec: jobs.FileImport{Mode: c.mode()}, noun: "contacts", done: "imported", example: "full_name", again: c.Again, json: c.JSON, summary: c.summary,
+		listed: maxDetails, lists: (*jobs.TrialRow).Told,
+		result: func(r jobs.ImportProgress, details []jobs.TrialRow) any {
+			if c.DryRun {
+				return tried{r.ImportCounts, details}
+			}
+			return r.ImportCounts
+		},
+		tell: func(details []jobs.TrialRow, _ int64) {
+			if c.JSON {
+				return // it has them
+			}
+			for _, row := range details {
+				fmt.Fprintf(t.stdout, "Line %d: %s\n", row.Line, oneLine(row.InWords()))
+			}
+		},
 	})
 }
 
-func (c *contactImport) run(t *terminal, s *book.Book, f *openFile) error {
-	im, known, err := c.begin(t, s, f, "importing contacts", c.Again, c.summary)
-	if err != nil {
-		return err
-	}
-	result := im.Progress.ImportCounts
-	if known {
-		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",
-			im.UpdatedAt.Format("January 2, 2006"), im.ID, c.summary(result))
-		result = jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}
-	}
-	if err := c.reject(t, s, &im); err != nil {
-		return err
-	}
-	if c.JSON {
-		err = t.printJSON(result)
-	} else {
-		_, err = fmt.Fprintln(t.stdout, c.summary(result))
-	}
-	return errors.Join(err, c.rejections(result.Rejected))
-}
-
-func (c *contactImport) summary(r jobs.ImportCounts) string {
+func (c *contactImport) summary(r jobs.ImportProgress) string {
 	if c.DryRun {
 		return fmt.Sprintf("Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected. Nothing was changed.", r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected)
 	}
@@ -101,25 +80,3 @@ type tried struct {
 
 // maxDetails is how many rows a dry run lists.
 const maxDetails = 1000
-
-func (c *contactImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
-	result := tried{Details: []jobs.TrialRow{}}
-	told, err := c.fileImport.try(t, s, f, "trying contacts", func(row jobs.TrialRow) {
-		if len(result.Details) < maxDetails && row.Told() {
-			result.Details = append(result.Details, row)
-		}
-	})
-	result.ImportCounts = told.ImportCounts
-	switch {
-	case err != nil:
-		return err
-	case c.JSON:
-		err = t.printJSON(result)
-	default:
-		for _, row := range result.Details {
-			fmt.Fprintf(t.stdout, "Line %d: %s\n", row.Line, oneLine(row.InWords()))
-		}
-		_, err = fmt.Fprintln(t.stdout, c.summary(result.ImportCounts))
-	}
-	return errors.Join(err, c.rejections(result.Rejected))
-}

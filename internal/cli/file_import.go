@@ -33,20 +33,36 @@ type fileImport struct {
 	phoneRegion
 }
 
+// importKind is what the imports of contacts and of gifts do differently.
+type importKind struct {
+	spec    jobs.FileImport
+	noun    string // contacts, gifts
+	done    string // what becomes of rows: imported, recorded
+	example string // of what a column can mean
+	again   bool   // a file that was imported before is imported again
+	json    bool   // the result is printed as JSON
+	summary func(jobs.ImportProgress) string
+	result  func(r jobs.ImportProgress, details []jobs.TrialRow) any // that is printed as JSON
+
+	// A dry run lists rows, so many at most, and tells of them when it has ended.
+	listed int
+	lists  func(*jobs.TrialRow) bool
+	tell   func(details []jobs.TrialRow, rejected int64)
+}
+
 // openFile is a file that is imported.
 type openFile struct {
+	importKind
 	account int64
 	rows    *table.Reader
-	spec    jobs.FileImport
-	total   int64  // rows
-	done    string // what becomes of rows: imported, recorded
+	total   int64 // rows
 }
 
 // importMemory is how much memory the command takes before garbage is collected more often. A dry run of a million rows keeps about 80 MB.
 const importMemory = 150 << 20
 
-// open opens the file, and reads it whole: what cannot be read is found before anything is done.
-func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *openFile) error) error {
+// run reads the file whole, so that what cannot be read is found before anything is done, and imports it or tries it.
+func (c *fileImport) run(t *terminal, kind importKind) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -64,7 +80,8 @@ func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *op
 	if other, err := os.Stat(c.Rejected); err == nil && c.Rejected != "" && os.SameFile(info, other) {
 		return usageError{errors.New("--rejected names the file that is imported")}
 	}
-	f := &openFile{done: done, spec: jobs.FileImport{Name: filepath.Base(c.File), Size: info.Size(), Region: c.PhoneRegion}}
+	f := &openFile{importKind: kind}
+	f.spec.Name, f.spec.Size, f.spec.Region = filepath.Base(c.File), info.Size(), c.PhoneRegion
 	if f.rows, err = table.Open(file, info.Size(), c.File); err == nil {
 		f.total, err = jobs.CountRows(t.ctx, f.rows)
 	}
@@ -83,7 +100,13 @@ func (c *fileImport) open(t *terminal, done string, run func(s *book.Book, f *op
 	}
 	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		f.account = account.Number
-		return run(s, f)
+		if f.spec.Mapping, err = c.mapping(t, s, f); err != nil {
+			return err
+		}
+		if c.DryRun {
+			return c.try(t, s, f)
+		}
+		return c.record(t, s, f)
 	})
 }
 
@@ -132,7 +155,13 @@ func (c *fileImport) refused(err error, f *openFile) error {
 }
 
 // mapping is what the columns mean: as --map says, or else as they were mapped last, or else as they are recognized.
-func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example string) (sheet.Mapping, error) {
+func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile) (sheet.Mapping, error) {
+	if f.spec.JSON && f.spec.Of == jobs.ImportGifts {
+		if c.Map != "" {
+			return nil, usageError{errors.New("--map is for tables: a row of JSON Lines has the names of the API")}
+		}
+		return nil, nil
+	}
 	columns := jobs.SheetOf(f.spec.Of)
 	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header)
 	if err == nil && c.Map != "" {
@@ -142,7 +171,7 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example str
 		return mapping, err
 	}
 	if err := columns.Check(mapping); err != nil {
-		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), example)
+		return mapping, fmt.Errorf("%w\nThe columns of the file are: %s. Say what they mean with --map, such as --map \"COLUMN=%s\"", c.refused(err, f), oneLine(strings.Join(f.spec.Header, ", ")), f.example)
 	}
 	isReason := func(name string) bool { return name == jobs.ReasonColumns[f.spec.Of] }
 	if skipped := slices.DeleteFunc(mapping.Skipped(), isReason); len(skipped) > 0 {
@@ -151,40 +180,71 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile, example str
 	return mapping, nil
 }
 
-// begin imports the file, or goes on with it.
-func (c *fileImport) begin(t *terminal, s *book.Book, f *openFile, step string, again bool, summary func(jobs.ImportCounts) string) (im jobs.Import, known bool, err error) {
+// record imports the file, or goes on with it.
+func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) {
+	ctx := store.By(t.ctx, history.CommandChannel, commandLine)
+	if f.spec.Mapping, err = s.MakeFields(ctx, f.account, f.spec.Mapping); err != nil {
+		return err
+	}
 	watch := newWatch(t, watch{})
-	im, known, err = s.ImportFile(store.By(t.ctx, history.CommandChannel, commandLine), f.account, f.rows, f.spec, f.total, again, func(p jobs.ImportProgress) {
-		watch.progress(step, p.Rows, f.total)
+	im, known, err := s.ImportFile(ctx, f.account, f.rows, f.spec, f.total, f.again, func(p jobs.ImportProgress) {
+		watch.progress("importing "+f.noun, p.Rows, f.total)
 	})
 	watch.end()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
+	result := im.Progress
 	if err != nil {
-		err = fmt.Errorf("%w\n%s Start the import again: it continues from there", err, summary(im.Progress.ImportCounts))
+		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, f.summary(result))
 	}
-	return im, known, err
+	if known {
+		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",
+			im.UpdatedAt.Format("January 2, 2006"), im.ID, f.summary(result))
+		result = jobs.ImportProgress{ImportCounts: jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}}
+	}
+	if err := c.reject(t, s, &im); err != nil {
+		return err
+	}
+	return c.report(t, f, result, nil)
+}
+
+// report prints the result, and fails where rows are rejected.
+func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportProgress, details []jobs.TrialRow) (err error) {
+	if f.json {
+		err = t.printJSON(f.result(r, details))
+	} else {
+		_, err = fmt.Fprintln(t.stdout, f.summary(r))
+	}
+	return errors.Join(err, c.rejections(r.Rejected))
 }
 
 // try says what would become of the rows, and writes those that would be rejected to the file.
-func (c *fileImport) try(t *terminal, s *book.Book, f *openFile, step string, told func(jobs.TrialRow)) (result jobs.ImportProgress, err error) {
+func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
+	result, details := jobs.ImportProgress{}, []jobs.TrialRow{}
 	watch := newWatch(t, watch{})
-	defer watch.end()
 	all := func(each func(line int64, row jobs.RejectedRow) error) (err error) {
 		result, err = s.TryFile(t.ctx, f.account, f.rows, f.spec, func(row jobs.TrialRow) error {
-			if told(row); row.Outcome != jobs.RowRejected {
+			if len(details) < f.listed && f.lists(&row) {
+				details = append(details, row)
+			}
+			if row.Outcome != jobs.RowRejected {
 				return nil
 			}
 			return each(row.Line, jobs.RejectedRow{Reason: row.Reason, Cells: row.Cells, Object: row.Object})
-		}, func(r jobs.ImportCounts) { watch.progress(step, r.Rows, f.total) })
+		}, func(r jobs.ImportCounts) { watch.progress("trying "+f.noun, r.Rows, f.total) })
 		return err
 	}
 	if c.Rejected != "" {
-		return result, c.writeRejected(&f.spec, all)
+		err = c.writeRejected(&f.spec, all)
+	} else {
+		err = all(func(int64, jobs.RejectedRow) error { return nil })
 	}
-	err = all(func(int64, jobs.RejectedRow) error { return nil })
-	return result, err
+	if watch.end(); err != nil {
+		return err
+	}
+	f.tell(details, result.Rejected)
+	return c.report(t, f, result, details)
 }
 
 // maxTold is how many rejected rows are told where there is no file for them.
@@ -195,30 +255,28 @@ func (c *fileImport) reject(t *terminal, s *book.Book, im *jobs.Import) error {
 	if c.Rejected != "" {
 		return c.writeRejected(&im.Spec, func(each func(int64, jobs.RejectedRow) error) error { return s.RejectedRows(t.ctx, im, each) })
 	}
-	told := 0
+	var first []jobs.TrialRow
 	err := s.RejectedRows(t.ctx, im, func(line int64, row jobs.RejectedRow) error {
-		if told++; told > maxTold {
+		if len(first) == maxTold {
 			return io.EOF
 		}
-		t.tellRejected(line, row.Reason)
+		first = append(first, jobs.TrialRow{Line: line, Reason: row.Reason})
 		return nil
 	})
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	t.tellMore(im.Progress.Rejected)
+	t.tellRejected(first, im.Progress.Rejected)
 	return err
 }
 
-// tellRejected tells of one row that is rejected.
-func (t *terminal) tellRejected(line int64, reason string) {
-	fmt.Fprintf(t.stderr, "Line %d: %s\n", line, oneLine(reason))
-}
-
-// tellMore tells how many more rows are rejected than those that were told.
-func (t *terminal) tellMore(rejected int64) {
-	if rejected > maxTold {
-		fmt.Fprintf(t.stderr, "And %d more.\n", rejected-maxTold)
+// tellRejected tells of the first rows that are rejected, and how many more there are.
+func (t *terminal) tellRejected(first []jobs.TrialRow, rejected int64) {
+	for _, row := range first {
+		fmt.Fprintf(t.stderr, "Line %d: %s\n", row.Line, oneLine(row.Reason))
+	}
+	if more := rejected - int64(len(first)); len(first) > 0 && more > 0 {
+		fmt.Fprintf(t.stderr, "And %d more.\n", more)
 	}
 }
 

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 )
 
@@ -42,55 +40,24 @@ A dry run changes nothing. It knows the emails, phones and external ids of earli
 Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was recorded; 4 no such account or file.`
 }
 
+// Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
-	return c.open(t, "recorded", func(s *book.Book, f *openFile) (err error) {
-		if f.spec.Of = jobs.ImportGifts; c.CreateCampaigns {
-			f.spec.Mode = jobs.MakeCampaigns
-		}
-		switch {
-		case f.spec.JSON && c.Map != "":
-			return usageError{errors.New("--map is for tables: a row of JSON Lines has the names of the API")}
-		case !f.spec.JSON:
-			if f.spec.Mapping, err = c.mapping(t, s, f, "amount"); err != nil {
-				return err
+	spec := jobs.FileImport{Of: jobs.ImportGifts}
+	if c.CreateCampaigns {
+		spec.Mode = jobs.MakeCampaigns
+	}
+	return c.run(t, importKind{
+		spec: spec, noun: "gifts", done: "recorded", example: "amount", again: true, json: c.JSON, summary: c.summary,
+		listed: maxTold, lists: func(row *jobs.TrialRow) bool { return row.Outcome == jobs.RowRejected && c.Rejected == "" },
+		result: func(r jobs.ImportProgress, _ []jobs.TrialRow) any {
+			counted := map[string]json.Number{}
+			for currency, amount := range r.Counted {
+				counted[currency] = json.Number(text.MoneyInput(amount, currency))
 			}
-		}
-		if c.DryRun {
-			return c.try(t, s, f)
-		}
-		return c.run(t, s, f)
+			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, counted}
+		},
+		tell: t.tellRejected,
 	})
-}
-
-// run imports the file. What is known of another import of the same file does not matter: no gift is recorded twice.
-func (c *giftImport) run(t *terminal, s *book.Book, f *openFile) error {
-	im, _, err := c.begin(t, s, f, "importing gifts", true, func(r jobs.ImportCounts) string { return c.summary(jobs.ImportProgress{ImportCounts: r}) })
-	if err == nil {
-		err = c.reject(t, s, &im)
-	}
-	if err != nil {
-		return err
-	}
-	return c.report(t, im.Progress)
-}
-
-func (c *giftImport) try(t *terminal, s *book.Book, f *openFile) error {
-	told := 0
-	result, err := c.fileImport.try(t, s, f, "trying gifts", func(row jobs.TrialRow) {
-		if row.Outcome != jobs.RowRejected || c.Rejected != "" {
-			return
-		}
-		if told++; told <= maxTold {
-			t.tellRejected(row.Line, row.Reason)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if c.Rejected == "" {
-		t.tellMore(result.Rejected)
-	}
-	return c.report(t, result)
 }
 
 // giftResult is what is printed as JSON.
@@ -102,19 +69,6 @@ type giftResult struct {
 	Rejected int64                  `json:"rejected"`
 	Contacts int64                  `json:"new_contacts"`
 	Counted  map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
-}
-
-func (c *giftImport) report(t *terminal, r jobs.ImportProgress) (err error) {
-	if c.JSON {
-		counted := map[string]json.Number{}
-		for currency, amount := range r.Counted {
-			counted[currency] = json.Number(text.MoneyInput(amount, currency))
-		}
-		err = t.printJSON(giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, counted})
-	} else {
-		_, err = fmt.Fprintln(t.stdout, c.summary(r))
-	}
-	return errors.Join(err, c.rejections(r.Rejected))
 }
 
 func (c *giftImport) summary(r jobs.ImportProgress) string {

@@ -376,13 +376,7 @@ func Changes(before, after Contact) (changes []doc.Change) {
 		case f.Words == nil:
 			changes = append(changes, doc.Change{Field: f.Label, Before: f.Text(&before), After: f.Text(&after)})
 		default:
-			was, is := f.Words(&before), f.Words(&after)
-			for _, text := range text.Without(was, is) {
-				changes = append(changes, doc.Change{Field: f.Label + " removed", Before: text})
-			}
-			for _, text := range text.Without(is, was) {
-				changes = append(changes, doc.Change{Field: f.Label + " added", After: text})
-			}
+			changes = append(changes, doc.ListChanges(f.Label, f.Words(&before), f.Words(&after))...)
 		}
 	}
 	return changes

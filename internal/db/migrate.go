@@ -93,8 +93,10 @@ func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 	return first(func() error { return fn(t) }, t.write, c.flush, c.commit)
 }
 
-// Rebuild runs a transaction beside the queues, for as long as it takes.
-func (d *DB) Rebuild(ctx context.Context, fn func(*Tx) error) error { return change(ctx, d.engine, fn) }
+// Rebuild runs a transaction beside the queues, for as long as it takes. fn may run again.
+func (d *DB) Rebuild(ctx context.Context, fn func(*Tx) error) error {
+	return retried(func() error { return change(ctx, d.engine, fn) })
+}
 
 // lockVersion keeps other programs from migrating, and from beginning a copy, until the transaction ends.
 func (t *Tx) lockVersion() error {

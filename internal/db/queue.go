@@ -258,13 +258,13 @@ func (q *queue) collect(l *line) (batch []*Change) {
 
 // commit runs the batch together; where one of its changes poisons the transaction, each runs alone.
 func (q *queue) commit(batch []*Change) (err error) {
-	err = q.persist(batch)
+	err = retried(func() error { return q.attempt(batch) })
 	if !errors.Is(err, errPoisoned) {
 		return err
 	}
 	for i, change := range batch {
 		if len(batch) > 1 {
-			err = q.persist(batch[i : i+1])
+			err = retried(func() error { return q.attempt(batch[i : i+1]) })
 		}
 		if err != nil && change.err == nil { // it did not notice that its transaction had failed
 			change.err = err
@@ -273,12 +273,12 @@ func (q *queue) commit(batch []*Change) (err error) {
 	return err
 }
 
-// persist tries a batch again while the database says that it did not happen, for a moment; once more, however late, where it was
+// retried tries a transaction again while the database says that it did not happen, for a moment; once more, however late, where it was
 // taken back: the database waits before it looks for transactions that are in each other's way.
-func (q *queue) persist(batch []*Change) (err error) {
+func retried(attempt func() error) (err error) {
 	start, undone := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
-		err = q.attempt(batch)
+		err = attempt()
 		late := time.Since(start)+wait > retryTime
 		if errors.Is(err, errUndone) && !undone {
 			undone, late = true, false

@@ -42,6 +42,23 @@ func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) 
 	}
 }
 
+// A repair runs beside the queue and is tried again in the same way: another node may have been in its way.
+func TestARebuildThatTheServerTookBackIsTriedAgain(t *testing.T) {
+	eachDB(t, func(t *testing.T, d *DB) {
+		attempts := 0
+		err := d.Rebuild(t.Context(), func(tx *Tx) error {
+			tx.Insert(personTable, int64(1), "ana")
+			if attempts++; attempts > 1 {
+				return nil
+			}
+			return errors.Join(tx.write(), because(errUndone, errors.New("deadlock")))
+		})
+		if n := d.number(t, `SELECT COUNT(*) FROM person`); err != nil || attempts != 2 || n != 1 {
+			t.Errorf("%d attempts made %d people: %v", attempts, n, err)
+		}
+	})
+}
+
 // What is wrong with one account is told to those who wait for it alone; that the database is away, to everyone.
 func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
 	for _, test := range []struct {

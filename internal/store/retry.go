@@ -67,18 +67,21 @@ func BaseURLOf(ctx context.Context) string {
 }
 
 // Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
-// an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it.
-func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx) (T, error)) (made T, err error) {
+// an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it. The account is locked.
+func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
-		err = s.Update(ctx, account, n, func(t *Tx) (err error) {
-			made, err = change(t)
+		err = s.Update(ctx, account, n, func(t *Tx) error {
+			a, err := t.LockAccount(account)
+			if err == nil {
+				made, err = change(t, a)
+			}
 			return err
 		})
 		return made, err
 	}
-	err = s.once(ctx, account, n, attempt, func(t *Tx) (answer Answer, err error) {
-		if made, err = change(t); err == nil {
+	err = s.once(ctx, account, n, attempt, func(t *Tx, a *Account) (answer Answer, err error) {
+		if made, err = change(t, a); err == nil {
 			answer = attempt.Answer(made)
 			if made, ok := any(made).(interface{ Shown() Shown }); ok {
 				shown := made.Shown()
@@ -92,12 +95,12 @@ func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, chan
 
 // KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
 func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
-	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx) (Answer, error) { return answer, nil })
+	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx, *Account) (Answer, error) { return answer, nil })
 }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
-func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx) (Answer, error)) error {
+func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx, *Account) (Answer, error)) error {
 	now := s.Now()
 	n.retry = retryNeeds{attempt.Key, Seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
@@ -115,7 +118,7 @@ func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attemp
 			return nil
 		}
 		first = nil
-		answer, err := change(t)
+		answer, err := change(t, a)
 		if err == nil {
 			t.keepAnswer(a, attempt.Key, &keptAnswer{attempt.Fingerprint, answer, Seconds(now)})
 		}

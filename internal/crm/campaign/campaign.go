@@ -193,7 +193,7 @@ func coverURL() doc.Field[*Cover, *Cover] {
 // eventTime is a time that a form shows as a clock at the event does.
 func eventTime(name, label string, in func(*Event) *time.Time) doc.Field[*Event, *Event] {
 	f := doc.Part(name, label, campaignTime, in)
-	f.Fill = func(e *Event, at doc.Place, set doc.Setter) { set(at.Field(name), LocalTimeText(*in(e), e.Timezone)) }
+	f.Fill = func(e *Event, at doc.Place, set doc.Setter) { set(at.Field(name), localTimeText(*in(e), e.Timezone)) }
 	return f
 }
 
@@ -234,7 +234,7 @@ func (in *Input) checkBeneficiaries(c *doc.Checker) {
 	kept := []string{}
 	var seen text.Set
 	for i, id := range *in.Beneficiaries {
-		if !isAccountID(id) {
+		if !access.IsAccountID(id) {
 			c.AddAt(doc.ElementOf("beneficiaries", i), "", "must be an account id of 16 letters and digits")
 		}
 		if seen.Add(id) {
@@ -242,15 +242,6 @@ func (in *Input) checkBeneficiaries(c *doc.Checker) {
 		}
 	}
 	*in.Beneficiaries = kept
-}
-
-func isAccountID(id string) bool {
-	for i := 0; i < len(id); i++ {
-		if !text.IsLetter(id[i]) && !text.IsDigit(id[i]) {
-			return false
-		}
-	}
-	return len(id) == 16
 }
 
 // Validate checks everything about the input that does not depend on the stored campaign, sanitizes its HTML and

@@ -36,7 +36,7 @@ func FillForm(c Campaign, beneficiaries []string, zone string, set func(field, v
 		c.Event = &event
 	}
 	Table.Fill(&c, doc.Place{}, set)
-	set("end_at", LocalTimeText(c.EndAt, zone))
+	set("end_at", localTimeText(c.EndAt, zone))
 	set("beneficiaries", strings.Join(beneficiaries, "\n"))
 }
 
@@ -77,10 +77,10 @@ func (f *campaignForm) time(name, text string) time.Time {
 	if name == "end_at" {
 		zone = f.zone
 	}
-	if text == LocalTimeText(old, zone) {
+	if text == localTimeText(old, zone) {
 		return old
 	}
-	return ParseLocalTime(&f.faults, name, text, zone)
+	return parseLocalTime(&f.faults, name, text, zone)
 }
 
 // differentWords are the words of a text, so that the number of a fault is that of a word.
@@ -101,9 +101,9 @@ const (
 	localSecondForm = "2006-01-02T15:04:05"
 )
 
-// ParseLocalTime reads what a field for date and time holds, as a clock in the time zone shows it; "" is UTC. Nothing
+// parseLocalTime reads what a field for date and time holds, as a clock in the time zone shows it; "" is UTC. Nothing
 // is the zero time. An hour that the clock leaves out in spring is a fault.
-func ParseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
+func parseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
 	if value == "" {
 		return time.Time{}
 	}
@@ -127,9 +127,9 @@ func ParseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
 	return time.Time{}
 }
 
-// LocalTimeText writes a time for a field for date and time, as a clock in the time zone shows it. The zero time is
+// localTimeText writes a time for a field for date and time, as a clock in the time zone shows it. The zero time is
 // nothing.
-func LocalTimeText(t time.Time, zone string) string {
+func localTimeText(t time.Time, zone string) string {
 	if t.IsZero() {
 		return ""
 	}

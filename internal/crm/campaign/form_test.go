@@ -25,16 +25,16 @@ func TestLocalTimes(t *testing.T) {
 		{"2024-02-29T00:00", "", "2024-02-29 00:00:00"},
 	} {
 		var v doc.Invalid
-		at := ParseLocalTime(&v, "end_at", test.text, test.zone)
+		at := parseLocalTime(&v, "end_at", test.text, test.zone)
 		if got := string(text.AppendCampaignTime(nil, at)); got != test.utc || v.Err() != nil || at.Location() != time.UTC {
 			t.Errorf("%s in %q is %s, %v; want %s", test.text, test.zone, got, v.Err(), test.utc)
 		}
-		if back := LocalTimeText(at, test.zone); back != test.text {
+		if back := localTimeText(at, test.zone); back != test.text {
 			t.Errorf("%s in %q comes back as %s", test.text, test.zone, back)
 		}
 	}
 	var v doc.Invalid
-	if at := ParseLocalTime(&v, "end_at", "", "Europe/Berlin"); !at.IsZero() || v.Err() != nil || LocalTimeText(at, "Europe/Berlin") != "" {
+	if at := parseLocalTime(&v, "end_at", "", "Europe/Berlin"); !at.IsZero() || v.Err() != nil || localTimeText(at, "Europe/Berlin") != "" {
 		t.Errorf("nothing is %v, %v", at, v.Err())
 	}
 }
@@ -50,7 +50,7 @@ func TestLocalTimesThatDoNotExist(t *testing.T) {
 		{"0999-12-31T23:30", "", "The end_at field must be a time from the years 1000 to 9999."},
 	} {
 		var v doc.Invalid
-		at := ParseLocalTime(&v, "end_at", test.text, test.zone)
+		at := parseLocalTime(&v, "end_at", test.text, test.zone)
 		if v.Err() == nil || v.Err().Error() != test.want || !at.IsZero() {
 			t.Errorf("%s: %v, %v\nwant %s", test.text, at, v.Err(), test.want)
 		}
@@ -63,14 +63,14 @@ func FuzzParseLocalTime(f *testing.F) {
 	f.Add("2026-03-08T02:30", "../x")
 	f.Fuzz(func(t *testing.T, text, zone string) {
 		var v doc.Invalid
-		at := ParseLocalTime(&v, "end_at", text, zone)
+		at := parseLocalTime(&v, "end_at", text, zone)
 		if v.Err() != nil || text == "" {
 			if !at.IsZero() {
 				t.Fatalf("%q is refused, and is %v", text, at)
 			}
 			return
 		}
-		if back := LocalTimeText(at, zone); strings.TrimSuffix(text, ":00") != back && text != back {
+		if back := localTimeText(at, zone); strings.TrimSuffix(text, ":00") != back && text != back {
 			t.Fatalf("%q in %q comes back as %q", text, zone, back)
 		}
 	})

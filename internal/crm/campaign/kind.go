@@ -24,7 +24,7 @@ var (
 		Text:  func(n int64) string { return doc.EmptyWhere(n == 0, text.AmountText(n)) },
 		Take: func(form doc.Form, name string) int64 {
 			f := campaignFormOf(form)
-			return ParseAmount(&f.faults, name, form.Value(name), f.currency())
+			return parseAmount(&f.faults, name, form.Value(name), f.currency())
 		},
 	}
 
@@ -37,7 +37,7 @@ var (
 		Check:  within(text.MaxDonors, doc.CountRange, text.MaxDonors),
 		Text:   func(n int64) string { return doc.EmptyWhere(n == 0, text.CountText(n)) },
 		Take: func(form doc.Form, name string) int64 {
-			return ParseNumber(&campaignFormOf(form).faults, name, form.Value(name))
+			return parseNumber(&campaignFormOf(form).faults, name, form.Value(name))
 		},
 	}
 
@@ -46,7 +46,7 @@ var (
 		Read:   readCampaignTime,
 		Append: func(dst []byte, t time.Time) []byte { return doc.AppendTime(dst, t, text.AppendCampaignTime) },
 		Check:  func(*doc.Checker, doc.Place, string, *time.Time) {},
-		Text:   func(t time.Time) string { return LocalTimeText(t, "") },
+		Text:   func(t time.Time) string { return localTimeText(t, "") },
 		Take:   func(form doc.Form, name string) time.Time { return campaignFormOf(form).time(name, form.Value(name)) },
 	}
 )
@@ -119,9 +119,9 @@ func eventTitle() doc.Kind[string] {
 	return k
 }
 
-// ParseAmount reads an amount as people write it into cents: 1500.5, 1,500, $1,500.50, with or without the sign or the
+// parseAmount reads an amount as people write it into cents: 1500.5, 1,500, $1,500.50, with or without the sign or the
 // code of its currency. Nothing is 0. What could be read in two ways, such as 1.500, is a fault.
-func ParseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
+func parseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
 	if value = strings.TrimSpace(value); value == "" {
 		return 0
 	}
@@ -135,8 +135,8 @@ func ParseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
 	return cents
 }
 
-// ParseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
-func ParseNumber(v *doc.Invalid, field, value string) (n int64) {
+// parseNumber reads a whole number as people write it: 1234 or 1,234. Nothing is 0.
+func parseNumber(v *doc.Invalid, field, value string) (n int64) {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return 0

@@ -22,7 +22,7 @@ func TestParseAmount(t *testing.T) {
 		{"CA$5", "CAD", 500}, {"$5", "CAD", 500}, {"9,999,999,999.99", "USD", text.MaxCents}, {"007", "USD", 700},
 	} {
 		var v doc.Invalid
-		if cents := ParseAmount(&v, "goal", test.text, test.currency); cents != test.cents || v.Err() != nil {
+		if cents := parseAmount(&v, "goal", test.text, test.currency); cents != test.cents || v.Err() != nil {
 			t.Errorf("%q is %d cents, %v; want %d", test.text, cents, v.Err(), test.cents)
 		}
 	}
@@ -31,7 +31,7 @@ func TestParseAmount(t *testing.T) {
 		"€5", "5 CHF", "10,000,000,000", "10000000000", strings.Repeat("9", 400), "٣", "1\n500",
 	} {
 		var v doc.Invalid
-		cents := ParseAmount(&v, "goal", text, "USD")
+		cents := parseAmount(&v, "goal", text, "USD")
 		want := []crmtest.Said{{"goal", "The goal field must be an amount from 0 to 9,999,999,999.99, written such as 1,500 or 1500.50."}}
 		if diff := cmp.Diff(want, crmtest.SaidOf(v.Faults)); diff != "" || cents != 0 {
 			t.Errorf("%q: %d, %s", text, cents, diff)
@@ -42,14 +42,14 @@ func TestParseAmount(t *testing.T) {
 func TestParseNumber(t *testing.T) {
 	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567, "999,999,999,999,999": text.MaxDonors} {
 		var v doc.Invalid
-		if n := ParseNumber(&v, "donors", text); n != want || v.Err() != nil {
+		if n := parseNumber(&v, "donors", text); n != want || v.Err() != nil {
 			t.Errorf("%q is %d, %v", text, n, v.Err())
 		}
 	}
 	for _, text := range []string{"1.5", "-1", "1,23", "many", "1000000000000000", "1e3"} {
 		var v doc.Invalid
 		want := []crmtest.Said{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
-		if ParseNumber(&v, "donors", text); cmp.Diff(want, crmtest.SaidOf(v.Faults)) != "" {
+		if parseNumber(&v, "donors", text); cmp.Diff(want, crmtest.SaidOf(v.Faults)) != "" {
 			t.Errorf("%q: %v", text, v.Err())
 		}
 	}
@@ -62,7 +62,7 @@ func FuzzParseAmount(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value, currency string) {
 		var v doc.Invalid
-		cents := ParseAmount(&v, "goal", value, currency)
+		cents := parseAmount(&v, "goal", value, currency)
 		if v.Err() != nil {
 			return
 		}
@@ -70,7 +70,7 @@ func FuzzParseAmount(f *testing.F) {
 			t.Fatalf("%q is %d cents", value, cents)
 		}
 		for _, shown := range []string{text.AmountText(cents), text.MoneyText(cents, "USD")} {
-			if again := ParseAmount(&v, "goal", shown, "USD"); again != cents || v.Err() != nil {
+			if again := parseAmount(&v, "goal", shown, "USD"); again != cents || v.Err() != nil {
 				t.Fatalf("%q is shown as %q, which is %d, %v", value, shown, again, v.Err())
 			}
 		}

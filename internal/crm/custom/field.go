@@ -103,10 +103,10 @@ func NewField(in FieldInput, id int64, others *Fields, now time.Time) (f Field, 
 	if f, err = f.Revise(in, others); err != nil {
 		return f, err
 	}
-	if err := FieldLimit.Check(int64(len(others.active)), 1); err != nil {
+	if err := fieldLimit.Check(int64(len(others.active)), 1); err != nil {
 		return f, err
 	}
-	return f, AllFieldsLimit.Check(int64(len(others.All)), 1)
+	return f, allFieldsLimit.Check(int64(len(others.All)), 1)
 }
 
 // Revise is the field with what an input says about it.
@@ -169,7 +169,7 @@ func (f Field) End(now time.Time) Field {
 
 func (f Field) Resume(others *Fields) (Field, error) {
 	f.EndedAt = time.Time{}
-	return f, FieldLimit.Check(int64(len(others.active)), 1)
+	return f, fieldLimit.Check(int64(len(others.active)), 1)
 }
 
 // Differences compares a field with what it became, but for its end, which is a kind of change. That of a new one begins with the zero value.
@@ -281,8 +281,8 @@ func (fields *Fields) Neighbor(id int64, by int) *Field {
 	return fields.active[i+by]
 }
 
-// FieldLimit counts the fields in use.
-var FieldLimit = doc.Limit{Max: 100, Reached: "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
+// fieldLimit counts the fields in use.
+var fieldLimit = doc.Limit{Max: 100, Reached: "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
 
-// AllFieldsLimit counts those that have ended, too: contacts still have values in them.
-var AllFieldsLimit = doc.Limit{Max: 1_000, Reached: "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}
+// allFieldsLimit counts those that have ended, too: contacts still have values in them.
+var allFieldsLimit = doc.Limit{Max: 1_000, Reached: "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}

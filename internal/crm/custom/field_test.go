@@ -71,11 +71,11 @@ func manyOptions(n int) (options []string) {
 
 func TestAnAccountHasAtMostAHundredCustomFields(t *testing.T) {
 	var all []Field
-	for i := range FieldLimit.Max {
+	for i := range fieldLimit.Max {
 		all = append(all, Field{ID: i + 1, Title: fmt.Sprint("F", i), Type: TextField})
 	}
 	in := FieldInput{Title: "More", Type: TextField}
-	if _, err := NewField(in, 200, NewFields(1, all), fieldNow); crmtest.ErrorText(err) != FieldLimit.Reached {
+	if _, err := NewField(in, 200, NewFields(1, all), fieldNow); crmtest.ErrorText(err) != fieldLimit.Reached {
 		t.Errorf("the 101st: %v", err)
 	}
 	all[3] = all[3].End(fieldNow)

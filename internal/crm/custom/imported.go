@@ -48,7 +48,7 @@ func (f *Field) CheckImported(others *Fields) error {
 	case made.Title != f.Title || made.Description != f.Description || !slices.Equal(made.Options, f.Options):
 		return doc.NewInvalid("title", "is not in the form in which it is kept, and neither may be the description and the options")
 	case !f.Ended():
-		err = FieldLimit.Check(active, 1)
+		err = fieldLimit.Check(active, 1)
 	}
-	return cmp.Or(err, AllFieldsLimit.Check(int64(len(others.All)), 1))
+	return cmp.Or(err, allFieldsLimit.Check(int64(len(others.All)), 1))
 }

@@ -316,12 +316,12 @@ func optionsText(options []string) string {
 	return strings.Join(options, ", ")
 }
 
-// ShownFields is the field of a form that names the custom fields that it shows: others stay as they are.
-const ShownFields = "custom_fields.shown"
+// shownFields is the field of a form that names the custom fields that it shows: others stay as they are.
+const shownFields = "custom_fields.shown"
 
 // TakeInputs takes the custom fields of a form and adds them to a list, up to so many.
 func TakeInputs(form doc.Form, list []Input, most int) []Input {
-	for key := range strings.FieldsSeq(form.Value(ShownFields)) {
+	for key := range strings.FieldsSeq(form.Value(shownFields)) {
 		if id := ParseKey(key); id != 0 && len(list) < most {
 			list = append(list, Written(id, form.Value("custom_fields."+key)))
 		}

@@ -60,7 +60,7 @@ func LoadValues(r *doc.Reader) (values []Value) {
 }
 
 // maxStoredFields is how many values a contact may have: one in each field that there ever was.
-var maxStoredFields = int(AllFieldsLimit.Max)
+var maxStoredFields = int(allFieldsLimit.Max)
 
 // AppendValues appends values as a stored contact has them.
 func AppendValues(dst []byte, values []Value) []byte {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"donorbook/internal/crm/text"
 )
 
 // Difference is what a change did to one field, both ways. Of a list it is what was taken out and put in at one place; At is -1 for any
@@ -209,4 +211,15 @@ type Change struct {
 	Field  string // as a person calls it, such as "Last name" or "Email added"
 	Before string // "" where there was nothing
 	After  string // "" where nothing is left
+}
+
+// ListChanges tells what a list has lost and got.
+func ListChanges(label string, was, is []string) (changes []Change) {
+	for _, text := range text.Without(was, is) {
+		changes = append(changes, Change{Field: label + " removed", Before: text})
+	}
+	for _, text := range text.Without(is, was) {
+		changes = append(changes, Change{Field: label + " added", After: text})
+	}
+	return changes
 }

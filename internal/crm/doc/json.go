@@ -237,11 +237,7 @@ func (r *Reader) Literal() string {
 		r.Skip()
 		return ""
 	}
-	value, err := r.Dec.ReadValue()
-	if err != nil {
-		r.unreadable(err)
-	}
-	return string(value)
+	return r.Raw()
 }
 
 // quoted reads the string that comes next. Where nothing in it is escaped it is a part of the document.
@@ -393,7 +389,7 @@ func (r *Reader) Scalar() (kind jsontext.Kind, text string) {
 	return kind, text
 }
 
-// Raw reads a value as it is stored.
+// Raw reads a value as it is written.
 func (r *Reader) Raw() string {
 	if r.Err != nil {
 		return ""

@@ -269,5 +269,5 @@ func (f *Filter) WordSearch() Search {
 func (f *Filter) Names() (names crm.KeyRange, exact bool) {
 	first, last := sortable(f.FirstName), sortable(f.LastName)
 	exact = len(last)+len(first) < maxSortName && !strings.Contains(last+first, "\x02") && (first != "" || f.FirstName == "")
-	return NameRange(f.LastName, f.FirstName), exact
+	return nameRange(f.LastName, f.FirstName), exact
 }

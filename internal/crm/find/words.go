@@ -236,7 +236,7 @@ func SearchDocument(c *crm.Contact, account int64) string {
 
 // SortName is what contacts are sorted by in the order of their names: the last name, then the first, without regard to letter case and
 // marks.
-func SortName(c *crm.Contact) string { return NameRange(c.LastName, c.FirstName).From }
+func SortName(c *crm.Contact) string { return nameRange(c.LastName, c.FirstName).From }
 
 const (
 	// maxSortName bounds it, in bytes; names that agree so far are in the order of their ids.
@@ -252,9 +252,9 @@ var LastSortName = strings.Repeat("\U0010FFFF", maxSortName)
 // sortable is a name as it is sorted by.
 func sortable(name string) string { return strings.ReplaceAll(text.Fold(name), betweenNames, "\x02") }
 
-// NameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
+// nameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
 // what is sorted by, there may be others in it.
-func NameRange(last, first string) crm.KeyRange {
+func nameRange(last, first string) crm.KeyRange {
 	name := sortable(last) + betweenNames
 	if first = sortable(first); first == "" {
 		return crm.KeyRange{From: text.Cut(name, maxSortName), To: name + LastSortName}

@@ -44,12 +44,16 @@ const (
 	NoOriginal     doc.Rule = "gives back money of a gift that is not known: import the gift first, or say in a column which gift it is"
 )
 
-// checkFiled checks what went back.
+// checkFiled checks what went back, and what the plan is called elsewhere.
 func (in *GiftInput) checkFiled(c *doc.Checker) {
-	if in.Filed == nil || in.Filed.Back == nil {
+	if in.Filed == nil {
 		return
 	}
+	c.CheckText(doc.Place{}, "plan", in.Filed.Plan, maxReference)
 	back := in.Filed.Back
+	if back == nil {
+		return
+	}
 	if back.Amount != nil && in.Amount != nil && *back.Amount > *in.Amount {
 		c.AddAt(doc.Place{}, "refunded", BackOverAmount)
 	}

@@ -251,13 +251,7 @@ func told[D, I any](t doc.Table[D, I], all doc.Differences, document D) (changes
 		switch {
 		case f == nil || f.Label == "":
 		case d.At >= 0 && f.Tell != nil:
-			was, is := tellAll(f.Tell, d.Out), tellAll(f.Tell, d.In)
-			for _, text := range text.Without(was, is) {
-				changes = append(changes, doc.Change{Field: f.Label + " removed", Before: text})
-			}
-			for _, text := range text.Without(is, was) {
-				changes = append(changes, doc.Change{Field: f.Label + " added", After: text})
-			}
+			changes = append(changes, doc.ListChanges(f.Label, tellAll(f.Tell, d.Out), tellAll(f.Tell, d.In))...)
 		case f.Load != nil && f.Text != nil:
 			read := func(value []byte) string {
 				doc.ReadKept(value, func(r *doc.Reader) { f.Load(r, document) })

@@ -59,7 +59,7 @@ func contactColumns() []column {
 		{target: "note", repeats: true, read: func(r *row, _ *cell, text string) { addNote(&r.contact.Note, text) },
 			names: "note notes comment comments description remarks remark memo notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires"},
 		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
-			write: func(of *record, _ int) any { return JoinTags(of.contact.Tags) },
+			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) },
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 

@@ -87,8 +87,8 @@ func cutTags(cell string, separator byte) (tags []string) {
 	return tags
 }
 
-// JoinTags is tags in one cell. What an import may take for a separator within a tag is written behind a backslash.
-func JoinTags(tags []string) string {
+// joinTags is tags in one cell. What an import may take for a separator within a tag is written behind a backslash.
+func joinTags(tags []string) string {
 	joined := make([]string, len(tags))
 	for i, tag := range tags {
 		joined[i] = tagEscapes.Replace(tag)

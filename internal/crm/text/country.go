@@ -42,7 +42,7 @@ var (
 	states    = sync.OnceValue(func() map[string]string { return byName(stateNames) })
 	countryOf = sync.OnceValue(func() map[string]string {
 		codes := byName(otherCountries)
-		for _, line := range strings.Split(strings.TrimSpace(CountryNames), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(countryNames), "\n") {
 			code, rest, _ := strings.Cut(line, " ")
 			two, names, _ := strings.Cut(rest, " ")
 			codes[letters(code)], codes[letters(two)] = code, code // also with points between
@@ -54,7 +54,7 @@ var (
 	})
 	alpha2Of = sync.OnceValue(func() map[string]string {
 		codes := map[string]string{}
-		for _, line := range strings.Split(strings.TrimSpace(CountryNames), "\n") {
+		for _, line := range strings.Split(strings.TrimSpace(countryNames), "\n") {
 			codes[line[:3]] = line[4:6]
 		}
 		return codes
@@ -79,9 +79,9 @@ func FindCountry(text string) (code string, known bool) {
 	return code, known
 }
 
-// Alpha2 is the code of two letters of a country that has one of three.
-func Alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
+// alpha2 is the code of two letters of a country that has one of three.
+func alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
 
 func IsTwoLetters(s string) bool {
-	return len(s) == 2 && IsLetter(s[0]) && IsLetter(s[1])
+	return len(s) == 2 && isLetter(s[0]) && isLetter(s[1])
 }

@@ -1,8 +1,8 @@
 package text
 
-// CountryNames are the codes of three and of two letters of each country, and its names in English, German and French. A test compares them with
+// countryNames are the codes of three and of two letters of each country, and its names in English, German and French. A test compares them with
 // Unicode's.
-const CountryNames = `
+const countryNames = `
 ABW AW Aruba
 AFG AF Afghanistan
 AGO AO Angola

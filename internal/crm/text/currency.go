@@ -9,9 +9,9 @@ import (
 // The currencies that do not have two decimals, as ISO 4217 says it. All stored sums are in these units, so the table must never change. That
 // of x/text is no help here: it says how people in a country write amounts (0 decimals for PKR), and follows their habits.
 const (
-	NoDecimals    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
-	ThreeDecimals = "BHD IQD JOD KWD LYD OMR TND"
-	FourDecimals  = "CLF UYW"
+	noDecimals    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
+	threeDecimals = "BHD IQD JOD KWD LYD OMR TND"
+	fourDecimals  = "CLF UYW"
 )
 
 // Decimals is how many decimals the amounts of a currency have: 2 for USD, 0 for JPY, 3 for KWD.
@@ -19,11 +19,11 @@ func Decimals(code string) int {
 	switch {
 	case len(code) != 3:
 		return 2
-	case strings.Contains(NoDecimals, code):
+	case strings.Contains(noDecimals, code):
 		return 0
-	case strings.Contains(ThreeDecimals, code):
+	case strings.Contains(threeDecimals, code):
 		return 3
-	case strings.Contains(FourDecimals, code):
+	case strings.Contains(fourDecimals, code):
 		return 4
 	}
 	return 2
@@ -90,7 +90,7 @@ func moneyText(minor int64, code string, exact bool) string {
 	if rest := minor % scale; rest != 0 || exact && scale > 1 {
 		text += "." + strconv.FormatInt(scale+rest, 10)[1:]
 	}
-	if mark := CurrencySigns[code]; mark != "" {
+	if mark := currencySigns[code]; mark != "" {
 		return sign + mark + text
 	}
 	return sign + text + " " + code

@@ -7,7 +7,7 @@ import (
 
 // The three ways in which times are written on the wire, always in UTC.
 const (
-	ContactTimeForm  = "2006-01-02T15:04:05-07:00"
+	contactTimeForm  = "2006-01-02T15:04:05-07:00"
 	MicroTimeForm    = "2006-01-02T15:04:05.000000Z"
 	CampaignTimeForm = "2006-01-02 15:04:05"
 )
@@ -71,7 +71,7 @@ func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bo
 func ParseTime(s, form string) (time.Time, bool) {
 	t, err := time.Parse(form, s)
 	t = t.UTC()
-	var again [len(ContactTimeForm) + len(MicroTimeForm)]byte
+	var again [len(contactTimeForm) + len(MicroTimeForm)]byte
 	return t, err == nil && string(t.AppendFormat(again[:0], form)) == s
 }
 

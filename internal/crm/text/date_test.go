@@ -54,7 +54,7 @@ var timeForms = []struct {
 	read         func(string) (time.Time, bool)
 	unit         time.Duration
 }{
-	{"contact", ContactTimeForm, AppendContactTime, ParseContactTime, time.Second},
+	{"contact", contactTimeForm, AppendContactTime, ParseContactTime, time.Second},
 	{"micro", MicroTimeForm, AppendMicroTime, ParseMicroTime, time.Microsecond},
 	{"campaign", CampaignTimeForm, AppendCampaignTime, ParseCampaignTime, time.Second},
 }

@@ -52,7 +52,7 @@ func isLocalPart(local string) bool {
 
 // isAtext is atext of RFC 5322: what may stand in a mailbox name without quotes.
 func isAtext(c byte) bool {
-	return IsLetter(c) || IsDigit(c) || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
+	return isLetter(c) || IsDigit(c) || strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) >= 0
 }
 
 // isMailDomain accepts a domain name of at least two labels, in any script. An IP address in brackets fails on the
@@ -84,7 +84,7 @@ func isPlainHost(domain string) bool {
 	return strings.Trim(domain, Base62+".-") == "" && !strings.Contains(domain, "--") // which may be xn--
 }
 
-func IsLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
 

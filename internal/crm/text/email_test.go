@@ -74,7 +74,7 @@ func FuzzNormalEmail(f *testing.F) {
 		if again := FoldCase(key); again != key {
 			t.Fatalf("the key of %q is %q, and folded again %q", value, key, again)
 		}
-		if IsASCII(value) {
+		if isASCII(value) {
 			if again, ok := NormalEmail(strings.ToUpper(value)); !ok || again != key {
 				t.Fatalf("%q and its capitals have different keys: %q, %q", value, key, again)
 			}

@@ -22,7 +22,7 @@ var folding = map[rune]string{
 // Fold makes two spellings of one name the same text: Łukasz and lukasz, José and JOSE, Straße and strasse.
 // It is for searching; what is shown is always what was sent.
 func Fold(s string) string {
-	if IsASCII(s) {
+	if isASCII(s) {
 		return strings.ReplaceAll(strings.ToLower(s), "`", "'")
 	}
 	s = strings.ToValidUTF8(s, "\ufffd")
@@ -35,13 +35,13 @@ func Fold(s string) string {
 // FoldCase makes capital and small letters the same. What Unicode folds is put in small letters once more, because
 // x/text exchanges the capital and small letters of Cherokee.
 func FoldCase(s string) string {
-	if IsASCII(s) {
+	if isASCII(s) {
 		return strings.ToLower(s) // no copy where nothing changes
 	}
 	return strings.ToLower(cases.Fold().String(s))
 }
 
-func IsASCII(s string) bool {
+func isASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -52,7 +52,7 @@ func IsASCII(s string) bool {
 
 // bare drops accents and invisible format characters, and applies our own foldings.
 func bare(s string) string {
-	if IsASCII(s) {
+	if isASCII(s) {
 		return strings.ReplaceAll(s, "`", "'")
 	}
 	b := make([]byte, 0, len(s))
@@ -87,7 +87,7 @@ func AppendWords(found []string, text string) []string {
 // IsBetweenWords is false for marks as well: those left after folding are vowels, as in Hindi.
 func IsBetweenWords(r rune) bool {
 	if r < utf8.RuneSelf {
-		return !IsLetter(byte(r)) && !IsDigit(byte(r))
+		return !isLetter(byte(r)) && !IsDigit(byte(r))
 	}
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
 }

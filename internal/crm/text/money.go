@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CurrencySigns are those that readers of English know at sight. Every other amount is followed by its code.
-var CurrencySigns = map[string]string{
+// currencySigns are those that readers of English know at sight. Every other amount is followed by its code.
+var currencySigns = map[string]string{
 	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "ILS": "₪", "KRW": "₩", "NGN": "₦", "PHP": "₱", "VND": "₫",
 	"AUD": "A$", "BRL": "R$", "CAD": "CA$", "HKD": "HK$", "MXN": "MX$", "NZD": "NZ$", "TWD": "NT$", "CNY": "CN¥",
 }
@@ -15,7 +15,7 @@ var CurrencySigns = map[string]string{
 // MoneyText is an amount as it is shown: $1,500, €1,500.50, 1,500 CHF.
 func MoneyText(cents int64, currency string) string {
 	currency = cmp.Or(currency, DefaultCurrency)
-	if sign := CurrencySigns[currency]; sign != "" {
+	if sign := currencySigns[currency]; sign != "" {
 		return sign + AmountText(cents)
 	}
 	return AmountText(cents) + " " + currency

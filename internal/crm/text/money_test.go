@@ -18,7 +18,7 @@ func TestMoneyText(t *testing.T) {
 			t.Errorf("%d cents of %q are shown as %s, want %s", test.cents, test.currency, got, test.want)
 		}
 	}
-	for code := range CurrencySigns {
+	for code := range currencySigns {
 		if !IsCurrency(code) {
 			t.Errorf("%s is no currency", code)
 		}

@@ -7,14 +7,14 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// MaxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
-const MaxPhone = 64
+// maxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
+const maxPhone = 64
 
 // NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164,
 // without the extension. A number without + belongs to the region, a two-letter ISO 3166 code. A number without its area code
 // is possible, but many people have it: its key is "", which matches no contact.
 func NormalPhone(value, region string) (key string, ok bool) {
-	if national, ok := PlainNorthAmerican(value, region); ok {
+	if national, ok := plainNorthAmerican(value, region); ok {
 		return "+1" + national, true
 	}
 	number, local, ok := parsePhone(value, region)
@@ -26,7 +26,7 @@ func NormalPhone(value, region string) (key string, ok bool) {
 
 // parsePhone reads a possible number of any country; local tells that its area code is missing.
 func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, ok bool) {
-	if utf8.RuneCountInString(value) > MaxPhone || !utf8.ValidString(value) {
+	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
 		return nil, false, false
 	}
 	number, err := phonenumbers.Parse(value, region)
@@ -38,11 +38,11 @@ func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, 
 	return number, local, local || length == phonenumbers.IS_POSSIBLE
 }
 
-// PlainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
+// plainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
 // code, with the usual punctuation. The library gives the same answer but takes much longer (decision 24). It reads every other
 // number.
-func PlainNorthAmerican(value, region string) (national string, ok bool) {
-	if len(value) > MaxPhone {
+func plainNorthAmerican(value, region string) (national string, ok bool) {
+	if len(value) > maxPhone {
 		return "", false
 	}
 	var digits [len("12125550100")]byte
@@ -59,7 +59,7 @@ func PlainNorthAmerican(value, region string) (national string, ok bool) {
 	}
 	international := strings.HasPrefix(value, "+")
 	switch {
-	case !international && !IsNorthAmerican(region):
+	case !international && !isNorthAmerican(region):
 		return "", false
 	case n == 11 && digits[0] == '1':
 		national = string(digits[1:])
@@ -71,11 +71,11 @@ func PlainNorthAmerican(value, region string) (national string, ok bool) {
 	return national, national[0] >= '2'
 }
 
-func IsNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
+func isNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
 
 // PhoneAbroad is a phone number with its country code, where it is no number of the region but one of the country of the address.
 func PhoneAbroad(phone, country, region string) string {
-	code := Alpha2(country)
+	code := alpha2(country)
 	if code == "" || code == region || strings.HasPrefix(phone, "+") {
 		return phone
 	}

@@ -10,8 +10,8 @@ import (
 // country code of the region, with its country code otherwise. A text that is no possible number is shown as it was written, and so
 // is a number that would read as another one in this style.
 func FormatPhone(value, region string) string {
-	if n, ok := PlainNorthAmerican(value, region); ok {
-		if IsNorthAmerican(region) {
+	if n, ok := plainNorthAmerican(value, region); ok {
+		if isNorthAmerican(region) {
 			return "(" + n[:3] + ") " + n[3:6] + "-" + n[6:]
 		}
 		return "+1 " + n[:3] + "-" + n[3:6] + "-" + n[6:]

@@ -14,7 +14,7 @@ import (
 
 // libraryPhone is normalPhone with the library alone, without our short path.
 func libraryPhone(value, region string) (key string, ok bool) {
-	if utf8.RuneCountInString(value) > MaxPhone || !utf8.ValidString(value) {
+	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {
 		return "", false
 	}
 	number, err := phonenumbers.Parse(value, region)
@@ -60,7 +60,7 @@ func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 
 // isShort tells whether a number is read without the library.
 func isShort(value, region string) bool {
-	_, ok := PlainNorthAmerican(value, region)
+	_, ok := plainNorthAmerican(value, region)
 	return ok
 }
 
@@ -76,14 +76,14 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 		switch {
 		case region == "US" && !raceDetector:
 			step = 1
-		case IsNorthAmerican(region):
+		case isNorthAmerican(region):
 			step = 53
 		}
 		for area := 0; area < 1000; area += step {
 			for _, form := range forms {
 				value := fmt.Sprintf(form, area)
 				sameAsLibrary(t, value, region)
-				if want := area >= 200 && (IsNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
+				if want := area >= 200 && (isNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
 					t.Errorf("%q in %q takes the short path: %v, want %v", value, region, !want, want)
 				}
 			}

@@ -104,7 +104,7 @@ func FuzzNormalPhone(f *testing.F) {
 			t.Fatalf("refused, and yet a key: %q", key)
 		case ok && key != "" && !e164.MatchString(key):
 			t.Fatalf("the key of %q in %q is %q", value, region, key)
-		case ok && len([]rune(value)) > MaxPhone:
+		case ok && len([]rune(value)) > maxPhone:
 			t.Fatalf("accepted %d bytes", len(value))
 		}
 		if again, ok2 := NormalPhone(value, region); ok != ok2 || key != again {

@@ -107,7 +107,7 @@ func FuzzIsCountry(f *testing.F) {
 		if !IsCountry(code) {
 			return
 		}
-		if len(code) != 3 || !IsASCII(code) || !IsCountry(strings.ToLower(code)) || !IsCountry(strings.ToUpper(code)) {
+		if len(code) != 3 || !isASCII(code) || !IsCountry(strings.ToLower(code)) || !IsCountry(strings.ToUpper(code)) {
 			t.Fatalf("accepted %q", code)
 		}
 		if IsCurrency(code) && strings.ToUpper(code) != code {
@@ -127,11 +127,11 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 				t.Errorf("%s is %s, want %s", name, got, code)
 			}
 		}
-		if got, ok := FindCountry(region.String()); !ok || got != code || Alpha2(code) != region.String() {
-			t.Errorf("%s is %s, and %s is %s", region, got, code, Alpha2(code))
+		if got, ok := FindCountry(region.String()); !ok || got != code || alpha2(code) != region.String() {
+			t.Errorf("%s is %s, and %s is %s", region, got, code, alpha2(code))
 		}
 	}
-	if lines := strings.Split(strings.TrimSpace(CountryNames), "\n"); len(lines) != len(list) {
+	if lines := strings.Split(strings.TrimSpace(countryNames), "\n"); len(lines) != len(list) {
 		t.Errorf("%d lines, and %d countries", len(lines), len(list))
 	}
 }
@@ -141,7 +141,7 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 	other := "AFN ALL AMD COP CRC CUP IDR IRR KPW LAK LBP MGA MMK MUR PKR RSD SOS SYP TZS UZS YER IQD HUF CZK DKK NOK SEK TWD MRO GYD CHF CAD MNT STN SLE ZMW"
 	for _, code := range codes(IsCurrency) {
-		want := map[string]int{NoDecimals: 0, ThreeDecimals: 3, FourDecimals: 4}
+		want := map[string]int{noDecimals: 0, threeDecimals: 3, fourDecimals: 4}
 		decimals := 2
 		for list, n := range want {
 			if strings.Contains(list, code) {

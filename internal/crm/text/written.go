@@ -131,7 +131,7 @@ func CurrenciesOf(sign string) (codes []string) {
 	if codes = otherSigns[sign]; codes != nil {
 		return codes
 	}
-	for code, own := range CurrencySigns {
+	for code, own := range currencySigns {
 		if own == sign {
 			return []string{code}
 		}

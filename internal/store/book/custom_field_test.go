@@ -169,7 +169,7 @@ func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
 		if n := statements(without); n != 1 {
 			t.Errorf("a contact without custom fields: %d statements", n)
 		}
-		s.Fields.Known = nil
+		s.Fields.Cache = store.Cache[int64, *custom.Fields]{}
 		if n := statements(with); n != 3 {
 			t.Errorf("a contact with custom fields that are not known: %d statements", n)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
@@ -263,6 +265,25 @@ func TestALightReadDoesNotWaitForItsTurn(t *testing.T) {
 		}
 		if s.Heavy.Waiting != 0 {
 			t.Errorf("%d reads wait", s.Heavy.Waiting)
+		}
+	})
+}
+
+// A search among a few archived contacts costs as much as these few, however many active ones it would find: it does not wait.
+func TestASearchInASmallArchiveDoesNotWaitForItsTurn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillNamed(t, s, account, 40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
+		archive(t, s, account, doc.MakeID(account, 7))
+		archive(t, s, account, doc.MakeID(account, 9))
+		s.Light = 0
+		letGo := occupied(t, s.Heavy, account)
+		defer letGo()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, found, err := s.MatchingContacts(ctx, account, crm.Archived, find.Filter{Search: typed("an")}, crm.PageRequest{Page: 1, PerPage: 20})
+		if err != nil || found.Total != 2 {
+			t.Errorf("%d are found, %v", found.Total, err)
 		}
 	})
 }

@@ -455,3 +455,61 @@ func TestACheckKnowsTheHistory(t *testing.T) {
 		}
 	})
 }
+
+// The history of an organization tells each change of a gift once, whatever it does to contacts and plans.
+func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		ana, bob := create(t, s, account, `{"first_name":"Ana"}`).ID, create(t, s, account, `{"first_name":"Bob"}`).ID
+		plan := newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-01"}`, ana))
+		ctx, last := store.By(t.Context(), history.APIChannel, "API key X"), everyChange(t, s, account)
+		tells := func(want string) {
+			t.Helper()
+			var got []string
+			part, err := s.History(ctx, account, contacts.HistoryPlace{After: last[len(last)-1].Revision}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range part.Changes {
+				if a.Revision > last[len(last)-1].Revision {
+					got = append(got, a.Noun.String()+" "+a.Kind.String())
+				}
+			}
+			if last = everyChange(t, s, account); strings.Join(got, ", ") != want {
+				t.Errorf("the history tells %q, want %q", got, want)
+			}
+		}
+		record := func(body string) string {
+			made, err := s.CreateGift(ctx, account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, body), true, time.Now()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made.Code
+		}
+		change := func(code, body string) {
+			if _, err := s.UpdateGift(ctx, account, code, giftInput(t, body, false, time.Now())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gift := record("")
+		tells("contact gift")
+		change(gift, `{"correction":true,"amount":6,"method":"check"}`)
+		tells("transaction updated")
+		change(gift, `{"note":"by mail"}`)
+		record("")
+		tells("contact gift, transaction updated")
+		change(gift, fmt.Sprintf(`{"contact_id":%d}`, bob))
+		tells("transaction updated")
+		if _, err := s.RefundGift(ctx, account, gift, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		tells("contact refund")
+		promised := record(`,"status":"pending","plan_id":"` + plan.Code + `"`)
+		tells("contact gift")
+		change(promised, `{"status":"succeeded"}`)
+		tells("plan updated, transaction updated")
+		if kinds, _ := kindsOf(t, s, account, ana, 1, 20, false); kinds != "created plan gift gift gift gift gift gift" {
+			t.Errorf("the history of the contact is %q", kinds)
+		}
+	})
+}

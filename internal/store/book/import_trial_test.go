@@ -8,7 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
@@ -90,6 +93,56 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 			"8 merged 1 3 eve@example.org", "9 merged 1 3 +1 617-555-0102"}
 		if diff := cmp.Diff(want, told); err != nil || diff != "" {
 			t.Errorf("%v: want (-), told (+):\n%s", err, diff)
+		}
+	})
+}
+
+// TestADryRunThatBeginsAgainForgetsItsFirstAttempt: rows are decided about together, and all again where the connection is lost or, as here, custom fields
+// have changed. What they were at first, such as merged into a contact who has another email now, does not count then.
+func TestADryRunThatBeginsAgainForgetsItsFirstAttempt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		ana := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`).ID
+		define := func(title string) {
+			if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: title, Type: "text"}); err != nil {
+				t.Error(err)
+			}
+		}
+		define("Size")
+		fields, err := s.CustomFields(t.Context(), account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := openTable(t, `first_name,last_name,email,phone,Size
+A,B,bob@x.org,,
+A,B,cy@x.org,,
+A,B,dee@x.org,,
+A,B,ana@x.org,+12125550101,
+A,B,eve@x.org,,XL
+`)
+		spec := importOf(rows, jobs.MergeExisting)
+		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields)
+		lent, decided := 0, int64(0)
+		s.Db.Observe(&db.Observer{Lent: func() {
+			if decided != 3 {
+				return
+			}
+			if lent++; lent == 2 { // after the first attempt at the other rows
+				in := input(t, `{"emails":[{"value":"anne@x.org"}]}`)
+				if _, err := s.UpdateContact(t.Context(), account, ana, in); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		result, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(r jobs.ImportCounts) {
+			if r.Rows == 3 {
+				define("Color")
+			}
+			decided = r.Rows
+		})
+		s.Db.Observe(new(db.Observer))
+		if want := (jobs.ImportCounts{Rows: 5, Created: 5}); err != nil || result.ImportCounts != want || lent < 3 {
+			t.Errorf("a dry run found %+v, want %+v: %v", result, want, err)
 		}
 	})
 }

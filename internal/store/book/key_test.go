@@ -255,22 +255,3 @@ func TestManyUsesAtOnceAreOneNote(t *testing.T) {
 		}
 	})
 }
-
-func TestTheMemoryOfKeysIsBounded(t *testing.T) {
-	t.Parallel()
-	var cache people.KeyCache
-	now := time.Now()
-	for i := range int64(2*people.KeyCacheSize + 10) {
-		hash := access.HashSecret(time.Duration(i).String())
-		cache.Add(hash, people.CachedKey{Who: access.Principal{Key: i}, Until: now.Add(time.Second)}, 0)
-		if len(cache.Keys) > people.KeyCacheSize {
-			t.Fatalf("%d keys are held", len(cache.Keys))
-		}
-		if who, _, ok := cache.Find(hash, now); !ok || who.Key != i {
-			t.Fatalf("key %d was forgotten at once", i)
-		}
-		if _, _, ok := cache.Find(hash, now.Add(time.Second)); ok {
-			t.Fatalf("key %d is remembered for too long", i)
-		}
-	}
-}

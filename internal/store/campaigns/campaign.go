@@ -160,12 +160,9 @@ func (s *CampaignStore) changeCampaigns(ctx context.Context, owner access.Accoun
 	}
 	err = store.Repeat(func() error {
 		now := s.Now()
-		_, err := store.Answered(ctx, s.Base, owner.Number, store.Needs{Also: locked}, func(t *store.Tx) (made MadeCampaign, err error) {
+		_, err := store.Answered(ctx, s.Base, owner.Number, store.Needs{Also: locked}, func(t *store.Tx, _ *store.Account) (made MadeCampaign, err error) {
 			c := &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
 				slugs: map[string]bool{}, tried: map[string]int{}}
-			if _, err := t.LockAccount(owner.Number); err != nil {
-				return made, err
-			}
 			if plans, err = decide(c); err != nil {
 				return made, err
 			}

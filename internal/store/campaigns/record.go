@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -205,8 +204,7 @@ func (s *CampaignStore) CampaignTotals(ctx context.Context, account int64) (map[
 // campaignCache remembers which campaigns an account may list, for as long as its campaign revision stays. An account
 // has few: what is kept is their ids, so that any page costs what the first one does.
 type campaignCache struct {
-	mu       sync.Mutex
-	accounts map[int64]*campaignList
+	store.Cache[int64, *campaignList] // by account
 }
 
 type campaignList struct {
@@ -214,22 +212,16 @@ type campaignList struct {
 	ids      map[campaign.Scope][]int64
 }
 
-// campaignListsKept bounds the cache; lists are quickly read again.
-const campaignListsKept = 10_000
-
 // of is the account's list at the snapshot that c reads.
 func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) {
 	row, err := store.ReadTally(c, account)
 	if err != nil {
 		return nil, err
 	}
-	cache.mu.Lock()
-	list := cache.accounts[account]
-	cache.mu.Unlock()
-	if list != nil && list.revision == row.CampaignRevision {
+	if list, ok := cache.Get(account); ok && list.revision == row.CampaignRevision {
 		return list, nil
 	}
-	list = &campaignList{revision: row.CampaignRevision, ids: map[campaign.Scope][]int64{}}
+	list := &campaignList{revision: row.CampaignRevision, ids: map[campaign.Scope][]int64{}}
 	found, err := ReadableCampaigns(c, account)
 	if err != nil {
 		return nil, err
@@ -241,12 +233,7 @@ func (cache *campaignCache) of(c db.Conn, account int64) (*campaignList, error) 
 			}
 		}
 	}
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if cache.accounts == nil || len(cache.accounts) >= campaignListsKept {
-		cache.accounts = make(map[int64]*campaignList)
-	}
-	cache.accounts[account] = list
+	cache.Keep(account, list, int64(len(found)*len(campaign.Scopes)*8))
 	return list, nil
 }
 

@@ -21,8 +21,10 @@ const (
 	sqlNewer   = store.ChangeColumns + ` AND revision > $2 AND ` + notTwice + ` ORDER BY revision LIMIT $3`
 
 	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
-	// there were such rows came by no known way.
-	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1))`
+	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
+	// a gift that was moved, which come right after it.
+	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1 OR noun = 1 AND kind = 9 AND EXISTS (SELECT 1 FROM change AS last
+		WHERE last.account_id = change.account_id AND last.revision = change.revision - 1 AND (last.noun = 3 AND last.kind = 2 OR last.noun = 1 AND last.kind = 9))))`
 
 	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
 )
@@ -210,7 +212,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 	if store.Foreign(account, contact) {
 		return NoteDocument{}, crm.ErrNotFound
 	}
-	return store.Answered(ctx, s.Base, account, store.Needs{Contact: contact}, func(t *store.Tx) (made NoteDocument, err error) {
+	return store.Answered(ctx, s.Base, account, store.Needs{Contact: contact}, func(t *store.Tx, a *store.Account) (made NoteDocument, err error) {
 		row, err := Load(t, account, contact)
 		if err == nil && row.Contact.Archived() {
 			err = crm.ErrArchived
@@ -219,7 +221,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 			return made, err
 		}
 		made.Change = store.Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: store.Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
-		made.Revision = Mention(t, t.Account(account), row, history.DidNote, made.Data)
+		made.Revision = Mention(t, a, row, history.DidNote, made.Data)
 		return made, nil
 	})
 }

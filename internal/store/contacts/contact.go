@@ -119,7 +119,7 @@ func (s *ContactStore) changeContact(ctx context.Context, account int64, n store
 	}
 	now := s.Now()
 	matches := conditionOf(ctx)
-	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (Document, error) {
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, _ *store.Account) (Document, error) {
 		found, err := Load(t, account, n.Contact)
 		if err != nil {
 			return Document{}, err

@@ -22,7 +22,9 @@ func (s *ContactStore) createContact(ctx context.Context, account int64, in crm.
 	if err != nil {
 		return Document{}, err
 	}
-	return store.Answered(ctx, s.Base, account, n.Needs(), func(t *store.Tx) (Document, error) { return CreateContact(t, account, n, mode, now) })
+	return store.Answered(ctx, s.Base, account, n.Needs(), func(t *store.Tx, _ *store.Account) (Document, error) {
+		return CreateContact(t, account, n, mode, now)
+	})
 }
 
 // NewContact is a contact that is about to be created, or merged into the one that it matches.

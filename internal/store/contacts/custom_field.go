@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -53,33 +52,24 @@ func (s *ContactStore) CustomFields(ctx context.Context, account int64) (*custom
 
 // fieldCache has the definitions that were read last.
 type fieldCache struct {
-	mu    sync.Mutex
-	Known map[int64]*custom.Fields // by account
+	store.Cache[int64, *custom.Fields] // by account
 }
 
-// fieldCacheSize is for how many accounts definitions are kept. They take some kilobytes each.
-const fieldCacheSize = 1_000
+// fieldSize is about what the definition of a field takes.
+const fieldSize = 1 << 10
 
 // read reads the definitions of an account and keeps them.
 func (k *fieldCache) read(c db.Conn, account int64) (*custom.Fields, error) {
 	fields, err := ReadCustomFields(c, account)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		k.Keep(account, fields, int64(len(fields.All)*fieldSize))
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.Known == nil || len(k.Known) >= fieldCacheSize {
-		k.Known = make(map[int64]*custom.Fields)
-	}
-	k.Known[account] = fields
-	return fields, nil
+	return fields, err
 }
 
 // at are the definitions of an account as they were at a count of their changes, nil where they are not known.
 func (k *fieldCache) at(account, seq int64) *custom.Fields {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if fields := k.Known[account]; fields != nil && fields.Seq == seq {
+	if fields, ok := k.Get(account); ok && fields.Seq == seq {
 		return fields
 	}
 	return nil
@@ -175,15 +165,22 @@ func (s *ContactStore) patchContact(ctx context.Context, account int64, n store.
 	})
 }
 
-// DefineField adds a custom field.
-func (s *ContactStore) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
-	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+// changeFields changes the definitions of an account.
+func (s *ContactStore) changeFields(ctx context.Context, account int64, change func(*store.Tx, *store.Account, *custom.Fields) error) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		fields, err := customFields(t, a)
-		if err == nil {
-			made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now())
+		if err != nil {
+			return err
 		}
-		if err == nil {
+		return change(t, a, fields)
+	})
+}
+
+// DefineField adds a custom field.
+func (s *ContactStore) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
+	err = s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) (err error) {
+		if made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now()); err == nil {
 			saveField(t, a, custom.Field{ID: made.ID}, made, history.DidCreate)
 		}
 		return err
@@ -220,12 +217,7 @@ func (s *ContactStore) ResumeField(ctx context.Context, account, id int64) error
 }
 
 func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind history.Kind, decide func(custom.Field, *custom.Fields) (custom.Field, error)) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		a := t.Account(account)
-		fields, err := customFields(t, a)
-		if err != nil {
-			return err
-		}
+	return s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) error {
 		at := slices.IndexFunc(fields.All, func(f custom.Field) bool { return f.ID == id })
 		if at < 0 {
 			return crm.ErrNotFound
@@ -240,12 +232,7 @@ func (s *ContactStore) changeField(ctx context.Context, account, id int64, kind 
 
 // MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
 func (s *ContactStore) MoveField(ctx context.Context, account, id int64, by int) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		a := t.Account(account)
-		fields, err := customFields(t, a)
-		if err != nil {
-			return err
-		}
+	return s.changeFields(ctx, account, func(t *store.Tx, a *store.Account, fields *custom.Fields) error {
 		field, other := fields.Find(id), fields.Neighbor(id, by)
 		switch {
 		case field == nil:

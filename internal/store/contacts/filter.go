@@ -90,7 +90,7 @@ func (w *Filtering) run() error {
 		return err
 	}
 	for _, step := range w.walks() {
-		if w.left <= w.costs.Few && w.left < w.all { // of few contacts in all, an index is as short
+		if w.left <= w.costs.Few && w.left*w.costs.Document <= w.row.ContactSeq { // an index of a small account is as short
 			w.open = true
 			break
 		}

@@ -1,8 +1,6 @@
 package contacts
 
 import (
-	"sync"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -12,9 +10,7 @@ import (
 // read at, and is read again when the account's row shows another one. New contacts leave that revision alone, because all that they can change
 // is the end of a set.
 type SetCache struct {
-	mu   sync.Mutex
-	sets map[heldKey]*heldSet
-	size int64 // bytes
+	store.Cache[heldKey, *heldSet]
 }
 
 type heldKey struct {
@@ -28,17 +24,10 @@ type heldSet struct {
 	count, revision, seq int64
 }
 
-// maxHeld bounds what is held, in bytes: 128 sets of an account of a million contacts. A set counts for leastHeld at least.
-const (
-	maxHeld   = 16 << 20
-	leastHeld = 1 << 10
-)
-
 // known is a set as it was read last, nil where it was not.
 func (cache *SetCache) known(account int64, name string) *heldSet {
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	return cache.sets[heldKey{account, name}]
+	held, _ := cache.Get(heldKey{account, name})
+	return held
 }
 
 // of is a set on the snapshot that the account's row was read on.
@@ -64,20 +53,9 @@ func (held *heldSet) standsFor(row *store.Tally) bool {
 	return held != nil && held.revision == row.SetRevision && held.seq == row.ContactSeq
 }
 
-// keep holds a set. Where there would be too many, the others are dropped: they are quickly read.
 func (cache *SetCache) keep(row *store.Tally, name string, set db.Set) *heldSet {
-	key, held := heldKey{row.Account, name}, &heldSet{set, set.Count(), row.SetRevision, row.ContactSeq}
-	size := max(leastHeld, set.Size())
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if old := cache.sets[key]; old != nil {
-		cache.size -= max(leastHeld, old.Size())
-	}
-	if cache.sets == nil || cache.size+size > maxHeld {
-		cache.sets, cache.size = make(map[heldKey]*heldSet), 0
-	}
-	cache.sets[key] = held
-	cache.size += size
+	held := &heldSet{set, set.Count(), row.SetRevision, row.ContactSeq}
+	cache.Keep(heldKey{row.Account, name}, held, set.Size())
 	return held
 }
 

@@ -2,6 +2,7 @@
 package gifts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,11 +77,7 @@ func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 // external id that is known already answers with its gift, where that is what was sent.
 func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.GiftInput) (GiftDocument, error) {
 	now := s.Now()
-	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx) (GiftDocument, error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return GiftDocument{}, err
-		}
+	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account) (GiftDocument, error) {
 		return RecordGift(t, a, &in, now)
 	})
 }
@@ -203,9 +200,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 		knowNone(a, ShareOf(&made.Gift))
 	}
 	WriteGift(t, t.Insert, a, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, ""), &made.Gift)
-	if made.ExternalID != "" {
-		refer(t, a, GiftReference+made.ExternalID, made.ID)
-	}
+	MoveReference(t, a, GiftReference, "", made.ExternalID, made.ID)
 	return made, afterGift(t, a, nil, &made.Gift, now)
 }
 
@@ -319,11 +314,6 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 	if err := MoveGift(t, a, before, after); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
-		if err := payPlan(t, a, after, now); err != nil {
-			return err
-		}
-	}
 	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
@@ -338,7 +328,13 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 			return err
 		}
 	}
-	return SaveStats(t, a, after.Contact, before, after, kind, data)
+	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
+		return err
+	}
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+		return payPlan(t, a, after, now)
+	}
+	return nil
 }
 
 // UpdateGift changes what may be changed of a gift.
@@ -354,7 +350,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 				contact = &row.Contact
 			}
 		}
-		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, &in, &g)); err != nil {
+		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, GiftReference, in.ExternalID, g.ExternalID)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
@@ -400,12 +396,8 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 	}
 	now := s.Now()
 	n.Gifts = append(n.Gifts, id)
-	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (made GiftDocument, err error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return made, err
-		}
-		old, err := giftByCode(t, a, id, code)
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, a *store.Account) (made GiftDocument, err error) {
+		old, err := byCode(t, a, &Of(a).Gifts, code)
 		if err != nil {
 			return made, err
 		}
@@ -435,18 +427,27 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	return afterGift(t, a, &before, &changed, now)
 }
 
-// giftByCode is a gift by its whole public id: one that only has the same sequence number is none.
-func giftByCode(t *store.Tx, a *store.Account, id int64, code string) (*StoredGift, error) {
-	g, err := Of(a).Gifts.Get(t, a.Account, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case g == nil:
-		return nil, crm.ErrNotFound
-	case g.Damage != nil:
-		return nil, g.Damage
-	case g.Code != code:
-		return nil, crm.ErrNotFound
+// coded is what is found by its public id.
+type coded interface {
+	comparable
+	state() (code string, damage error)
+}
+
+func (g *StoredGift) state() (string, error) { return g.Code, g.Damage }
+func (p *StoredPlan) state() (string, error) { return p.Code, p.Damage }
+
+// byCode is a gift or a plan by its whole public id: one that only has the same sequence number is none.
+func byCode[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int64, D], code string) (row D, err error) {
+	var none D
+	if id := CodeID(a.Account, code); id != 0 {
+		row, err = rows.Get(t, a.Account, id)
 	}
-	return g, nil
+	if err != nil || row == none {
+		return none, cmp.Or(err, crm.ErrNotFound)
+	}
+	found, damage := row.state()
+	if damage == nil && found != code {
+		damage = crm.ErrNotFound
+	}
+	return row, damage
 }

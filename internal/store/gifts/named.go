@@ -67,7 +67,7 @@ type CampaignNames struct {
 	Store   *GiftStore
 	Account int64
 	titles  map[string][]int64 // in small letters; nil while they are not known
-	known   map[string]campaignAnswer
+	known   store.Cache[string, campaignAnswer]
 }
 
 // campaignAnswer is the campaign that a name stands for, or why it stands for none.
@@ -76,11 +76,8 @@ type campaignAnswer struct {
 	err error
 }
 
-// What is looked up is not longer than any title, and not more names are remembered.
-const (
-	maxName  = 1000
-	maxNames = 10_000
-)
+// maxName is how long a name may be that is looked up. No title is longer.
+const maxName = 1000
 
 const noCampaign doc.Rule = "must be the id, the slug or the title of one of the account's campaigns"
 
@@ -88,17 +85,14 @@ func (n *CampaignNames) Find(ctx context.Context, name string) (int64, error) {
 	if len(name) > maxName {
 		return 0, store.Fault("campaign", noCampaign)
 	}
-	found, known := n.known[name]
+	found, known := n.known.Get(name)
 	if known {
 		return found.id, found.err
 	}
 	found.id, found.err = n.lookUp(ctx, name)
 	var refused *doc.Invalid
 	if found.err == nil || errors.As(found.err, &refused) {
-		if n.known == nil || len(n.known) >= maxNames {
-			n.known = make(map[string]campaignAnswer)
-		}
-		n.known[name] = found
+		n.known.Keep(name, found, maxName)
 	}
 	return found.id, found.err
 }
@@ -126,7 +120,7 @@ func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
 	}
 	made, err := n.Store.CreateCampaign(ctx, owner, in)
 	if err == nil {
-		n.known[title] = campaignAnswer{id: made.ID}
+		n.known.Keep(title, campaignAnswer{id: made.ID}, maxName)
 		n.titles[titleKey(title)] = []int64{made.ID}
 	}
 	return made.ID, err

@@ -64,7 +64,7 @@ func planOf(t *store.Tx, a *store.Account, code *string) (*giving.Plan, error) {
 	if code == nil || *code == "" {
 		return nil, nil
 	}
-	plan, err := planByCode(t, a, *code)
+	plan, err := byCode(t, a, &Of(a).Plans, *code)
 	if errors.Is(err, crm.ErrNotFound) {
 		return nil, store.Fault("plan_id", doc.Unknown, "plans")
 	}
@@ -74,28 +74,9 @@ func planOf(t *store.Tx, a *store.Account, code *string) (*giving.Plan, error) {
 	return &plan.Plan, nil
 }
 
-func planByCode(t *store.Tx, a *store.Account, code string) (*StoredPlan, error) {
-	id := CodeID(a.Account, code)
-	if id == 0 {
-		return nil, crm.ErrNotFound
-	}
-	plan, err := Of(a).Plans.Get(t, a.Account, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case plan == nil:
-		return nil, crm.ErrNotFound
-	case plan.Damage != nil:
-		return nil, plan.Damage
-	case plan.Code != code:
-		return nil, crm.ErrNotFound
-	}
-	return plan, nil
-}
-
 // payPlan moves the plan of a gift on.
 func payPlan(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
-	plan, err := planByCode(t, a, g.PlanCode)
+	plan, err := byCode(t, a, &Of(a).Plans, g.PlanCode)
 	if err != nil {
 		return err
 	}
@@ -128,31 +109,20 @@ func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.Pla
 	if in.Contact == nil {
 		n.Keys = in.Giver.MatchKeys()
 	}
-	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (PlanDocument, error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return PlanDocument{}, err
-		}
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, a *store.Account) (PlanDocument, error) {
 		return createPlan(t, a, &in, now)
 	})
 }
 
 // createPlan decides everything before it writes anything.
 func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
-	campaign, campaignErr := ownCampaign(t, a, in.Campaign)
+	_, campaignErr := ownCampaign(t, a, in.Campaign)
 	giver, giverErr := findGiver(t, a, &in.GiftInput, now)
-	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freePlanReference(t, a, in, "")); err != nil {
+	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freeReference(t, a, PlanReference, in.ExternalID, "")); err != nil {
 		return made, err
 	}
-	currency := a.Currency
-	switch {
-	case in.Currency != nil && *in.Currency != "":
-		currency = *in.Currency
-	case campaign != nil:
-		currency = campaign.Currency
-	}
 	made.Created, made.NewGiver = true, giver.isNew
-	if made.Plan, err = giving.NewPlan(in, &giver.contact, currency, now); err != nil {
+	if made.Plan, err = giving.NewPlan(in, &giver.contact, CurrencyOf(a, &in.GiftInput), now); err != nil {
 		return made, err
 	}
 	if err := roomForPlan(a); err != nil {
@@ -202,35 +172,19 @@ func planNeeds(account int64, in *giving.PlanInput) store.Needs {
 	return n
 }
 
-// freePlanReference refuses an external id that another plan has.
-func freePlanReference(t *store.Tx, a *store.Account, in *giving.PlanInput, own string) error {
-	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == own {
-		return nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, PlanReference+*in.ExternalID)
-	if err == nil && id != 0 {
-		err = store.Fault("external_id", "belongs to another plan")
-	}
-	return err
-}
-
 // UpdatePlan changes what a valid input names.
 func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (PlanDocument, error) {
 	now, n := s.Now(), planNeeds(account, &in)
 	if n.Plan = CodeID(account, code); n.Plan == 0 {
 		return PlanDocument{}, crm.ErrNotFound
 	}
-	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx) (made PlanDocument, err error) {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return made, err
-		}
-		old, err := planByCode(t, a, code)
+	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, a *store.Account) (made PlanDocument, err error) {
+		old, err := byCode(t, a, &Of(a).Plans, code)
 		if err != nil {
 			return made, err
 		}
 		_, campaignErr := ownCampaign(t, a, in.Campaign)
-		if err := campaigns.FirstOrFaults(campaignErr, freePlanReference(t, a, &in, old.ExternalID)); err != nil {
+		if err := campaigns.FirstOrFaults(campaignErr, freeReference(t, a, PlanReference, in.ExternalID, old.ExternalID)); err != nil {
 			return made, err
 		}
 		if made.Plan, err = old.Change(&in, now); err != nil {

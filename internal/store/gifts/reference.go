@@ -3,6 +3,7 @@ package gifts
 import (
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 )
@@ -32,17 +33,19 @@ func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift,
 	return found, nil
 }
 
-// freeReference refuses an external id that another gift has.
-func freeReference(t *store.Tx, a *store.Account, in *giving.GiftInput, g *giving.Gift) error {
-	if in.ExternalID == nil || *in.ExternalID == "" || *in.ExternalID == g.ExternalID {
+// freeReference refuses an external id that another gift or plan has than the one whose own it is.
+func freeReference(t *store.Tx, a *store.Account, kind string, sent *string, own string) error {
+	if sent == nil || *sent == "" || *sent == own {
 		return nil
 	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	id, err := Of(a).references.Get(t, a.Account, kind+*sent)
 	if err == nil && id != 0 {
-		err = store.Fault("external_id", "belongs to another gift")
+		err = store.Fault("external_id", referenceTaken[kind])
 	}
 	return err
 }
+
+var referenceTaken = map[string]doc.Rule{GiftReference: "belongs to another gift", PlanReference: "belongs to another plan"}
 
 func refer(t *store.Tx, a *store.Account, reference string, id int64) {
 	t.Insert(store.ReferenceTable, a.Account, reference, id)

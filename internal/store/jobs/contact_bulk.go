@@ -95,12 +95,8 @@ func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, 
 		return made, &crm.SelectionChanged{Contacts: n}
 	}
 	now := s.Now()
-	err = s.Update(ctx, account, store.Needs{}, func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return err
-		}
-		made, err = beginBulk(t, a, action, set, now)
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
+		made, err = beginBulk(t, t.Account(account), action, set, now)
 		return err
 	})
 	if made.unfinished {

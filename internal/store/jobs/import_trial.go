@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,10 +51,12 @@ type trial struct {
 	account int64
 	seed    maphash.Seed
 	holders map[uint64]int64       // the id of a contact that exists, or that newID gives to a row
+	unit    map[uint64]int64       // the same of the unit that is decided about, which may begin again
 	counts  ImportCounts           // what would become of the rows so far
 	listed  int                    // rows that a person was told of
 	told    ImportProgress         // what else it has found out
-	gifts   map[uint64]giving.Gift // that rows would make, and other rows may give back
+	gifts   map[uint64]giving.Gift // as rows would leave them, since other rows may give them back
+	left    map[uint64]giving.Gift // the same of the unit
 }
 
 // Bounds of what a dry run of gifts remembers.
@@ -82,28 +85,25 @@ func (tr *trial) newID(line int64) int64 { return doc.MakeID(tr.account, trialSe
 // madeBy is the line of the row that would make what has an id, 0 where it exists.
 func madeBy(id int64) int64 { return max(0, doc.IDSeq(id)-trialSeq) }
 
-// holder is who has got a key by the rows before a line; 0 is no one. A row does not find itself where it is decided about again.
-func (tr *trial) holder(key string, line int64) int64 {
-	if id := tr.holders[maphash.String(tr.seed, key)]; madeBy(id) < line {
-		return id
-	}
-	return 0
+// holder is who has got a key by the rows before; 0 is no one.
+func (tr *trial) holder(key string) int64 {
+	hash := maphash.String(tr.seed, key)
+	return cmp.Or(tr.holders[hash], tr.unit[hash])
 }
 
 // give notes who would have keys, unless a row before has given them to another one.
 func (tr *trial) give(id int64, keys ...string) {
 	for _, key := range keys {
-		hash := maphash.String(tr.seed, key)
-		if tr.holders[hash] == 0 {
-			tr.holders[hash] = id
+		if tr.holder(key) == 0 {
+			tr.unit[maphash.String(tr.seed, key)] = id
 		}
 	}
 }
 
-// place puts the contacts that have got keys by the rows before a line among those that have them.
-func (tr *trial) place(t *store.Tx, a *store.Account, keys []string, line int64) error {
+// place puts the contacts that have got keys by the rows before among those that have them.
+func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 	for _, key := range keys {
-		id := tr.holder(key, line)
+		id := tr.holder(key)
 		if id == 0 || slices.Contains(contacts.Of(a).Keys[key], id) {
 			continue
 		}
@@ -150,6 +150,8 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	if err != nil {
 		return nil, false, err
 	}
+	maps.Copy(r.trial.holders, r.trial.unit)
+	maps.Copy(r.trial.gifts, r.trial.left)
 	for i := range outcomes {
 		r.trial.counts.count(outcomes[i].Outcome)
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
@@ -158,9 +160,9 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	return outcomes, u.End, nil
 }
 
-// try decides about the rows of a unit.
+// try decides about the rows of a unit. It runs again where the connection is lost.
 func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes []TrialRow, err error) {
-	outcomes = make([]TrialRow, len(u.Rows))
+	outcomes, r.trial.unit, r.trial.left = make([]TrialRow, len(u.Rows)), make(map[uint64]int64), make(map[uint64]giving.Gift)
 	for i := range u.Rows {
 		row, out := &u.Rows[i], &outcomes[i]
 		if out.Line = row.Line; row.Gift != nil {
@@ -182,7 +184,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 // tryContact decides about a row of contacts.
 func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) error {
 	outcome, made, reason, err := importContact(row, func(n *contacts.NewContact) (contacts.Document, error) {
-		if err := r.trial.place(t, a, n.MatchKeys, row.Line); err != nil {
+		if err := r.trial.place(t, a, n.MatchKeys); err != nil {
 			return contacts.Document{}, err
 		}
 		return considerContact(t, a, n, CreateModes[r.spec.Mode], r.store.Now())
@@ -233,13 +235,13 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	out.Of = ImportGifts
 	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
 		if in.Filed.IsRefund {
-			return r.tryRefund(t, a, in, row.Line)
+			return r.tryRefund(t, a, in)
 		}
-		if r.trial.holder(gifts.GiftReference+*in.ExternalID, row.Line) != 0 {
+		if r.trial.holder(gifts.GiftReference+*in.ExternalID) != 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
 		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys, row.Line); err != nil {
+			if err := r.trial.place(t, a, keys); err != nil {
 				return gifts.GiftDocument{}, err
 			}
 		}
@@ -275,19 +277,23 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 func (tr *trial) keep(reference string, g *giving.Gift) {
 	key := maphash.String(tr.seed, reference)
 	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
-		tr.gifts[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
+		tr.left[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
 	}
 }
 
 // tryRefund decides about a row that gives a gift back, which rows before it may have made or given back. Of those that are too many to remember, all is left.
-func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, line int64) (made gifts.GiftDocument, err error) {
+func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
-	g, isKept := r.trial.gifts[maphash.String(r.trial.seed, original)]
+	key := maphash.String(r.trial.seed, original)
+	g, isKept := r.trial.left[key]
+	if !isKept {
+		g, isKept = r.trial.gifts[key]
+	}
 	switch {
 	case isKept:
 		made.Gift, made.Existing, err = g.RefundFiled(reference, in)
 		made.Counted = made.Net() - g.Net()
-	case r.trial.holder(gifts.GiftReference+original, line) != 0:
+	case r.trial.holder(gifts.GiftReference+original) != 0:
 		made.Currency = gifts.CurrencyOf(a, in)
 		units, _ := text.MinorUnits(*in.Amount, made.Currency)
 		made.Counted = -units

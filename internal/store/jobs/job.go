@@ -227,16 +227,12 @@ func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 // ChangeJob is the one way in which a job changes: load, decide, save.
 func (s *JobStore) ChangeJob(ctx context.Context, account, id int64, decide func(t *store.Tx, a *store.Account, j *Job) error) (changed Job, err error) {
 	now := s.Now()
-	err = s.Update(ctx, account, store.Needs{}, func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
-		if err != nil {
-			return err
-		}
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		j, err := store.FindIn(t.Conn, crm.ErrNotFound, ScanJob, SQLJob, account, id)
 		if err != nil {
 			return err
 		}
-		if err := decide(t, a, &j); err != nil {
+		if err := decide(t, t.Account(account), &j); err != nil {
 			return err
 		}
 		j.UpdatedAt = now

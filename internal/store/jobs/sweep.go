@@ -49,10 +49,7 @@ func scanJobOf(r db.Row) JobOf { return JobOf{r.Int(0), r.Int(1)} }
 
 // sweepRows forgets a few rows of a job, unless it has gone on meanwhile. It reports whether there may be more.
 func (s *JobStore) sweepRows(ctx context.Context, of JobOf, cutoff int64) (more bool, err error) {
-	err = s.Update(ctx, of.Account, store.Needs{}, func(t *store.Tx) error {
-		if _, err := t.LockAccount(of.Account); err != nil {
-			return err
-		}
+	err = s.UpdateAccount(ctx, of.Account, func(t *store.Tx) error {
 		j, err := store.FindIn(t.Conn, ErrJobMoved, ScanJob, SQLJob, of.Account, of.ID)
 		if err != nil || store.Seconds(j.UpdatedAt) >= cutoff {
 			return err

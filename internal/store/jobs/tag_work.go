@@ -158,8 +158,8 @@ func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
 // changeTag changes tags at once where few contacts have them, and begins a job where they are many.
 func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.Now()
-	made, err := store.Answered(ctx, s.Base, account, store.Needs{}, func(t *store.Tx) (made TagChange, err error) {
-		if made, err = changeTag(t, account, w, now); err != nil {
+	made, err := store.Answered(ctx, s.Base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made TagChange, err error) {
+		if made, err = changeTag(t, a, w, now); err != nil {
 			return made, err
 		}
 		shown := w.Becomes
@@ -176,16 +176,12 @@ func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (Tag
 	return made, err
 }
 
-func changeTag(t *store.Tx, account int64, w TagWork, now time.Time) (made TagChange, err error) {
-	a, err := t.LockAccount(account)
-	if err != nil {
-		return made, err
-	}
+func changeTag(t *store.Tx, a *store.Account, w TagWork, now time.Time) (made TagChange, err error) {
 	ids, err := findTagged(t, a, w.Names, BulkAtOnce+1)
 	if err != nil || slices.Contains(w.Names, w.Becomes) && len(ids) > 0 { // it has the name already
 		return made, err
 	}
-	if made.Job, err = tagUnderWay(t, account, w); made.Job != 0 || err != nil {
+	if made.Job, err = tagUnderWay(t, a.Account, w); made.Job != 0 || err != nil {
 		made.unfinished = made.Job != 0
 		return made, err
 	}
@@ -193,7 +189,7 @@ func changeTag(t *store.Tx, account int64, w TagWork, now time.Time) (made TagCh
 		return made, crm.ErrNotFound
 	}
 	if made.unfinished = len(ids) > BulkAtOnce; !made.unfinished {
-		if made.unfinished, err = areLarge(t, account, ids); err != nil {
+		if made.unfinished, err = areLarge(t, a.Account, ids); err != nil {
 			return made, err
 		}
 	}

@@ -4,7 +4,9 @@ package people
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -157,7 +159,8 @@ func accountNumber(a access.Account) int64 { return a.Number }
 // PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
 type PeopleStore struct {
 	*store.Base
-	keys      KeyCache
+	keys      store.Cache[[sha256.Size]byte, knownKey]
+	revoked   atomic.Int64 // keys, by this node
 	Passwords hasher
 }
 

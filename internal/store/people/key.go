@@ -2,10 +2,8 @@ package people
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -28,10 +26,8 @@ const (
 	sqlTouchKey  = `UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 AND last_used_at < $3`
 )
 
-const (
-	keyCacheTime = time.Second // how long a key that was revoked on another node may still work
-	KeyCacheSize = 10_000
-)
+// keyCacheTime is how long a key that was revoked on another node may still work.
+const keyCacheTime = time.Second
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.KeyInput) (key access.Key, secret string, err error) {
@@ -86,7 +82,7 @@ func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 		t.Record(t.Account(account), history.KeyNoun, id, history.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
 		return t.Run(sqlRevokeKey, account, id, store.Seconds(s.Now()))
 	})
-	s.keys.forget(id)
+	s.revoked.Add(1)
 	if errors.Is(err, crm.ErrNotFound) {
 		err = fmt.Errorf("key %d: %w", id, err)
 	}
@@ -95,10 +91,9 @@ func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 
 // Authenticate finds the account and the permissions of a secret.
 func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (access.Principal, error) {
-	now, hash := s.Now(), access.HashSecret(secret)
-	who, generation, ok := s.keys.Find(hash, now)
-	if ok {
-		return who, nil
+	now, hash, revoked := s.Now(), access.HashSecret(secret), s.revoked.Load()
+	if known, ok := s.keys.Get(hash); ok && known.revoked == revoked && now.Before(known.until) {
+		return known.who, nil
 	}
 	id, ok := access.ParseSecret(secret)
 	if !ok {
@@ -118,53 +113,18 @@ func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (access.P
 	s.NoteUse(key.LastUsedAt, now, func(ctx context.Context) error {
 		return s.UpdateAccount(ctx, key.Account, func(t *store.Tx) error { return t.Run(sqlTouchKey, key.Account, key.ID, store.Seconds(now)) })
 	})
-	who = access.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
+	who := access.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
 	until := now.Add(keyCacheTime)
 	if !key.ExpiresAt.IsZero() && key.ExpiresAt.Before(until) {
 		until = key.ExpiresAt
 	}
-	s.keys.Add(hash, CachedKey{Who: who, Until: until}, generation)
+	s.keys.Keep(hash, knownKey{who, until, revoked}, 0)
 	return who, nil
 }
 
-// KeyCache remembers for a moment which key a secret belongs to.
-type KeyCache struct {
-	mu         sync.RWMutex
-	generation int64 // counts revocations: what was read before one is not added after it
-	Keys       map[[sha256.Size]byte]CachedKey
-}
-
-type CachedKey struct {
-	Who   access.Principal
-	Until time.Time
-}
-
-func (cache *KeyCache) Find(hash [sha256.Size]byte, now time.Time) (who access.Principal, generation int64, ok bool) {
-	cache.mu.RLock()
-	defer cache.mu.RUnlock()
-	key, ok := cache.Keys[hash]
-	return key.Who, cache.generation, ok && now.Before(key.Until)
-}
-
-func (cache *KeyCache) Add(hash [sha256.Size]byte, key CachedKey, generation int64) {
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	if generation != cache.generation {
-		return
-	}
-	if cache.Keys == nil || len(cache.Keys) >= KeyCacheSize {
-		cache.Keys = make(map[[sha256.Size]byte]CachedKey)
-	}
-	cache.Keys[hash] = key
-}
-
-func (cache *KeyCache) forget(id int64) {
-	cache.mu.Lock()
-	defer cache.mu.Unlock()
-	cache.generation++
-	for hash, key := range cache.Keys {
-		if key.Who.Key == id {
-			delete(cache.Keys, hash)
-		}
-	}
+// knownKey is the key that a secret belongs to, for a moment. Once this node has revoked any key, it is read again.
+type knownKey struct {
+	who     access.Principal
+	until   time.Time
+	revoked int64 // keys that this node had revoked
 }
