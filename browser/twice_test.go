@@ -48,7 +48,6 @@ func TestADoubleClickAddsOneContact(t *testing.T) {
 	p.in(".side").click("Contacts")
 	p.click("Add your first contact")
 	p.fill("First name", "Zoë")
-	p.click("Add contact") // the browser refuses it: nothing was sent
 	p.fill("Last name", "Okafor")
 	p.slowly(time.Second)
 	p.clickTwice("Add contact")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"donorbook/internal/crm"
 )
 
 // mixture is what a random load has done so far.
@@ -104,7 +106,7 @@ func TestRandomLoadOnTwoNodes(t *testing.T) {
 	stored := query[row](t, database, "SELECT id, archived::BIGINT, convert_from(body, 'UTF8') FROM contact ORDER BY id")
 	for _, r := range stored {
 		scope := []string{"active", "archived"}[r.Archived]
-		document := fmt.Sprintf(`{"id":%d%s`, r.ID, r.Body)
+		document := string(crm.AppendContact(nil, r.ID, []byte(r.Body)))
 		want[scope], want["all"] = append(want[scope], document), append(want["all"], document)
 	}
 	if len(stored) != len(m.ids)+len(m.stay) {
