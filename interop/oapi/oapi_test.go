@@ -19,7 +19,8 @@ func TestTheGeneratedClientWorks(t *testing.T) {
 	}
 	ctx := t.Context()
 
-	created, err := client.CreateContactWithResponse(ctx, nil, ContactInput{FirstName: "Grace", LastName: "Hopper", Tags: &[]string{"navy"}})
+	first, last := "Grace", "Hopper" // pointers, because a company has neither
+	created, err := client.CreateContactWithResponse(ctx, nil, ContactInput{FirstName: &first, LastName: &last, Tags: &[]string{"navy"}})
 	if err != nil || created.JSON201 == nil {
 		t.Fatalf("create: %v %s", err, created.Body)
 	}
@@ -37,7 +38,7 @@ func TestTheGeneratedClientWorks(t *testing.T) {
 		t.Fatalf("list: %v %s", err, list.Body)
 	}
 
-	refused, err := client.CreateContactWithResponse(ctx, nil, ContactInput{LastName: "Hopper"})
+	refused, err := client.CreateContactWithResponse(ctx, nil, ContactInput{LastName: &last})
 	if err != nil || refused.JSON422 == nil || refused.JSON422.Errors["first_name"] == nil {
 		t.Fatalf("a contact without a first name: %v %s", err, refused.Body)
 	}
