@@ -60,11 +60,11 @@ func (c *contactImport) Run(t *terminal) error {
 		spec: jobs.FileImport{Mode: c.mode(), OtherName: jobs.ImportMode(c.OtherName), FileIsRight: c.FileIsRight},
 		noun: "contacts", done: "imported", example: "full_name", custom: c.Unknown == "custom", again: c.Again, json: c.JSON, summary: c.summary,
 		listed: maxDetails, lists: (*jobs.TrialRow).Told, changes: c.Changes,
-		result: func(r jobs.ImportCounts, details []jobs.TrialRow) any {
+		result: func(r jobs.ImportProgress, details []jobs.TrialRow) any {
 			if c.DryRun {
-				return tried{r, details}
+				return tried{r.ImportCounts, details}
 			}
-			return r
+			return r.ImportCounts
 		},
 		tell: func(details []jobs.TrialRow, _ int64) {
 			if c.JSON {
@@ -77,7 +77,7 @@ func (c *contactImport) Run(t *terminal) error {
 	})
 }
 
-func (c *contactImport) summary(r jobs.ImportCounts) string {
+func (c *contactImport) summary(r jobs.ImportProgress) string {
 	counts, more := "Rows: %d. %d created, %d merged, %d unchanged, %d rejected.", ""
 	if c.DryRun {
 		counts, more = "Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected.", " Nothing was changed."

@@ -42,8 +42,8 @@ type importKind struct {
 	custom  bool   // columns that are not recognized become custom fields
 	again   bool   // a file that was imported before is imported again
 	json    bool   // the result is printed as JSON
-	summary func(jobs.ImportCounts) string
-	result  func(r jobs.ImportCounts, details []jobs.TrialRow) any // that is printed as JSON
+	summary func(jobs.ImportProgress) string
+	result  func(r jobs.ImportProgress, details []jobs.TrialRow) any // that is printed as JSON
 
 	// A dry run lists rows, so many at most of each kind that About tells, and tells of them when it has ended.
 	listed  int
@@ -226,14 +226,14 @@ func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) 
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	result := im.Progress.ImportCounts
+	result := im.Progress
 	if err != nil {
 		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, f.summary(result))
 	}
 	if known {
 		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",
 			im.UpdatedAt.Format("January 2, 2006"), im.ID, f.summary(result))
-		result = jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}
+		result = jobs.ImportProgress{ImportCounts: jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}}
 	}
 	if err := errors.Join(c.reject(t, s, &im), t.tellLeftOut(s, &im)); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) 
 }
 
 // report prints the result, and fails where rows are rejected.
-func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportCounts, details []jobs.TrialRow) (err error) {
+func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportProgress, details []jobs.TrialRow) (err error) {
 	if f.json {
 		err = t.printJSON(f.result(r, details))
 	} else {
@@ -253,7 +253,7 @@ func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportCounts, detai
 
 // try says what would become of the rows, and writes those that would be rejected to the file.
 func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
-	result, details, listed := jobs.ImportCounts{}, []jobs.TrialRow{}, map[string]int{}
+	result, details, listed := jobs.ImportProgress{}, []jobs.TrialRow{}, map[string]int{}
 	changes, err := openChanges(f.changes)
 	if err != nil {
 		return err

@@ -1,24 +1,33 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 )
 
 type giftImport struct {
 	fileImport
-	JSON bool `help:"Print a JSON object with rows, recorded, known, rejected and new_contacts." name:"json"`
+	CreateCampaigns bool `help:"Create campaigns that rows name and that do not exist, as drafts." name:"create-campaigns"`
+	JSON            bool `help:"Print a JSON object with rows, recorded, updated, known, rejected, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
-	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, email, phone, first_name, last_name, full_name and company say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
+	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, email, phone, first_name, last_name, full_name and company say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
 	donorbook gift import --account ID gifts.csv --map "Given=amount,On=transacted_at,Remarks=skip"
 
---map says what a column means: one of these fields, or skip, which ignores the column. It is remembered for the next file with the same columns.
+--map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns.
+
+What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. Refunds are recorded after all gifts of the file.
+
+A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
 
 The contact is the one with contact_id, or with the email or the phone. If there is none, a new one gets the first and last name.
 
@@ -33,11 +42,19 @@ Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong
 
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
+	spec := jobs.FileImport{Of: jobs.ImportGifts}
+	if c.CreateCampaigns {
+		spec.Mode = jobs.MakeCampaigns
+	}
 	return c.run(t, importKind{
-		spec: jobs.FileImport{Of: jobs.ImportGifts}, noun: "gifts", done: "recorded", example: "amount", again: true, json: c.JSON, summary: c.summary,
+		spec: spec, noun: "gifts", done: "recorded", example: "amount", again: true, json: c.JSON, summary: c.summary,
 		listed: maxTold, lists: func(row *jobs.TrialRow) bool { return row.Outcome == jobs.RowRejected && c.Rejected == "" },
-		result: func(r jobs.ImportCounts, _ []jobs.TrialRow) any {
-			return giftResult{r.Rows, r.Created, r.Unchanged, r.Rejected, r.Contacts}
+		result: func(r jobs.ImportProgress, _ []jobs.TrialRow) any {
+			counted := map[string]json.Number{}
+			for currency, amount := range r.Counted {
+				counted[currency] = json.Number(text.MoneyInput(amount, currency))
+			}
+			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, counted}
 		},
 		tell: t.tellRejected,
 	})
@@ -45,17 +62,27 @@ func (c *giftImport) Run(t *terminal) error {
 
 // giftResult is what is printed as JSON.
 type giftResult struct {
-	Rows     int64 `json:"rows"`
-	Recorded int64 `json:"recorded"`
-	Known    int64 `json:"known"` // recorded before, by their external ids
-	Rejected int64 `json:"rejected"`
-	Contacts int64 `json:"new_contacts"`
+	Rows     int64                  `json:"rows"`
+	Recorded int64                  `json:"recorded"`
+	Updated  int64                  `json:"updated"` // rows that have told what became of a gift, as refunds do
+	Known    int64                  `json:"known"`   // recorded before, by their external ids
+	Rejected int64                  `json:"rejected"`
+	Contacts int64                  `json:"new_contacts"`
+	Counted  map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
 }
 
-func (c *giftImport) summary(r jobs.ImportCounts) string {
+func (c *giftImport) summary(r jobs.ImportProgress) string {
+	form, end := "Rows: %d. %d recorded, %s%d known before, %d rejected; %d new %s.", ""
 	if c.DryRun {
-		return fmt.Sprintf("Rows: %d. %d would be recorded, %d are known, %d would be rejected; %d new %s. Nothing was changed.",
-			r.Rows, r.Created, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
+		form, end = "Rows: %d. %d would be recorded, %s%d are known, %d would be rejected; %d new %s.", " Nothing was changed."
 	}
-	return fmt.Sprintf("Rows: %d. %d recorded, %d known before, %d rejected; %d new %s.", r.Rows, r.Created, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
+	updated := ""
+	if r.Merged > 0 {
+		updated = fmt.Sprintf("%d updated, ", r.Merged)
+	}
+	said := fmt.Sprintf(form, r.Rows, r.Created, updated, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
+	for _, currency := range slices.Sorted(maps.Keys(r.Counted)) {
+		said += fmt.Sprintf(" Given: %s.", text.MoneyExact(r.Counted[currency], currency))
+	}
+	return said + end
 }

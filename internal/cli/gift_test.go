@@ -71,7 +71,7 @@ func importKilled(t *testing.T, e engine) {
 		result(t, "campaign", "import", "--data", data, "--account", account, campaigns)
 		return account
 	}
-	const recorded = "Rows: 2000. 1980 recorded, 0 known before, 20 rejected; 350 new contacts."
+	const recorded = "Rows: 2000. 1980 recorded, 0 known before, 20 rejected; 350 new contacts. Given: $15,837.00."
 	const known = "Rows: 2000. 0 recorded, 1980 known before, 20 rejected; 0 new contacts."
 	again := func(account string, want ...string) {
 		t.Helper()

@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
@@ -226,7 +227,10 @@ type importView struct {
 	Choosing  bool // a person says what the columns mean
 	Preview   [][]string
 	Columns   []columnView
-	Skipped   int64 // columns that are not imported
+	Skipped   int64        // columns that are not imported
+	Values    []columnView // values of gifts whose meaning a person says
+	Missing   []string     // campaigns that gifts name and that do not exist
+	Counted   string       // what gifts add to what was given
 	Modes     []option
 	MayDefine bool       // columns may become new custom fields
 	MayErase  bool       // contacts that were created may be erased
@@ -269,6 +273,7 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
 	view.MayErase = v.membership.Role >= access.Owner
 	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
+	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
 	switch {
 	case view.Choosing:
 		if view.Preview, err = c.store.Preview(r.Context(), &im); err != nil {

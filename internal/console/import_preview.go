@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,6 +62,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		}
 		view.Columns = append(view.Columns, shown)
 	}
+	fillValues(view, f)
 	return nil
 }
 
@@ -96,6 +98,61 @@ func targetOptions(columns *sheet.Sheet, fields *custom.Fields) (all []option) {
 	return all
 }
 
+// valueName is the name of the field for what a value of a file means.
+func valueName(i int) string { return "value." + strconv.Itoa(i) }
+
+// valuesToExplain are the values whose meaning a person has said, and those that the dry run could not tell the meaning of.
+func valuesToExplain(im *jobs.Import) (all []sheet.UnknownValue) {
+	for _, column := range im.Spec.Mapping {
+		for _, value := range slices.Sorted(maps.Keys(column.Values)) {
+			if sheet.Meanings(column.Target) != nil {
+				all = append(all, sheet.UnknownValue{Column: column.Name, Target: column.Target, Value: value})
+			}
+		}
+	}
+	for _, unknown := range im.Progress.Unknown {
+		if sheet.Meanings(unknown.Target) != nil {
+			all = append(all, unknown)
+		}
+	}
+	return all
+}
+
+// fillValues shows the values that a person has to explain, and the campaigns that do not exist.
+func fillValues(view *importView, f *form) {
+	for i, value := range valuesToExplain(&view.Import) {
+		at := slices.IndexFunc(view.Spec.Mapping, func(c sheet.Column) bool { return c.Name == value.Column })
+		if at >= 0 {
+			f.setUnsent(valueName(i), view.Spec.Mapping[at].Values[strings.ToLower(value.Value)])
+		}
+		choices := []option{{Label: "Reject these rows"}}
+		for _, meaning := range sheet.Meanings(value.Target) {
+			choices = append(choices, option{Value: meaning, Label: meaningLabel(meaning)})
+		}
+		view.Values = append(view.Values, columnView{field: newSelect(f, valueName(i), shortened(value.Value, shownValue, 0), choices), Values: []string{value.Column}})
+	}
+	for _, unknown := range view.Progress.Unknown {
+		if unknown.Target == "campaign" {
+			view.Missing = append(view.Missing, shortened(unknown.Value, shownValue, 0))
+		}
+	}
+}
+
+// meaningLabel is what people call a meaning: ACH transfer, Partly refunded.
+func meaningLabel(meaning string) string {
+	return cmp.Or(giftWords[meaning], capital(strings.ReplaceAll(meaning, "_", " ")))
+}
+
+// explainValues is a mapping with what a person says about values.
+func explainValues(im *jobs.Import, mapping sheet.Mapping, f *form) {
+	for i, value := range valuesToExplain(im) {
+		at := slices.IndexFunc(mapping, func(c sheet.Column) bool { return c.Name == value.Column })
+		if meaning := f.Value(valueName(i)); at >= 0 && (meaning == "" || slices.Contains(sheet.Meanings(value.Target), meaning)) {
+			mapping[at] = mapping[at].Meaning(value.Value, meaning)
+		}
+	}
+}
+
 // readMapping is what a person has chosen for the columns.
 func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 	if im.Spec.Of == jobs.ImportGifts && im.Spec.JSON {
@@ -105,6 +162,7 @@ func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
+	explainValues(im, mapping, f)
 	err := jobs.SheetOf(im.Spec.Of).Check(mapping)
 	var refused *doc.Invalid
 	if !errors.As(err, &refused) {
@@ -140,7 +198,7 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
 		{ID: jobs.AboutOtherName, Title: "Same email or phone, other name", More: counts.OtherName, Text: "Someone else has the email or phone of a contact. You choose below what becomes of these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
-		{ID: jobs.RowMerged, Title: "Changes in contacts that exist", More: counts.Merged},
+		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},
 	}
 	most := rowsShown
@@ -169,6 +227,14 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 		}
 	}
 	return nil
+}
+
+// changesTitle is the title above rows that tell more about what exists.
+func changesTitle(view *importView) string {
+	if view.OfGifts() {
+		return "Refunds and updates of gifts"
+	}
+	return "Changes in contacts that exist"
 }
 
 // rowSaid is what became of a row, or would.

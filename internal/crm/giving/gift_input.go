@@ -33,6 +33,7 @@ type GiftInput struct {
 	FromRow                        bool   // the external id was made from all that was sent
 	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
 	Correction                     bool   // money that differs was entered wrong, and is corrected
+	Filed                          *Filed // what a file says beyond that; nil where it comes from no file
 
 	SentAs map[string]string // what the columns of a file are called, by the names of the wire
 	Sign   string            // of a currency, that a file has beside the amount
@@ -213,6 +214,7 @@ func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, no
 	}
 	GiftTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
+	in.checkFiled(c)
 	if isNew && in.Contact == nil {
 		in.checkGiver(c)
 	}
@@ -391,7 +393,10 @@ func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now tim
 		payment.CapturedAt = g.At
 	}
 	g.Entries = []Entry{payment}
-	return g, v.Err()
+	if err := v.Err(); err != nil {
+		return g, err
+	}
+	return g.takeBack(in)
 }
 
 // giver is what was sent about the giver, and for the rest what is known.
@@ -418,6 +423,9 @@ func (in *GiftInput) giver(g Giver) Giver {
 func (in *GiftInput) Agrees(g *Gift) bool {
 	if in.FromRow { // the gift may have been changed since
 		return true
+	}
+	if in.Filed != nil {
+		return in.samePayment(g)
 	}
 	amount := func(sent *int64, is int64) bool {
 		units, ok := text.MinorUnits(value(sent), g.Currency)

@@ -108,6 +108,10 @@ func (e *Entry) appendItems(dst []byte, currency string) []byte {
 
 // Refund gives back a part of a gift, in ten-thousandths, or all that is left where sent is nil.
 func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
+	return g.refund(text.Random62(codeLength), sent, now)
+}
+
+func (g Gift) refund(id string, sent *int64, at time.Time) (Gift, error) {
 	left := g.Left()
 	switch {
 	case g.Status != Succeeded:
@@ -119,12 +123,18 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 	if err != nil {
 		return g, err
 	}
-	now = now.UTC().Truncate(time.Second)
-	g = g.with(Entry{ID: text.Random62(codeLength), Amount: -amount, FeeCovered: -g.coveredPart(left - amount), RefundedAt: now})
-	if amount == left {
-		g.Payment().RefundedAt = now
+	return g.giveBack(id, amount, at), nil
+}
+
+// giveBack is the gift with an entry for an amount that went back.
+func (g Gift) giveBack(id string, amount int64, at time.Time) Gift {
+	at = at.UTC().Truncate(time.Second)
+	left := g.Left() - amount
+	g = g.with(Entry{ID: id, Amount: -amount, FeeCovered: -g.coveredPart(left), RefundedAt: at})
+	if left == 0 {
+		g.Payment().RefundedAt = at
 	}
-	return g, nil
+	return g
 }
 
 // UndoRefund takes back what was refunded, or a part of it in ten-thousandths: the refund was entered by mistake, or the money came back.

@@ -19,8 +19,8 @@ type GiftLine struct {
 // RejectedKey is the key, or the column, with the reason in a file of rejected gifts. It is not read.
 const RejectedKey = "rejected"
 
-// RefundLost is broken by a gift of a file that was refunded.
-const RefundLost doc.Rule = "says that money was refunded, which cannot be imported: record the gift and its refund by hand"
+// LedgerUnclear is broken by a gift of a file whose ledger does not tell what was given back.
+const LedgerUnclear doc.Rule = "does not tell what was given back: record the gift and its refund by hand"
 
 // DecodeGiftLine reads a gift that is a JSON object in a file: it has the names of the wire, or some that people use instead.
 func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error) {
@@ -37,9 +37,12 @@ func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error
 			g.Own = r.Text()
 		case key == RejectedKey, key == "campaign_code":
 			r.Skip()
-		case key == "transactions" && hasRefund(r):
-			r.Fault.Add(key, RefundLost)
 		case key == "transactions":
+			back, ok := readLedger(r)
+			if !ok {
+				r.Fault.Add(key, LedgerUnclear)
+			}
+			g.Filed = &Filed{Back: back}
 		default:
 			g.read(r, key)
 		}
@@ -50,16 +53,18 @@ func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error
 	return g, &r.Fault, nil
 }
 
-// hasRefund reads the ledger of a gift, and tells whether money went back and stayed there. A correction is no refund.
-func hasRefund(r *doc.Reader) (found bool) {
+// readLedger reads what of a gift went back and stayed there, nil for nothing. A correction is no refund.
+func readLedger(r *doc.Reader) (back *GivenBack, ok bool) {
 	if r.Next() != '[' {
 		r.Skip()
-		return false
+		return nil, true
 	}
 	var g Gift
+	var on *string
+	ok = true
 	r.Token()
 	for r.Err == nil && r.Dec.PeekKind() != ']' {
-		var amount string
+		var amount, at string
 		refunded := false
 		r.Object(func(key string) {
 			switch kind, text := r.Scalar(); key {
@@ -67,20 +72,33 @@ func hasRefund(r *doc.Reader) (found bool) {
 				refunded = kind == 't'
 			case "amount":
 				amount = text
+			case "refunded_at":
+				at = text
 			}
 		})
 		entry := Entry{}
 		digits, negative := strings.CutPrefix(amount, "-")
-		units, ok := text.ParseDecimal(digits, text.SentDecimals, 18)
+		units, isMoney := text.ParseDecimal(digits, text.SentDecimals, 18)
 		if entry.Amount = units; negative {
 			entry.Amount = -units
 		}
 		if refunded {
 			entry.RefundedAt = time.Unix(1, 0)
+			on = unlessEmpty(at)
 		}
 		g.Entries = append(g.Entries, entry)
-		found = found || refunded && !negative || negative && !ok || entry.IsReversal() && g.Left() != 0
+		ok = ok && !(negative && !isMoney || entry.IsReversal() && g.Left() != 0)
 	}
 	r.Token()
-	return found || len(g.Entries) > 0 && g.Refunded() > 0
+	if len(g.Entries) == 0 {
+		return nil, ok
+	}
+	refunded := g.Refunded()
+	if isGone := !g.Payment().RefundedAt.IsZero() && refunded == 0; isGone { // its refund is not listed
+		refunded = g.Payment().Amount
+	}
+	if refunded <= 0 {
+		return nil, ok
+	}
+	return &GivenBack{Amount: &refunded, On: on}, ok
 }

@@ -365,7 +365,7 @@ func TestMappingByHand(t *testing.T) {
 	m, _ := Contacts.With(guessed, `#1=full_name,#5=custom.7`)
 	made := Contacts.WithUnknown(m, nil, func(int) []string { return []string{"1", "2"} })
 	for i := range m {
-		if isSkipped := m[i].Target == Skip; isSkipped != (m[i].Name == "Name, ganz") || isSkipped && made[i].Target != "new:number" || !isSkipped && made[i] != m[i] {
+		if isSkipped := m[i].Target == Skip; isSkipped != (m[i].Name == "Name, ganz") || isSkipped && made[i].Target != "new:number" || !isSkipped && made[i].Target != m[i].Target {
 			t.Errorf("the column %v becomes %v", m[i], made[i])
 		}
 	}

@@ -15,17 +15,19 @@ import (
 
 // readMoment takes a day or a time as people write it. What is none stays as it is, and is refused by Validate.
 func readMoment(of func(*giving.GiftInput) **string) func(*row, *cell, string) {
-	return func(r *row, c *cell, value string) {
-		if m, ok := text.ReadMoment(value, c.dayFirst); ok && !m.HasZone {
-			isMidnight := m.At.Equal(m.At.Truncate(24 * time.Hour)) // which programs write for a day alone
-			if isMidnight && !r.isOwn {                             // a workbook has midnight as a day, and ours has no days alone
-				value = m.At.Format(time.DateOnly)
-			} else {
-				value = m.At.Format(time.DateTime)
-			}
+	return func(r *row, c *cell, value string) { readDay(r, c, value, of(&r.gift.GiftInput)) }
+}
+
+func readDay(r *row, c *cell, value string, to **string) {
+	if m, ok := text.ReadMoment(value, c.dayFirst); ok && !m.HasZone {
+		isMidnight := m.At.Equal(m.At.Truncate(24 * time.Hour)) // which programs write for a day alone
+		if isMidnight && !r.isOwn {                             // a workbook has midnight as a day, and ours has no days alone
+			value = m.At.Format(time.DateOnly)
+		} else {
+			value = m.At.Format(time.DateTime)
 		}
-		*of(&r.gift.GiftInput) = &value
 	}
+	*to = &value
 }
 
 func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
@@ -38,32 +40,57 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 	}
 }
 
-const notNegative doc.Rule = "is negative: leave the row out, or record the refund of a gift on the page of that gift"
+const notNegative doc.Rule = "must not be negative"
 
 // readMoney takes an amount as people write it.
 func readMoney(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 	return func(r *row, c *cell, value string) {
-		currency := ""
-		if r.gift.Currency != nil {
-			currency = *r.gift.Currency
+		isNegative := r.readSum(c, value, of(&r.gift.GiftInput))
+		if isNegative && c.target != "fee" { // PayPal writes fees so
+			r.gift.faults.Add(c.target, notNegative)
 		}
-		amount, broken := text.ReadAmount(value, currency, r.region)
-		fault := doc.Rule(broken)
-		if fault == "" && amount.IsNegative && c.target != "fee" { // PayPal writes fees so
-			fault = notNegative
-		}
-		if amount.Sign != "" && r.gift.Sign == "" {
-			r.gift.Sign = amount.Sign
-			if codes := text.CurrenciesOf(amount.Sign); len(codes) == 1 && currency == "" {
-				r.gift.Currency = &codes[0]
-			}
-		}
-		if *of(&r.gift.GiftInput) = new(int64); fault != "" {
-			r.gift.faults.Add(c.target, fault, value)
-			return
-		}
-		*of(&r.gift.GiftInput) = giving.ParseMoney(&r.gift.faults, c.target, amount.Digits, currency, false)
 	}
+}
+
+// readSum takes an amount, and tells whether it is negative.
+func (r *row) readSum(c *cell, value string, to **int64) (isNegative bool) {
+	currency := ""
+	if r.gift.Currency != nil {
+		currency = *r.gift.Currency
+	}
+	amount, broken := text.ReadAmount(value, currency, r.region)
+	if amount.Sign != "" && r.gift.Sign == "" {
+		r.gift.Sign = amount.Sign
+		if codes := text.CurrenciesOf(amount.Sign); len(codes) == 1 && currency == "" {
+			r.gift.Currency = &codes[0]
+		}
+	}
+	if *to = new(int64); broken != "" {
+		r.gift.faults.Add(c.target, doc.Rule(broken), value)
+		return false
+	}
+	*to = giving.ParseMoney(&r.gift.faults, c.target, amount.Digits, currency, false)
+	return amount.IsNegative
+}
+
+// readAmount takes what was paid. One below 0 went back.
+func readAmount(r *row, c *cell, value string) {
+	r.gift.Filed.IsRefund = r.readSum(c, value, &r.gift.Amount)
+}
+
+func readNet(r *row, c *cell, value string) {
+	if isNegative := r.readSum(c, value, &r.gift.net); isNegative {
+		r.gift.net = nil // of a refund
+	}
+}
+
+// readCovered takes the part of the fee that the giver has added, or whether they have added all of it.
+func readCovered(r *row, c *cell, value string) {
+	if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789") != "" {
+		r.gift.coversFee = yes
+		return
+	}
+	readMoney(func(in *giving.GiftInput) **int64 { return &in.FeeCovered })(r, c, value)
 }
 
 // readYes takes yes or no.
@@ -75,10 +102,63 @@ func (r *row) readYes(c *cell, value string) bool {
 	return yes
 }
 
-// readRefunded refuses a gift that was refunded, since its refund would be lost.
+// readTest takes whether a payment is one of a test, in whatever way the column asks.
+func (r *row) readTest(c *cell, value string, isTest bool) {
+	switch plainWord(value) {
+	case "test", "sandbox", "testmode":
+		r.gift.Test = true
+	case "live", "production", "livemode":
+	default:
+		r.gift.Test = r.readYes(c, value) == isTest || r.gift.Test
+	}
+}
+
+// readRefunded takes how much went back, or whether all of it did.
 func readRefunded(r *row, c *cell, value string) {
-	if yes, ok := text.ReadYesNo(value); strings.Trim(value, "0.,-") != "" && (yes || !ok) {
-		r.gift.faults.Add(c.target, giving.RefundLost)
+	if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789.,") != "" {
+		r.gift.isRefunded = yes
+		return
+	}
+	r.readSum(c, value, &r.gift.refunded) // some write what went back below 0
+}
+
+func readDisputed(r *row, c *cell, value string) {
+	if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789.,") != "" {
+		r.gift.isDisputed = yes
+		return
+	}
+	r.readSum(c, value, &r.gift.disputed)
+}
+
+// readDispute takes how a dispute stands. The money is gone until it is won.
+func readDispute(r *row, _ *cell, value string) {
+	switch plainWord(value) {
+	case "won", "warningclosed", "prevented", "none", "na":
+		r.gift.isWon = true
+	default:
+		r.gift.isDisputed = true
+	}
+}
+
+// readSoftCredit keeps who else is credited as a note.
+func readSoftCredit(r *row, c *cell, value string) {
+	what := "Soft credit"
+	for _, part := range [...]string{"amount", "type"} {
+		if strings.HasSuffix(plainName(c.name), part) {
+			what += " " + part
+		}
+	}
+	r.note(what + ": " + value)
+}
+
+// note adds a line to the note of a gift that no field has room for.
+func (r *row) note(line string) { r.gift.lines = append(r.gift.lines, line) }
+
+// readDedicated takes the name behind a heading that is the kind of the dedication.
+func readDedicated(kind string) func(*row, *cell, string) {
+	return func(r *row, _ *cell, value string) {
+		d := &giving.Dedication{Type: kind, Name: value}
+		r.gift.Dedication = &d
 	}
 }
 
@@ -158,46 +238,150 @@ func byWord(lists map[string]string) map[string]string {
 
 // methodWords are what people call the methods, in English, German and French.
 var methodWords = byWord(map[string]string{
-	"card":          "card creditcard debitcard creditordebitcard visa mastercard amex americanexpress discover applepay googlepay digitalwallet kreditkarte debitkarte karte eckarte girocard carte cartebancaire cartedecredit cartebleue cb",
-	"ach":           "ach achtransfer achdebit eft echeck electroniccheck electronicfundstransfer usbankaccount",
+	"card":          "card cc creditcard credit debit debitcard onlinecreditcard stripe creditordebitcard visa mastercard amex americanexpress discover applepay googlepay digitalwallet kreditkarte debitkarte karte eckarte girocard carte cartebancaire cartedecredit cartebleue cb",
+	"ach":           "ach acheft eftach bankdraft achtransfer achdebit eft echeck electroniccheck electronicfundstransfer usbankaccount",
 	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa",
-	"bank_transfer": "banktransfer bank wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent",
-	"check":         "check cheque personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
+	"bank_transfer": "banktransfer bank directdeposit bankwire wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent",
+	"check":         "check cheque ck chk checks personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
 	"cash":          "cash bar bargeld barspende barzahlung especes liquide",
 	"paypal":        "paypal", "venmo": "venmo",
-	"stock":   "stock stocks stockgift securities shares wertpapiere aktien titres valeursmobilieres",
-	"in_kind": "inkind giftinkind inkindgift inkinddonation sachspende ennature dontennature donennature",
-	"other":   "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres donoradvisedfund daf",
+	"stock":   "stock stocks stockgift stockproperty stockpropertysold stocktransfer securities shares wertpapiere aktien titres valeursmobilieres",
+	"in_kind": "inkind giftinkind giftsinkind inkindgift inkinddonation ik sachspende ennature dontennature donennature",
+	"other":   plainOther + " donoradvisedfund daf dafgrant payroll payrolldeduction payrollgiving workplacegiving crypto cryptocurrency bitcoin moneyorder cashierscheck giftcard property trust bequest matchinggift",
 })
 
-// methodWord is a method as the wire has it. What is none stays as it is.
-func methodWord(_ *cell, text string) string { return cmp.Or(methodWords[plainWord(text)], text) }
+// plainOther are words for other methods that say nothing more.
+const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres"
 
-// refunded is what some systems say of a gift that was given back.
-const refunded = "refunded"
+// unknownValue is broken by a word that stands for one of a few things, and no one has said for which.
+const unknownValue doc.Rule = "says %q, which is not known: choose what it means, one of %v"
+
+// Meanings are what the values of a column may mean, none where they are not one of a few.
+func Meanings(target string) []string {
+	switch target {
+	case "method":
+		return giving.Methods
+	case "status":
+		return statusMeanings
+	case "type":
+		return kindMeanings
+	case "frequency":
+		return giving.Frequencies
+	}
+	return nil
+}
+
+// UnknownValue is a value of a column that a person has to explain.
+type UnknownValue struct {
+	Column string `json:"column"`
+	Target string `json:"target"`
+	Value  string `json:"value"`
+}
+
+// meaning is what a value of a column means, or a fault.
+func (r *row) meaning(c *cell, words map[string]string, value string) (meaning string, ok bool) {
+	if meaning, ok = words[plainWord(value)]; ok {
+		return meaning, true
+	}
+	if slices.Contains(Meanings(c.target), value) {
+		return value, true
+	}
+	r.gift.faults.Add(c.target, unknownValue, value, strings.Join(Meanings(c.target), ", "))
+	r.gift.Unknown = append(r.gift.Unknown, UnknownValue{c.name, c.target, value})
+	return "", false
+}
+
+// readMethod takes a method. What has none of its own is kept in the note.
+func readMethod(r *row, c *cell, value string) {
+	method, ok := r.meaning(c, methodWords, value)
+	if !ok {
+		return
+	}
+	r.gift.Method = &method
+	if original := cmp.Or(r.original, value); method == "other" && !slices.Contains(strings.Fields(plainOther), plainWord(original)) {
+		r.note("Method: " + original)
+	}
+}
+
+// States of gifts in other systems that are more than a status of ours.
+const (
+	refunded       = "refunded"
+	partlyRefunded = "partly_refunded"
+	disputed       = "disputed"
+	testStatus     = "test"
+	noStatus       = "none"
+)
+
+var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyRefunded, disputed, testStatus)
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse termine",
-	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized ausstehend offen zugesagt enattente promesse encours",
-	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired fehlgeschlagen abgelehnt echoue echouee refuse refusee",
-	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn storniert abgebrochen annule annulee",
-	refunded:                 "refunded refund partiallyrefunded partialrefund chargeback chargedback disputed reversed erstattet zuruckerstattet teilweiseerstattet rembourse remboursee partiellementrembourse",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse termine",
+	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee",
+	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee",
+	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee",
+	partlyRefunded:           "partlyrefunded partiallyrefunded partialrefund partialrefunded teilweiseerstattet partiellementrembourse",
+	disputed:                 "disputed dispute chargeback chargedback underreview needsresponse disputelost lost",
+	testStatus:               "test testmode sandbox",
+	noStatus:                 "active na none notapplicable",
 })
 
 func readStatus(r *row, c *cell, text string) {
-	status := cmp.Or(statusWords[plainWord(text)], text)
-	if status == refunded {
-		r.gift.faults.Add(c.target, giving.RefundLost)
+	r.gift.state, _ = r.meaning(c, statusWords, text)
+}
+
+// Kinds of rows.
+const (
+	giftKind    = "gift"
+	schedule    = "schedule" // of gifts that are to come, unless it says that its own has come
+	pledgeKind  = "pledge"
+	paymentKind = "payment"
+	refundKind  = "refund"
+	writeOff    = "write_off"
+	noGift      = "no_gift"
+)
+
+var kindMeanings = []string{giftKind, pledgeKind, paymentKind, refundKind, writeOff, noGift}
+
+// kindWords are what systems call the kinds of their rows. What a donor has agreed to give again and again is a promise, too.
+var kindWords = byWord(map[string]string{
+	giftKind: "gift g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
+		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don subscription recurring monthly",
+	pledgeKind:  "pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
+	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
+	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
+	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
+	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
+	noGift:      "generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+})
+
+func readKind(r *row, c *cell, text string) {
+	method := methodWords[plainWord(text)]
+	if _, isKind := kindWords[plainWord(text)]; !isKind && method != "" { // CK
+		r.gift.kind, r.gift.kindMethod = giftKind, method
 		return
 	}
-	r.gift.Status = &status
+	r.gift.kind, _ = r.meaning(c, kindWords, text)
+	if method == "in_kind" || method == "stock" { // where no other column says more
+		r.gift.kindMethod = method
+	}
+}
+
+// frequencyWords are how often a gift comes again.
+var frequencyWords = byWord(map[string]string{
+	"weekly": "weekly week everyweek wochentlich hebdomadaire", "monthly": "monthly month everymonth monatlich mensuel mensuelle", "quarterly": "quarterly quarter everythreemonths vierteljahrlich trimestriel",
+	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle", "": "onetime once none single no na single onetimegift",
+})
+
+func readFrequency(r *row, c *cell, text string) {
+	r.gift.Filed.Every, _ = r.meaning(c, frequencyWords, text)
 }
 
 // dedicationWords are the kinds of dedications as people write them.
 var dedicationWords = byWord(map[string]string{
-	"in_honor_of":  "inhonorof inhonourof honor honour inhonor zuehren enlhonneurde enhommagea hommage",
-	"in_memory_of": "inmemoryof inmemoriam memory memorial inmemory zumgedenken inerinnerungan enmemoirede",
+	"in_honor_of":  "inhonorof inhonourof honor honour inhonor h honorarium incelebrationof zuehren enlhonneurde enhommagea hommage",
+	"in_memory_of": "inmemoryof inmemoriam memory m memorial inmemory zumgedenken inerinnerungan enmemoirede",
 })
 
 func dedicationWord(_ *cell, text string) string {

@@ -7,7 +7,8 @@ import (
 	"donorbook/internal/crm/custom"
 )
 
-// recognizeGifts knows the names that our own export, Givebutter, Bloomerang, CiviCRM, Salesforce, Stripe and PayPal give to columns. Who gave is told as in a
+// recognizeGifts knows the names that our own export, Givebutter, Bloomerang, Little Green Light, DonorPerfect, Salesforce, CiviCRM, Raiser's Edge, Stripe, PayPal and
+// Donorbox give to columns. Who gave is told as in a
 // file of contacts.
 func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 	m := make(Mapping, len(header))
@@ -16,7 +17,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 	best := map[string]int{}             // ranks of the targets
 	for i, name := range header {
 		name = strings.TrimSpace(name)
-		m[i] = Column{Name: name, Target: Skip}
+		m[i] = Column{Name: name, Target: Skip, Aware: true}
 		found[i] = s.giftName(name)
 		if target := found[i].target; target == "" {
 			giver[i] = giverName(name)
@@ -32,11 +33,54 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 	s.recognizeGiver(m, giver)
 	m.leaveForeignIDs()
 	for i, c := range m {
-		if c.Target == ownGift && (c.Name != ownGift || !s.isOwn(m)) { // of another system
+		if isOwn := s.isOwn(m); c.Target == ownGift && (c.Name != ownGift || !isOwn) || c.Target == "net" && isOwn { // of another system, or what follows from others
 			m[i].Target = Skip
 		}
 	}
+	m.nameGift()
+	m.tellKind()
 	return m
+}
+
+// tellKind takes the type of a gift for how it was paid where another column has the kind of the row, as DonorPerfect has them.
+func (m Mapping) tellKind() {
+	is := func(name string) int {
+		return slices.IndexFunc(m, func(c Column) bool { return plainName(c.Name) == name })
+	}
+	kind, method := is("recordtype"), is("gifttype")
+	if kind < 0 || method < 0 || m[method].Target != "type" {
+		return
+	}
+	m[kind].Target = "type"
+	if m[method].Target = "method"; slices.ContainsFunc(m, func(c Column) bool { return c.Target == "method" && plainName(c.Name) != "gifttype" }) {
+		m[method].Target = Skip
+	}
+}
+
+// Renew is a mapping of gifts that was remembered, with what an earlier version could not know: where a column that was skipped has the kind of a row, a refund
+// or a plan, its gifts would count what never came.
+func (s *Sheet) Renew(m Mapping) Mapping {
+	now := s.Recognize(m.names(), nil)
+	for i := range m {
+		if c := s.byTarget[now[i].Target]; !m[i].Aware && m[i].Target == Skip && c != nil && c.late && (c.repeats || !m.has(c.target)) {
+			m[i].Target = c.target
+		}
+		m[i].Aware = now[i].Aware
+	}
+	return m
+}
+
+// nameGift takes the id that another system gives to gifts where no payment provider gives one.
+func (m Mapping) nameGift() {
+	if m.has("external_id") {
+		return
+	}
+	for _, is := range []func(Column) bool{func(c Column) bool { return c.Target == "gift_id" }, func(c Column) bool { return strings.EqualFold(c.Name, ownGift) && c.Target == Skip }} {
+		if i := slices.IndexFunc(m, is); i >= 0 {
+			m[i].Target = "external_id"
+			return
+		}
+	}
 }
 
 // giftName is what a name means; the target is "" where it means none, or where the columns beside it tell: an address may be a street or all of it.

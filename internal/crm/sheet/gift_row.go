@@ -25,20 +25,33 @@ type GiftRow struct {
 	faults   doc.Invalid // found while reading
 	isBroken bool        // it cannot be read
 	content  []byte      // all that it says, as it was
-	object   []byte      // of a JSON file: the row as it was
+	together
+	object []byte // of a JSON file: the row as it was
+}
+
+// together is what the cells of a row say that only tells something together.
+type together struct {
+	Unknown []UnknownValue // values that a person has to explain
+
+	kind, kindMethod              string
+	state                         string // as statusWords has it
+	giftID                        string
+	refundedAt, disputedAt        *string
+	net, refunded, disputed       *int64
+	isRefunded, isDisputed, isWon bool
+	coversFee                     bool
+	lines                         []string // for the note
+	awaitsRefund                  bool     // it was refunded, and another row has to say how much
 }
 
 // Gift is the gift that a row describes. An empty cell says nothing, and what is wrong is found by Validate.
 func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	g := &GiftRow{Line: line, content: rows.content(cells)}
-	g.SentAs = rows.names
-	if rows.names["method"] == "" { // the file does not tell it
-		method := "other"
-		g.Method = &method
-	}
+	g.SentAs, g.Filed = rows.names, new(giving.Filed)
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
 	g.takeGiver(&r.contact)
+	g.settle(rows)
 	return g
 }
 
@@ -61,7 +74,7 @@ func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 func (rows *Rows) content(cells []string) []byte {
 	said := make([]string, 0, len(rows.cells))
 	for _, c := range rows.cells {
-		if c.at >= len(cells) || c.mapped == ownGift { // the same gift is exported under another id by another account
+		if c.at >= len(cells) || c.mapped == ownGift || c.late { // the same gift is exported under another id by another account
 			continue
 		}
 		if text := strings.TrimSpace(cells[c.at]); text != "" {
@@ -118,15 +131,24 @@ func (g *GiftRow) Validate(region string, now time.Time) error {
 		return g.faults.Err()
 	}
 	in := &g.GiftInput
-	empty := func(text *string) bool { return text == nil || *text == "" }
+	if g.kind == noGift {
+		return in.Named(doc.NewInvalid("type", notAGift))
+	}
+	if in.Filed == nil {
+		in.Filed = new(giving.Filed)
+	}
+	for _, at := range []*string{in.GivenAt, g.refundedAt, g.disputedAt} { // a clock of the organization has shown it
+		if at != nil {
+			if shown, err := time.ParseInLocation(time.DateTime, *at, now.Location()); err == nil {
+				*at = shown.Format(time.RFC3339)
+			}
+		}
+	}
+	if in.Filed.IsRefund {
+		return in.Named(in.ValidateRefund(&g.faults, now))
+	}
 	if g.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
 		g.faults.Add("campaign", "must not come together with campaign_id")
-	}
-	if !empty(in.GivenAt) {
-		if at, err := time.ParseInLocation(time.DateTime, *in.GivenAt, now.Location()); err == nil { // a clock of the organization has shown it
-			text := at.Format(time.RFC3339)
-			in.GivenAt = &text
-		}
 	}
 	return in.Named(in.Validate(&g.faults, true, region, now))
 }
@@ -162,5 +184,13 @@ func (g *GiftRow) GiveReference(key RowKey, before int) {
 	if before > 0 {
 		reference += ":" + strconv.Itoa(before+1)
 	}
+	if g.IsRefund() {
+		if g.Filed.Key = reference; g.ExternalID != nil && *g.ExternalID != "" {
+			return
+		}
+	}
 	g.ExternalID, g.FromRow = &reference, true
 }
+
+// IsRefund tells whether the row is no gift, but gives one back.
+func (g *GiftRow) IsRefund() bool { return g.Filed != nil && g.Filed.IsRefund }

@@ -101,7 +101,7 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 		{"a cell over two lines, and quotes", "amount,date,method,email,note\n5,2026-01-31,cash,ada@example.org,\"one\n\"\"two\"\"\"\n6,2026-01-31,cash,ada@example.org,\n",
 			[]string{"2: 50000 cash 2026-01-31 12:00:00 ", "3: 60000 cash 2026-01-31 12:00:00 "}},
 		{"amounts that are none", "amount,date,method,contact_id\n0,2026-01-31,cash,7\n-5,2026-01-31,cash,7\n\"1,500\",2026-01-31,cash,7\n1e3,2026-01-31,cash,7\n9999999999,2026-01-31,cash,7\n,2026-01-31,cash,7\n",
-			[]string{"2: " + amount, "3: The amount field is negative: leave the row out, or record the refund of a gift on the page of that gift.", "4: 15000000 cash 2026-01-31 12:00:00 ",
+			[]string{"2: " + amount, "3: 50000 cash 2026-01-31 12:00:00 ", "4: 15000000 cash 2026-01-31 12:00:00 ",
 				"5: The amount field is not an amount: write it such as 1500, 1500.50 or 1.500,50.", "6: " + amount, "7: The amount field is required."}},
 		{"days and methods as American spreadsheets have them", "amount,date,method,contact_id\n5,1/31/2026,Check,7\n5,01/31/2026,Credit card,7\n",
 			[]string{"2: 50000 check 2026-01-31 12:00:00 ", "3: 50000 card 2026-01-31 12:00:00 "}},

@@ -157,7 +157,7 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 		{"1.500", "", "US", "must not end with a zero"}, {"1.234", "USD", "US", "must not have more than 2 decimals in USD"}, {"1 234,567", "", "FR", unreadable}, {"1,23,456", "", "US", unreadable},
 		{"1,2345", "", "US", unreadable}, {"12 34", "", "US", unreadable}, {"1 234'567", "", "US", unreadable}, {"1.234,5,6", "", "US", unreadable}, {"5,", "", "US", unreadable}, {"$5 USD", "", "US", unreadable},
 		{"five", "", "US", unreadable}, {"5 apples", "", "US", unreadable}, {"1e3", "", "US", unreadable}, {"=1+1", "", "US", unreadable}, {"1-2", "", "US", unreadable}, {"(5", "", "US", unreadable},
-		{"-25.00", "", "US", "is negative"}, {"(25.00)", "", "US", "is negative"}, {"-$25", "", "US", "is negative"}, {"$-25", "", "US", "is negative"}, {"25-", "", "US", "is negative"}, {"\u221225", "", "US", "is negative"},
+		{"-25.00", "", "US", "250000 back"}, {"(25.00)", "", "US", "250000 back"}, {"-$25", "", "US", "250000 back"}, {"$-25", "", "US", "250000 back"}, {"25-", "", "US", "250000 back"}, {"\u221225", "", "US", "250000 back"},
 		{"0", "", "US", "must be a number above 0"}, {"0,00 €", "", "DE", "must be a number above 0"},
 	} {
 		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.text, c.currency)
@@ -174,6 +174,9 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 			got = err.Error()
 		} else if got = fmt.Sprint(*row.Amount); c.currency == "" && row.Currency != nil {
 			got += " " + *row.Currency
+		}
+		if row.Filed.IsRefund {
+			got += " back"
 		}
 		if got != c.want && (c.want[0] <= '9' || !strings.Contains(got, c.want)) {
 			t.Errorf("%q in %s %s is %s, want %s", c.text, c.region, c.currency, got, c.want)
@@ -236,9 +239,13 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 func TestWordsOfGifts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"Credit Card": "card", "Visa ****4242": "card", "Kreditkarte": "card", "ACH": "ach", "EFT": "ach", "SEPA-Lastschrift": "direct_debit", "Überweisung": "bank_transfer", "Virement": "bank_transfer",
-		"Chèque": "check", "Check #1187": "check", "Bar": "cash", "Espèces": "cash", "PayPal": "paypal", "In-Kind": "in_kind", "in_kind": "in_kind", "Sachspende": "in_kind", "None": "other", "gold": "gold"} {
-		if got := methodWord(nil, text); got != want {
-			t.Errorf("%s is %s", text, got)
+		"Chèque": "check", "Check #1187": "check", "Bar": "cash", "Espèces": "cash", "PayPal": "paypal", "In-Kind": "in_kind", "in_kind": "in_kind", "Sachspende": "in_kind", "None": "other", "CK": "check", "CC": "card", "ACH/EFT": "ach", "Wire": "bank_transfer", "Gift in Kind": "in_kind", "DAF": "other", "Payroll": "other", "Stock": "stock", "Venmo": "venmo", "gold": ""} {
+		_, row := firstRow(t, "amount,date,method,contact_id\n5,2026-01-31,"+text+",7\n")
+		if err := row.Validate("US", importDay); (err == nil) != (want != "") || err == nil && *row.Method != want {
+			t.Errorf("%s is %v, %v", text, value(row.Method), err)
+		}
+		if kept := value(row.Note); kept != map[string]string{"DAF": "Method: DAF", "Payroll": "Method: Payroll"}[text] {
+			t.Errorf("the note of %s is %q", text, kept)
 		}
 	}
 	for text, want := range map[string]string{"Completed": "succeeded", "Closed Won": "succeeded", "Posted": "succeeded", "PAID": "succeeded", "bezahlt": "succeeded", "Payé": "succeeded", "Pledged": "pending", "En attente": "pending",
@@ -249,14 +256,17 @@ func TestWordsOfGifts(t *testing.T) {
 		}
 	}
 	for row, want := range map[string]string{
-		"Refunded,cash,,":        "The Stage field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
-		"Posted,cash,2.50,":      "The Amount Refunded field says that money was refunded, which cannot be imported: record the gift and its refund by hand.",
-		"Prospecting,cash,,":     "The Stage field must be one of succeeded, pending, failed, cancelled.",
-		"Posted,gold,0.00,":      "The Paid by field must be one of " + strings.Join(giving.Methods, ", ") + ".",
-		"Posted,,false,":         "The Paid by field is required.",
-		"Posted,cash,0,perhaps":  "The Opt-in field must be true or false.",
-		"Posted,cash,0,Yes":      "",
-		"Posted,cash,false,nein": "",
+		"Refunded,cash,,":              "",
+		"Posted,cash,2.50,":            "",
+		"Posted,cash,5.01,":            "The Amount Refunded field must not be more than the amount.",
+		"Partially Refunded,cash,2.5,": "",
+		"Partially Refunded,cash,,":    "The Stage field says that a part was refunded, and neither a column nor another row says how much.",
+		"Prospecting,cash,,":           "The Stage field says \"Prospecting\", which is not known: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly_refunded, disputed, test.",
+		"Posted,gold,0.00,":            "The Paid by field says \"gold\", which is not known: choose what it means, one of " + strings.Join(giving.Methods, ", ") + ".",
+		"Posted,,false,":               "",
+		"Posted,cash,0,perhaps":        "The Opt-in field must be true or false.",
+		"Posted,cash,0,Yes":            "",
+		"Posted,cash,false,nein":       "",
 	} {
 		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
 		header, _, _ := strings.Cut(file, "\n")
@@ -278,8 +288,7 @@ func TestWordsOfGifts(t *testing.T) {
 	}
 }
 
-// TestRefundsAreNotLost: a gift that was exported with a refund is rejected, since it would come back as a whole. One whose refund was undone, or
-// that was corrected, comes back as it is.
+// TestRefundsAreNotLost: a gift that was exported with a refund comes back with what is left of it.
 func TestRefundsAreNotLost(t *testing.T) {
 	t.Parallel()
 	in, faults, err := giving.DecodeGift([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`))
@@ -313,22 +322,28 @@ func TestRefundsAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, g := range []giving.Gift{whole, undone, corrected, part, all, again} {
-		want := ""
-		if i > 2 {
-			want = "The transactions field says that money was refunded, which cannot be imported: record the gift and its refund by hand."
-		}
 		_, row := firstRow(t, string(giving.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
-		if err := row.Validate("US", importDay); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if err := row.Validate("US", importDay); err != nil {
 			t.Errorf("%d: %v", i, err)
+		}
+		if again, err := giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, "USD", "", importDay); err != nil || again.Net() != g.Net() || again.Refunded() != g.Refunded() || !again.RefundedAt().Equal(g.RefundedAt()) {
+			t.Errorf("%d: of %d refunded are %d on %v, %v", i, g.Net(), again.Refunded(), again.RefundedAt(), err)
 		}
 		if *row.Amount != g.Payment().Amount*100 || *row.Method != g.Method {
 			t.Errorf("%d comes back as %d by %s", i, *row.Amount, *row.Method)
 		}
 	}
-	for _, ledger := range []string{`[{"amount":5},{"amount":-2}]`, `[{"amount":5},{"amount":-2},{"amount":2}]`, `[{"amount":5,"refunded":true}]`, `[{"amount":5},{"amount":-5}]`} {
+	for _, ledger := range []string{`[{"amount":5},{"amount":-2}]`, `[{"amount":5},{"amount":-2},{"amount":2}]`} {
 		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
 		if err := row.Validate("US", importDay); err == nil {
 			t.Errorf("%s: its refund is lost", ledger)
+		}
+	}
+	for _, ledger := range []string{`[{"amount":5,"refunded":true}]`, `[{"amount":5},{"amount":-5}]`} {
+		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
+		err := row.Validate("US", importDay)
+		if g, broken := giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, "USD", "", importDay); err != nil || broken != nil || g.Net() != 0 {
+			t.Errorf("%s: %d is left, %v", ledger, g.Net(), err)
 		}
 	}
 	for _, ledger := range []string{`null`, `"x"`, `[null, 7, {"amount": {"x": [1]}, "refunded": false}]`, `[]`} {

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/text"
 )
 
 // Rows reads the rows of a file. What the columns say about all of them is found out once.
@@ -28,6 +30,7 @@ type cell struct {
 	mapped    string // what its column was mapped to
 	dayFirst  bool
 	valueType string // of an email or a phone
+	values    map[string]string
 }
 
 // Rows reads what the columns of a file mean.
@@ -43,7 +46,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 			c, n, _ = Contacts.find(c.giver)
 		}
 		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target,
-			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)]})
+			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
@@ -58,6 +61,51 @@ func (rows *Rows) Days(of string) *Rows {
 		}
 	}
 	return rows
+}
+
+// Days finds out how a file writes days: 3/4/2026 alone does not tell, and 31/12/2026 in the same column does.
+type Days struct{ columns []order }
+
+// order is what the days of a column tell.
+type order struct{ dayFirst, monthFirst bool }
+
+// NewDays is for a file with so many columns.
+func NewDays(columns int) *Days { return &Days{make([]order, columns)} }
+
+// See looks at a cell.
+func (d *Days) See(column int, cell string) {
+	if dayFirst, known := text.DayOrder(cell); known && column < len(d.columns) {
+		d.columns[column].dayFirst = d.columns[column].dayFirst || dayFirst
+		d.columns[column].monthFirst = d.columns[column].monthFirst || !dayFirst
+	}
+}
+
+// String is what Rows.Days takes: a letter for each column. One that does not tell is written as the others are, if these agree.
+func (d *Days) String() string {
+	var all order
+	for _, c := range d.columns {
+		all = order{all.dayFirst || c.dayFirst, all.monthFirst || c.monthFirst}
+	}
+	if all == (order{}) {
+		return ""
+	}
+	said := bytes.Repeat([]byte{all.letter()}, len(d.columns))
+	for i, c := range d.columns {
+		if c != (order{}) {
+			said[i] = c.letter()
+		}
+	}
+	return string(said)
+}
+
+func (o order) letter() byte {
+	switch {
+	case o.dayFirst && !o.monthFirst:
+		return 'd'
+	case o.monthFirst && !o.dayFirst:
+		return 'm'
+	}
+	return '-' // both ways
 }
 
 func first(yes bool) int {
@@ -95,6 +143,7 @@ type row struct {
 	places    []cellAddress
 	tags      []string
 	isRenamed bool
+	original  string            // what the cell says that is being read, where a person has said what that means
 	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
 }
 
@@ -125,6 +174,10 @@ func (r *row) read(cells []string) {
 			continue
 		}
 		text := strings.TrimSpace(cells[c.at])
+		r.original = ""
+		if meaning, known := c.values[strings.ToLower(text)]; known {
+			text, r.original = meaning, text
+		}
 		if text != "" && c.clean != nil {
 			text = c.clean(c, text)
 		}

@@ -7,6 +7,7 @@ package sheet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ type column struct {
 	giver   string // of a gift: what it is in a file of contacts
 	repeats bool   // several columns may go there
 	first   bool   // it tells how others are read
+	late    bool   // of a gift: an earlier version did not know it, and has recorded rows by what else they say
 
 	clean func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
 	read  func(r *row, c *cell, text string) // takes a cell that is not empty
@@ -115,6 +117,9 @@ type Column struct {
 	Name    string `json:"column"` // as the header has it
 	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
 	Unknown bool   `json:"-"`      // no field is called so; it may become a custom field
+
+	Values map[string]string `json:"values,omitempty"` // what a person has said about values of the column, in small letters
+	Aware  bool              `json:"aware,omitempty"`  // of gifts: it was mapped when there were targets for pledges, refunds and plans of other systems
 }
 
 // Mapping is what the columns of a file mean, in their order.
@@ -242,7 +247,7 @@ func (s *Sheet) Check(m Mapping) error {
 }
 
 // With is a mapping with what a person says about some columns, such as "Spalte=first_name,Other=skip". A column is called by its name in any letter
-// case, in quotes if it has a comma, or by its number: #3.
+// case, in quotes if it has a comma, or by its number: #3. Behind its name and a colon, one of its values gets a meaning: "Paid by:Bitcoin=other".
 func (s *Sheet) With(m Mapping, text string) (Mapping, error) {
 	m = slices.Clone(m)
 	for text != "" {
@@ -254,6 +259,10 @@ func (s *Sheet) With(m Mapping, text string) (Mapping, error) {
 		to, text, _ = strings.Cut(rest, ",")
 		to = strings.TrimSpace(to)
 		i := m.find(name)
+		if of, value := m.findValue(name); i < 0 && of >= 0 {
+			m[of] = m[of].Meaning(value, to)
+			continue
+		}
 		c, _, ok := s.find(to)
 		switch {
 		case i < 0:
@@ -303,6 +312,29 @@ func (m Mapping) find(name string) int {
 		}
 	}
 	return -1
+}
+
+// findValue is the place of the column that a name and a colon begin with, -1 where there is none, and the value behind it.
+func (m Mapping) findValue(name string) (at int, value string) {
+	for i, r := range name {
+		if at := m.find(strings.TrimSpace(name[:i])); r == ':' && at >= 0 {
+			return at, strings.TrimSpace(name[i+1:])
+		}
+	}
+	return -1, ""
+}
+
+// Meaning is the column with what one of its values means. With "" no one has said it.
+func (c Column) Meaning(value, meaning string) Column {
+	values, key := maps.Clone(c.Values), strings.ToLower(strings.TrimSpace(value))
+	if values == nil {
+		values = map[string]string{}
+	}
+	if values[key] = meaning; meaning == "" {
+		delete(values, key)
+	}
+	c.Values = values
+	return c
 }
 
 // has tells whether a column goes to one of the targets.

@@ -54,7 +54,7 @@ func imported(t *testing.T, s *Book, account int64, file string, trial bool) (re
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result, rejected
+		return result.ImportCounts, rejected
 	}
 	im, known, err := s.ImportFile(t.Context(), account, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {})
 	if err == nil {

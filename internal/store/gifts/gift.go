@@ -39,6 +39,8 @@ type GiftDocument struct {
 	Slug     string // of its campaign
 	Created  bool   // it is new
 	Existing bool   // a create has found it by its external id
+	Updated  bool   // a file has told more about one that was found
+	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
 }
 
@@ -86,10 +88,16 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
 func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, from, err := DecideGift(t, a, in, now)
-	if err != nil || made.Existing {
+	switch {
+	case err == nil && made.Updated:
+		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+	case err != nil || made.Existing:
 		return made, err
 	}
-	return insertGift(t, a, made, from, now)
+	if made, err = insertGift(t, a, made, from, now); err == nil && in.Filed != nil && in.Filed.Pledge != "" {
+		err = payPledge(t, a, &made.Gift, in.Filed.Pledge, now)
+	}
+	return made, err
 }
 
 // NewGiftNeeds is giftNeeds with what finds the giver of a new gift.
@@ -115,6 +123,9 @@ func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 	if in.ExternalID != nil && *in.ExternalID != "" {
 		n.References = append(n.References, GiftReference+*in.ExternalID)
 	}
+	if in.Filed != nil {
+		n.References = append(n.References, filedReferences(in.Filed)...)
+	}
 	n.Gift = in
 	return n
 }
@@ -127,29 +138,6 @@ func CodeID(account int64, code string) int64 {
 	return 0
 }
 
-// sameGift is the gift with the external id that was sent, nil where there is none.
-func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
-	if in.ExternalID == nil || *in.ExternalID == "" {
-		return nil, nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
-	if err != nil || id == 0 {
-		return nil, err
-	}
-	found, err := Of(a).Gifts.Get(t, a.Account, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case found == nil:
-		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
-	case found.Damage != nil:
-		return nil, found.Damage
-	case !in.Agrees(&found.Gift):
-		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
-	}
-	return found, nil
-}
-
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
 func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
 	found, err := sameGift(t, a, in)
@@ -157,10 +145,15 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	case err != nil:
 		return made, from, err
 	case found != nil:
-		return GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}, from, nil
+		made = GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}
+		if in.Filed != nil {
+			made.Gift, made.Updated, err = found.Advance(in, now)
+			made.Counted = made.Net() - found.Net()
+		}
+		return made, from, err
 	}
 	campaign, campaignErr := campaignOf(t, a, in)
-	plan, planErr := planOf(t, a, in.Plan)
+	plan, planErr := planNamed(t, a, in)
 	from, giverErr := findGiver(t, a, in, now)
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
@@ -168,7 +161,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if plan != nil && plan.Contact != from.contact.ID {
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
-	currency, code := currencyOf(a, in), ""
+	currency, code := CurrencyOf(a, in), ""
 	if campaign != nil {
 		made.Slug = campaign.Slug
 	}
@@ -179,7 +172,10 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 		made.Local = giving.GiftClock(made.At, a.Location())
 		err = checkSum(t, a, &made.Gift)
 	}
-	made.Created, made.NewGiver = true, from.isNew
+	if plan == nil && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
+		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
+	}
+	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
 	return made, from, err
 }
 
@@ -188,8 +184,16 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	if a.GiftSeq >= doc.MaxSeq {
 		return made, errors.New("the account has given out all its ids of gifts")
 	}
+	if err := roomForPlan(a); from.plan != nil && err != nil {
+		return made, err
+	}
 	if made.Contact, err = from.save(t, a); err != nil {
 		return made, err
+	}
+	if from.plan != nil {
+		if made.PlanCode, err = insertPlan(t, a, from.plan, made.Contact); err != nil {
+			return made, err
+		}
 	}
 	a.Touch(t)
 	a.GiftSeq++
@@ -217,6 +221,7 @@ type giver struct {
 	contact crm.Contact
 	row     *contacts.Stored // of a contact that is there
 	isNew   bool
+	plan    *giving.Plan // that a gift of a file makes with it; nil for none
 }
 
 // findGiver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.
@@ -317,11 +322,6 @@ func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 // ahead is by how many seconds the organization's clock was ahead of UTC.
 func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
-func refer(t *store.Tx, a *store.Account, reference string, id int64) {
-	t.Insert(store.ReferenceTable, a.Account, reference, id)
-	Of(a).references.Rows[reference] = id
-}
-
 // afterGift brings everything that is derived from gifts up to date.
 func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
 	if err := MoveGift(t, a, before, after); err != nil {
@@ -384,20 +384,6 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 	})
 }
 
-// freeReference refuses an external id that another gift or plan has than the one whose own it is.
-func freeReference(t *store.Tx, a *store.Account, kind string, sent *string, own string) error {
-	if sent == nil || *sent == "" || *sent == own {
-		return nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, kind+*sent)
-	if err == nil && id != 0 {
-		err = store.Fault("external_id", referenceTaken[kind])
-	}
-	return err
-}
-
-var referenceTaken = map[string]doc.Rule{GiftReference: "belongs to another gift", PlanReference: "belongs to another plan"}
-
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
 func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
@@ -455,20 +441,6 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	}
 	WriteGift(t, t.Save, a, revision, &changed)
 	return afterGift(t, a, &before, &changed, now)
-}
-
-// MoveReference makes another external id lead to a gift or a plan; "" is none.
-func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
-	if old == changed {
-		return
-	}
-	if old != "" {
-		t.Delete(store.ReferenceTable, a.Account, kind+old)
-		Of(a).references.Rows[kind+old] = 0
-	}
-	if changed != "" {
-		refer(t, a, kind+changed, id)
-	}
 }
 
 // coded is what is found by its public id.

@@ -97,6 +97,35 @@ func (n *CampaignNames) Find(ctx context.Context, name string) (int64, error) {
 	return found.id, found.err
 }
 
+// IsNoCampaign tells whether a name stands for no campaign, so that one may be made.
+func IsNoCampaign(err error) bool {
+	var refused *doc.Invalid
+	return errors.As(err, &refused) && refused.Faults[0].Rule == noCampaign
+}
+
+// Make makes a campaign with a title that stands for none.
+func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
+	owner, err := n.Store.AccountByNumber(ctx, n.Account)
+	if err != nil {
+		return 0, err
+	}
+	currency, err := n.Store.Currency(ctx, n.Account)
+	if err != nil {
+		return 0, err
+	}
+	status := string(campaign.Draft) // a person says when the public may see it
+	in := campaign.Input{Title: &title, Currency: &currency, Status: &status}
+	if err := in.Validate(nil, true); err != nil {
+		return 0, store.Fault("campaign", noCampaign)
+	}
+	made, err := n.Store.CreateCampaign(ctx, owner, in)
+	if err == nil {
+		n.known.Keep(title, campaignAnswer{id: made.ID}, maxName)
+		n.titles[titleKey(title)] = []int64{made.ID}
+	}
+	return made.ID, err
+}
+
 func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) {
 	number, _ := strconv.ParseInt(name, 10, 64) // 0 is no id
 	for _, ask := range []struct {

@@ -68,7 +68,7 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 			continue
 		}
 		at := giving.GiftClock(n.Gift.Time(), a.Location())
-		s := Share{Currency: currencyOf(a, n.Gift), Month: giving.Month(at)}
+		s := Share{Currency: CurrencyOf(a, n.Gift), Month: giving.Month(at)}
 		if n.Gift.Campaign != nil {
 			s.Campaign = *n.Gift.Campaign
 		}
@@ -80,9 +80,9 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 	return campaigns.Of(a).Giving.Prefetch(t, a.Account, cells)
 }
 
-// currencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
+// CurrencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
 // campaign must have been looked up.
-func currencyOf(a *store.Account, in *giving.GiftInput) string {
+func CurrencyOf(a *store.Account, in *giving.GiftInput) string {
 	if in.Currency != nil && *in.Currency != "" {
 		return *in.Currency
 	}

@@ -125,22 +125,35 @@ func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Ti
 		return made, err
 	}
 	made.Created, made.NewGiver = true, giver.isNew
-	if made.Plan, err = giving.NewPlan(in, &giver.contact, currencyOf(a, &in.GiftInput), now); err != nil {
+	if made.Plan, err = giving.NewPlan(in, &giver.contact, CurrencyOf(a, &in.GiftInput), now); err != nil {
 		return made, err
 	}
+	if err := roomForPlan(a); err != nil {
+		return made, err
+	}
+	contact, err := giver.save(t, a)
+	if err == nil {
+		_, err = insertPlan(t, a, &made.Plan, contact)
+	}
+	return made, err
+}
+
+func roomForPlan(a *store.Account) error {
 	if a.PlanSeq >= doc.MaxSeq {
-		return made, errors.New("the account has given out all its ids of plans")
+		return errors.New("the account has given out all its ids of plans")
 	}
-	if made.Contact, err = giver.save(t, a); err != nil {
-		return made, err
-	}
+	return nil
+}
+
+// insertPlan writes a new plan of a contact.
+func insertPlan(t *store.Tx, a *store.Account, p *giving.Plan, contact int64) (code string, err error) {
 	a.Touch(t)
 	a.PlanSeq++
-	made.ID = doc.MakeID(a.Account, a.PlanSeq)
-	made.Code = giving.NewCode(made.Code, made.ID)
-	WritePlan(t, t.Insert, a, t.Record(a, history.PlanNoun, made.ID, history.DidCreate, ""), &made.Plan)
-	MoveReference(t, a, PlanReference, "", made.ExternalID, made.ID)
-	return made, mentionPlan(t, a, &made.Plan)
+	p.Contact, p.ID = contact, doc.MakeID(a.Account, a.PlanSeq)
+	p.Code = giving.NewCode(p.Code, p.ID)
+	WritePlan(t, t.Insert, a, t.Record(a, history.PlanNoun, p.ID, history.DidCreate, ""), p)
+	MoveReference(t, a, PlanReference, "", p.ExternalID, p.ID)
+	return p.Code, mentionPlan(t, a, p)
 }
 
 // mentionPlan notes a new plan in the history of its contact.

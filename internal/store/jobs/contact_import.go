@@ -32,7 +32,7 @@ type FileImport struct {
 	SHA256  string        `json:"sha256"`
 	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
 	JSON    bool          `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists
+	Mode    ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts MakeCampaigns or none
 	Region  string        `json:"region"`          // of phone numbers without +
 	Header  []string      `json:"header"`
 	Mapping sheet.Mapping `json:"mapping"`
@@ -69,13 +69,16 @@ const (
 	KeepBoth      ImportMode = "keep" // of rows with another name alone
 )
 
+// MakeCampaigns is the mode of an import of gifts that makes campaigns that do not exist.
+const MakeCampaigns ImportMode = "campaigns"
+
 var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
 
 // OtherNameModes are what may become of a row with the email or phone of a contact of another name.
 var OtherNameModes = map[ImportMode]crm.CreateMode{"": crm.Force, KeepBoth: crm.Force, MergeExisting: crm.Dedupe, SkipExisting: crm.Skip}
 
-// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, and one that was known by its external
-// id is unchanged.
+// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, one that was known by its external id is
+// unchanged, and a row that has told what became of a gift, as a refund does, is merged.
 type ImportCounts struct {
 	Rows      int64 `json:"rows"`
 	Created   int64 `json:"created"`
@@ -95,6 +98,9 @@ type ImportProgress struct {
 	Days  string        `json:"days,omitempty"`  // how the columns write days, known together with Total
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
+
+	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
+	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
 }
 
 // Import is a job that imports a file.
@@ -451,8 +457,9 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
 			if row.Gift != nil {
 				var made gifts.GiftDocument
-				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return gifts.RecordGift(t, a, in, now) })
+				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				progress.Contacts += contacts.Flag(made.NewGiver)
+				progress.add(made.Currency, made.Counted)
 			} else {
 				var im imported
 				im, err = importContact(t, a, row, rule, func(n *contacts.NewContact, p contacts.Plan) (contacts.Document, error) {

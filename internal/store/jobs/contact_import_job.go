@@ -50,7 +50,7 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// Choices are what a person says about a file that was uploaded. All but the mapping and the dry run are for contacts alone.
+// Choices are what a person says about a file that was uploaded. All but the mapping, the mode and the dry run are for contacts alone.
 type Choices struct {
 	Mapping         sheet.Mapping
 	Mode, OtherName ImportMode
@@ -72,6 +72,8 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 		spec := &found.Spec
 		if spec.Mapping, spec.Trial = as.Mapping, as.Trial; spec.Of == ImportContacts {
 			spec.Mode, spec.OtherName, spec.FileIsRight, spec.Fields = as.Mode, as.OtherName, as.FileIsRight, as.Fields
+		} else if as.Mode == MakeCampaigns || as.Mode == "" {
+			spec.Mode = as.Mode
 		}
 		if err := spec.check(); err != nil {
 			return err

@@ -312,6 +312,9 @@ func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, 
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &m)
 	}
+	if of == ImportGifts {
+		m = sheet.Gifts.Renew(m)
+	}
 	for i := range m {
 		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since
 			m[i].Target = sheet.Skip

@@ -1,16 +1,24 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
+	"io"
+	"maps"
+	"slices"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
@@ -72,7 +80,14 @@ type giftRows struct {
 	seen      map[uint64]uint32 // how often each row without an external id came
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
+
+	later   []ImportRow     // that come after all others: gifts whose refunds other rows have, and then these
+	refunds map[string]bool // the external ids of gifts that rows give back
+	atEnd   bool            // of the file
 }
+
+// maxLater bounds how many rows are held back until the file ends.
+const maxLater = 50_000
 
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
@@ -95,6 +110,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
 	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).Days(spec.Days), make(map[uint64]uint32)
+	g.later, g.refunds, g.atEnd = nil, make(map[string]bool), false
 	return nil
 }
 
@@ -116,13 +132,41 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	return row, nil
 }
 
-// Next is the next row. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+// Next is the next row. Refunds come after all gifts: many systems list the latest first.
 func (g *giftRows) Next() (row ImportRow, err error) {
+	for !g.atEnd {
+		row, err = g.named()
+		if g.atEnd = errors.Is(err, io.EOF); g.atEnd {
+			slices.SortStableFunc(g.later, func(a, b ImportRow) int {
+				return cmp.Compare(contacts.Flag(a.Gift.IsRefund()), contacts.Flag(b.Gift.IsRefund()))
+			})
+			break
+		}
+		isLater := err == nil && (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && len(g.later) < maxLater
+		if !isLater {
+			return row, err
+		}
+		if g.later = append(g.later, row); row.Gift.IsRefund() {
+			g.refunds[row.Gift.Filed.RefundOf] = true
+		}
+	}
+	if len(g.later) == 0 {
+		return row, io.EOF
+	}
+	row, g.later = g.later[0], g.later[1:]
+	if row.Gift.AwaitsRefund() {
+		row.Gift.FindRefund(g.refunds[*row.Gift.ExternalID])
+	}
+	return row, nil
+}
+
+// named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+func (g *giftRows) named() (row ImportRow, err error) {
 	if row, err = g.read(); err != nil {
 		return row, err
 	}
 	read := row.Gift.GiftRow
-	if read.ExternalID != nil && *read.ExternalID != "" {
+	if read.ExternalID != nil && *read.ExternalID != "" && !read.IsRefund() {
 		return row, nil
 	}
 	key := read.Key()
@@ -143,7 +187,7 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 		row := &u.Rows[i]
 		var noCampaign error
 		if name := row.Gift.CampaignName; name != "" {
-			id, err := r.gifts.campaigns.Find(ctx, name)
+			id, err := r.campaignNamed(ctx, name)
 			row.Gift.Campaign, noCampaign = &id, row.Gift.Named(campaigns.FirstOrFaults(err)) // a copy, which has the names of its row
 		}
 		if err := campaigns.FirstOrFaults(row.Gift.Refused, noCampaign); err != nil {
@@ -153,6 +197,40 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 		}
 	}
 	return nil
+}
+
+// campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
+func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, err error) {
+	id, err = r.gifts.campaigns.Find(ctx, name)
+	if !gifts.IsNoCampaign(err) {
+		return id, err
+	}
+	switch {
+	case r.trial != nil:
+		if r.trial.explain(sheet.UnknownValue{Target: "campaign", Value: name}); r.spec.Mode == MakeCampaigns {
+			return 0, nil
+		}
+		return id, err
+	case r.spec.Mode != MakeCampaigns:
+		return id, err
+	}
+	if r.Beside != nil {
+		ctx = store.By(ctx, r.Beside.found.Channel, r.Beside.found.Actor)
+	}
+	return r.gifts.campaigns.Make(ctx, name)
+}
+
+// add adds what a row adds to all sums.
+func (p *ImportProgress) add(currency string, amount int64) {
+	if amount == 0 {
+		return
+	}
+	counted := maps.Clone(p.Counted) // a unit of work may be decided about again
+	if counted == nil {
+		counted = make(map[string]int64)
+	}
+	counted[currency] += amount
+	p.Counted = counted
 }
 
 // importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
@@ -172,10 +250,20 @@ func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*givi
 			err = nil
 		}
 		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Updated, row.Gift.IsRefund() && !made.Existing:
+		return RowMerged, made, "", nil
 	case made.Existing:
 		return RowUnchanged, made, "", nil
 	}
 	return RowCreated, made, "", nil
+}
+
+// recordGift records a row of gifts: a gift, or a refund of one.
+func recordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (gifts.GiftDocument, error) {
+	if in.Filed.IsRefund {
+		return gifts.RecordRefund(t, a, in, now)
+	}
+	return gifts.RecordGift(t, a, in, now)
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
@@ -192,4 +280,99 @@ func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*gifts.Sto
 		return nil, nil
 	}
 	return found, nil
+}
+
+// Bounds of what a dry run of gifts remembers.
+const (
+	maxUnknown = 100
+	maxGivable = 20_000
+)
+
+// explain notes a value that a person has to explain.
+func (tr *trial) explain(value sheet.UnknownValue) {
+	if len(tr.told.Unknown) < maxUnknown && !slices.Contains(tr.told.Unknown, value) {
+		tr.told.Unknown = append(tr.told.Unknown, value)
+	}
+}
+
+// tryGift decides about a row of gifts.
+func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) (err error) {
+	in, keys := &row.Gift.GiftInput, row.Gift.Giver.MatchKeys()
+	for _, value := range row.Gift.Unknown {
+		r.trial.explain(value)
+	}
+	var made gifts.GiftDocument
+	out.Of = ImportGifts
+	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
+		if in.Filed.IsRefund {
+			return r.tryRefund(t, a, in)
+		}
+		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
+			return gifts.GiftDocument{Existing: true}, nil
+		}
+		if in.Contact == nil {
+			if err := r.trial.place(t, a, keys); err != nil {
+				return gifts.GiftDocument{}, err
+			}
+		}
+		made, _, err := gifts.DecideGift(t, a, in, r.store.Now())
+		return made, err
+	})
+	out.currency, out.counted = made.Currency, made.Counted
+	switch {
+	case err != nil || out.Outcome == RowRejected:
+		return err
+	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
+		if made.Updated {
+			r.trial.give(made.ID, crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
+			r.trial.keep(*in.ExternalID, &made.Gift)
+		}
+		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
+		return nil
+	}
+	if !in.FromRow { // equal rows without an external id are different gifts
+		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
+		r.trial.keep(*in.ExternalID, &made.Gift)
+	}
+	if out.newContact = made.NewGiver; made.NewGiver {
+		made.Contact = r.trial.newID(row.Line)
+	}
+	if in.Contact == nil {
+		r.trial.give(made.Contact, crm.PersonName{}, keys...)
+	}
+	return nil
+}
+
+// keep remembers the money of a gift as a row would leave it, since others may give it back.
+func (tr *trial) keep(reference string, g *giving.Gift) {
+	key := maphash.String(tr.seed, reference)
+	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
+		tr.left[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
+	}
+}
+
+// tryRefund decides about a row that gives a gift back, which rows before it may have made or given back. Of those that are too many to remember, all is left.
+func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
+	original, reference := in.Filed.Original(*in.ExternalID)
+	key := maphash.String(r.trial.seed, original)
+	g, isKept := r.trial.left[key]
+	if !isKept {
+		g, isKept = r.trial.gifts[key]
+	}
+	switch {
+	case isKept:
+		made.Gift, made.Existing, err = g.RefundFiled(reference, in)
+		made.Counted = made.Net() - g.Net()
+	case len(r.trial.holding(gifts.GiftReference+original)) > 0:
+		made.Currency = gifts.CurrencyOf(a, in)
+		units, _ := text.MinorUnits(*in.Amount, made.Currency)
+		made.Counted = -units
+		return made, nil
+	default:
+		made, err = gifts.DecideRefund(t, a, in)
+	}
+	if err == nil {
+		r.trial.keep(original, &made.Gift)
+	}
+	return made, err
 }

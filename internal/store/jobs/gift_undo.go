@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"math"
+
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 )
@@ -16,22 +19,67 @@ const (
 	keptPlans = 2 * keptGifts
 )
 
-// withdraw withdraws a gift that the import has recorded.
+// withdraw withdraws a gift that the import has recorded. One that was there before gets back what the import has refunded of it.
 func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	g, err := gifts.Of(u.A).Gifts.Get(u.T, u.A.Account, c.ID)
-	switch {
-	case err != nil || g == nil:
+	if err != nil || g == nil {
 		return false, err
-	case g.Damage != nil || g.Revision != c.Revision:
+	}
+	isRecorded := c.Kind == history.DidCreate
+	if !isRecorded {
+		if isRecorded, err = u.T.Exists(sqlCreatedBy, u.A.Account, int64(history.GiftNoun), c.ID, int64(history.DidCreate), u.Of.ID); err != nil || isRecorded {
+			return false, err // the gift is withdrawn with its first change
+		}
+	}
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.GiftNoun), c.ID, c.Revision, int64(math.MaxInt64))
+	if err != nil {
+		return false, err
+	}
+	var before giving.Gift
+	switch others = others || g.Damage != nil; {
+	case others:
+	case isRecorded:
+		before = g.Withdraw()
+	default:
+		before, others = g.Unrefund(u.Now)
+	}
+	if others {
 		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	return true, gifts.SaveGift(u.T, u.A, g, g.Withdraw(), u.Now)
+	return true, gifts.SaveGift(u.T, u.A, g, before, u.Now)
+}
+
+const sqlCreatedBy = `SELECT 1 FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND job = $5`
+
+// endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.
+func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
+	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
+	if err != nil || p == nil {
+		return false, err
+	}
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.PlanNoun), c.ID, c.Revision, int64(math.MaxInt64))
+	switch {
+	case err != nil:
+		return false, err
+	case others || p.Damage != nil:
+		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
+		return false, nil
+	}
+	ended := p.End(u.Now)
+	u.T.Author.Undoes = c.Revision
+	gifts.MoveReference(u.T, u.A, gifts.PlanReference, p.ExternalID, ended.ExternalID, p.ID)
+	gifts.SavePlan(u.T, u.A, p, &ended)
+	u.T.Author.Undoes = 0
+	return true, nil
 }
 
 // unpay makes a plan wait again for the gift that is withdrawn.
 func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
+	if c.Kind == history.DidCreate {
+		return u.endPlan(c)
+	}
 	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
 	if err != nil || p == nil {
 		return false, err
@@ -54,13 +102,13 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 	return true, nil
 }
 
-// Gifts of a contact that were not withdrawn, and plans.
+// Gifts of a contact that were not withdrawn, and plans that have not ended.
 const sqlGivesStill = `SELECT (SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2 AND status <> $3) +
-	(SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2)`
+	(SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2 AND status <> $4)`
 
 // gives tells whether a contact has gifts that were not withdrawn, or plans.
 func (u *Undoing) gives(contact int64) (bool, error) {
-	withdrawn := giving.Gift{Status: giving.Cancelled}
-	left, err := u.T.Int(sqlGivesStill, u.A.Account, contact, withdrawn.StatusNumber())
+	withdrawn, ended := giving.Gift{Status: giving.Cancelled}, giving.Plan{Status: giving.Ended}
+	left, err := u.T.Int(sqlGivesStill, u.A.Account, contact, withdrawn.StatusNumber(), ended.StatusNumber())
 	return left > 0, err
 }

@@ -46,6 +46,8 @@ type TrialRow struct {
 	LeftOut   []crm.LeftOut `json:"left_out,omitempty"`   // cells that no contact can have
 
 	newContact bool // a gift would make one
+	currency   string
+	counted    int64 // what a gift would add to all sums
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
@@ -60,6 +62,10 @@ type trial struct {
 	named   int               // how much of names is from the units before
 	counts  ImportCounts      // what would become of the rows so far
 	listed  map[string]int    // rows that a person was told of, by what they are about
+	told    ImportProgress    // what else it has found out
+
+	gifts map[uint64]giving.Gift // as rows would leave them, since other rows may give them back
+	left  map[uint64]giving.Gift // the same of the unit
 }
 
 // holder is a contact that would have a key.
@@ -73,7 +79,7 @@ type holder struct {
 const maxHolders = 50
 
 func newTrial(account int64) *trial {
-	return &trial{account: account, seed: maphash.MakeSeed(), last: make(map[uint64]uint32), holders: make([]holder, 1), names: make([]byte, 1), named: 1, listed: map[string]int{}}
+	return &trial{account: account, seed: maphash.MakeSeed(), last: make(map[uint64]uint32), holders: make([]holder, 1), names: make([]byte, 1), named: 1, listed: map[string]int{}, gifts: make(map[uint64]giving.Gift)}
 }
 
 // trialSeq is the sequence number before those of what a dry run would make. No account has as many.
@@ -91,11 +97,14 @@ func (tr *trial) beginUnit() {
 		end := len(tr.holders) - 1
 		tr.last[hash], tr.holders = tr.holders[end].before, tr.holders[:end]
 	}
-	tr.unit, tr.names = tr.unit[:0], tr.names[:tr.named]
+	tr.unit, tr.names, tr.left = tr.unit[:0], tr.names[:tr.named], make(map[uint64]giving.Gift)
 }
 
 // endUnit keeps what the unit has given.
-func (tr *trial) endUnit() { tr.unit, tr.named = tr.unit[:0], len(tr.names) }
+func (tr *trial) endUnit() {
+	tr.unit, tr.named = tr.unit[:0], len(tr.names)
+	maps.Copy(tr.gifts, tr.left)
+}
 
 // holding are those who have got a key by the rows before.
 func (tr *trial) holding(key string) (all []holder) {
@@ -201,6 +210,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 		out := &outcomes[i]
 		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
+		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil
 }
@@ -296,42 +306,6 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 	}
 }
 
-// tryGift decides about a row of gifts.
-func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) (err error) {
-	in, keys := &row.Gift.GiftInput, row.Gift.Giver.MatchKeys()
-	var made gifts.GiftDocument
-	out.Of = ImportGifts
-	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
-		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
-			return gifts.GiftDocument{Existing: true}, nil
-		}
-		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys); err != nil {
-				return gifts.GiftDocument{}, err
-			}
-		}
-		made, _, err := gifts.DecideGift(t, a, in, r.store.Now())
-		return made, err
-	})
-	switch {
-	case err != nil || out.Outcome == RowRejected:
-		return err
-	case out.Outcome == RowUnchanged:
-		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
-		return nil
-	}
-	if !in.FromRow { // equal rows without an external id are different gifts
-		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
-	}
-	if out.newContact = made.NewGiver; made.NewGiver {
-		made.Contact = r.trial.newID(row.Line)
-	}
-	if in.Contact == nil {
-		r.trial.give(made.Contact, crm.PersonName{}, keys...)
-	}
-	return nil
-}
-
 // Dry runs of files that were uploaded.
 const (
 	keptTrial     = 1000             // rows that are listed, of each kind that About tells
@@ -359,7 +333,7 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	if !end && len(told) == 0 && j.State == JobRunning && r.store.Now().Sub(j.UpdatedAt) < trialNotes {
 		return nil
 	}
-	progress := ImportProgress{ImportCounts: r.trial.counts, Total: cmp.Or(im.Progress.Total, r.Total), Days: r.spec.Days}
+	progress := r.trial.progress(cmp.Or(im.Progress.Total, r.Total), r.spec.Days)
 	err = r.store.Advance(ctx, j, store.Needs{}, func(t *store.Tx, _ *store.Account, next *Job) error {
 		for i := range told {
 			NoteRow(t, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
@@ -367,7 +341,7 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 		if next.Progress = JSONOf(progress); end {
 			spec := im.Spec
 			spec.Trial = false
-			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(ImportProgress{Total: progress.Total, Days: progress.Days, Tried: &r.trial.counts})
+			next.State, next.Spec, next.Progress = JobMapping, JSONOf(spec), JSONOf(progress.asTried())
 		}
 		return nil
 	})
@@ -378,29 +352,40 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	return err
 }
 
+// progress is what the dry run has found so far.
+func (tr *trial) progress(total int64, days string) ImportProgress {
+	return ImportProgress{ImportCounts: tr.counts, Total: total, Days: days, Counted: tr.told.Counted, Unknown: tr.told.Unknown}
+}
+
+// asTried is what a person is told when the dry run has ended.
+func (p ImportProgress) asTried() ImportProgress {
+	counts := p.ImportCounts
+	return ImportProgress{Total: p.Total, Days: p.Days, Tried: &counts, Counted: p.Counted, Unknown: p.Unknown}
+}
+
 // TryFile says what would become of the rows of a file, and changes nothing.
-func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportCounts, error) {
+func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportProgress, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == JSONLines
 	r := s.newRun(account, spec, 0)
 	r.trial = newTrial(account)
 	if err := r.begin(ctx, rows); err != nil {
-		return ImportCounts{}, err
+		return ImportProgress{}, err
 	}
 	defer r.Close()
 	for end := false; !end; {
 		var outcomes []TrialRow
 		var err error
 		if outcomes, end, err = r.tryStep(ctx); err != nil {
-			return r.trial.counts, err
+			return r.trial.progress(0, spec.Days), err
 		}
 		for _, out := range outcomes {
 			if err := each(out); err != nil {
-				return r.trial.counts, err
+				return r.trial.progress(0, spec.Days), err
 			}
 		}
 		progress(r.trial.counts)
 	}
-	return r.trial.counts, nil
+	return r.trial.progress(0, spec.Days), nil
 }
 
 // What a person has to know about rows.
@@ -475,6 +460,10 @@ func (row *TrialRow) outcomeInWords() string {
 		return fmt.Sprintf("%s has %s of %s, and another name: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
+	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
+		return "would refund the gift of a row further up."
+	case row.Of == ImportGifts && row.Outcome == RowMerged:
+		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Of == ImportGifts && row.Gift == "":
 		return "is the same gift as a row further up."
 	case row.Of == ImportGifts:

@@ -1,0 +1,52 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm/access"
+)
+
+// A value that is not known, and a campaign that does not exist, are asked about after the dry run. What a person says about a value is remembered.
+func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		s.works()
+		p := s.member(s.organization("Harbor"), access.Editor)
+		const file = "Gift ID,Amount,Date,Method,Status,Fund,First name,Last name,Email\n" +
+			"1,50,2026-01-05,Beads,Paid,Roof,Ada,Byron,ada@example.org\n2,20,2026-01-06,CK,Refunded,,Ada,Byron,ada@example.org\n"
+		path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", file).location()
+		form := mapping(p.get(path))
+		p.follow(path, append(form, "do", "try")...)
+		a := p.until(path, "Nothing was changed yet.")
+		for _, words := range []string{"Rows 2 New gifts 1 Known before 0 Rejected 1 New contacts 1", `says "Beads", which is not known`, "Beads Reject these rows", "This campaign does not exist: Roof"} {
+			if !strings.Contains(a.words(), words) {
+				t.Errorf("the dry run does not say %q: %s", words, a.words())
+			}
+		}
+		form = append(form, "value.0", "other", "mode", "campaigns")
+		p.follow(path, append(form, "do", "try")...)
+		a = p.until(path, "Adds to gifts received $50.00")
+		if !strings.Contains(a.body, `<option value="other" selected>`) || !strings.Contains(a.body, `value="campaigns" checked`) {
+			t.Errorf("what was chosen is not kept: %s", a.body)
+		}
+		p.follow(path, append(form, "do", "import")...)
+		if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 2 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $50.00") {
+			t.Errorf("the result is %s", a.words())
+		}
+		if got := p.get(p.org("/campaigns")).words(); !strings.Contains(got, "Roof") || !strings.Contains(got, "Draft") {
+			t.Errorf("the campaigns are %s", got)
+		}
+		next := p.uploadsOf("gifts", p.org("/contacts/import"), "next.csv", strings.Replace(file, "\n1,", "\n3,", 1)).location()
+		if a = p.get(next); !strings.Contains(a.body, `<option value="other" selected>`) {
+			t.Errorf("what was said is not remembered: %s", a.words())
+		}
+		later := p.uploadsOf("gifts", p.org("/contacts/import"), "later.csv", strings.Replace(file, "Beads,Paid", "Beads,Refunded", 1)).location()
+		p.follow(later, append(mapping(p.get(later)), "value.0", "other", "do", "try")...)
+		a = p.until(later, "Nothing was changed yet.")
+		for _, words := range []string{"Refunds and updates 1 Known before 1", "Refunds and updates of gifts Row 2: would update gift", "Gifts that are here already Row 3: is known: gift"} {
+			if !strings.Contains(a.words(), words) {
+				t.Errorf("the dry run of a later file does not say %q: %s", words, a.words())
+			}
+		}
+	})
+}

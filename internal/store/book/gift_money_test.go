@@ -1,0 +1,312 @@
+package book
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/store/jobs"
+)
+
+// moneyOfSystems is what a person counts in the files of other systems: whose money has come, and stayed. Amounts are in cents.
+var moneyOfSystems = []struct {
+	file     string
+	counts   jobs.ImportCounts
+	counted  map[string]int64 // by currency
+	contacts map[string]int64 // what is left of each giver, by email
+	raised   map[string]int64 // by campaign
+	promised int64
+	fees     int64 // of gifts that were received, in USD
+	plans    map[string]int
+	rejected []string
+}{
+	{
+		file: "givebutter", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 7}, counted: map[string]int64{"USD": 180_00},
+		contacts: map[string]int64{"ana@example.org": 115_00, "cleo@example.org": 25_00, "eve@example.org": 40_00},
+		raised:   map[string]int64{"Winter Coat Drive": 165_00}, promised: 60_00, fees: 8_67, plans: map[string]int{"plan_77": 2},
+	},
+	{
+		file: "stripe", counts: jobs.ImportCounts{Rows: 9, Created: 8, Unchanged: 1, Contacts: 8}, counted: map[string]int64{"USD": 145_00, "EUR": 15_00},
+		contacts: map[string]int64{"kay@example.org": 25_00, "mia@example.org": 50_00, "pia@example.org": 70_00, "rita@example.org": 15_00},
+		fees:     11_22,
+	},
+	{
+		file: "paypal", counts: jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}, counted: map[string]int64{"USD": 105_00},
+		contacts: map[string]int64{"uma@example.org": 20_00, "tia@example.org": 60_00, "sam@example.org": 25_00},
+		promised: 30_00, fees: 6_87, plans: map[string]int{"I-ABC123": 1},
+		rejected: []string{"4: The Type field says that the row is no gift.", "8: The Type field says that the row is no gift."},
+	},
+	{
+		file: "civicrm", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 8}, counted: map[string]int64{"USD": 174_00},
+		contacts: map[string]int64{"chidi@example.org": 50_00, "quy@example.org": 24_00, "rae@example.org": 100_00},
+		raised:   map[string]int64{"River Fund": 74_00}, promised: 15_00, fees: 6_41, plans: map[string]int{"9": 2},
+	},
+	{
+		file: "salesforce", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 5}, counted: map[string]int64{"USD": 810_00},
+		contacts: map[string]int64{"priya@example.org": 560_00, "wade@example.org": 250_00},
+		raised:   map[string]int64{"Spring Appeal": 560_00}, promised: 75_00,
+	},
+	{
+		file: "bloomerang", counts: jobs.ImportCounts{Rows: 8, Created: 8, Contacts: 5}, counted: map[string]int64{"USD": 860_50},
+		contacts: map[string]int64{"grace@example.org": 100_00, "hal@example.org": 200_00, "ivy@example.org": 25_00, "ludwig@example.org": 35_50, "jo@example.org": 500_00},
+		raised:   map[string]int64{"Annual Giving": 800_00}, promised: 1025_00,
+	},
+	{
+		file: "littlegreenlight", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 300_00},
+		contacts: map[string]int64{"ann@example.org": 50_00, "bob@example.org": 100_00, "cal@example.org": 120_00, "dee@example.org": 30_00},
+		raised:   map[string]int64{"Roof": 150_00}, promised: 500_00,
+		rejected: []string{"7: The Gift Type field says that the row is no gift."},
+	},
+	{
+		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 290_00},
+		contacts: map[string]int64{"fred@example.org": 25_00, "gia@example.org": 50_00, "hugo@example.org": 15_00, "iris@example.org": 200_00},
+		raised:   map[string]int64{"ANNUAL": 290_00}, promised: 250_00,
+		rejected: []string{"6: The AMOUNT field gives back money of a gift that is not known: import the gift first, or say in a column which gift it is."},
+	},
+	{
+		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 7, Merged: 1, Contacts: 4}, counted: map[string]int64{"USD": 360_00},
+		contacts: map[string]int64{"lea@example.org": 250_00, "mia@example.org": 30_00, "nia@example.org": 80_00},
+		raised:   map[string]int64{"Capital": 250_00}, promised: 780_00,
+	},
+	{
+		file: "donorbox", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 5}, counted: map[string]int64{"USD": 120_00, "EUR": 20_00},
+		contacts: map[string]int64{"abe@example.org": 100_00, "dua@example.org": 20_00, "eda@example.org": 20_00},
+		raised:   map[string]int64{"Green Fund": 120_00}, fees: 11_04, plans: map[string]int{"sub_1": 2},
+	},
+}
+
+// TestMoneyOfOtherSystems: a file of each system is imported without any mapping by hand, and counts what a person counts. The dry run says so before, and
+// the same file again changes nothing.
+func TestMoneyOfOtherSystems(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		for _, want := range moneyOfSystems {
+			account := newAccount(t, s)
+			text, err := os.ReadFile("testdata/money/" + want.file + ".csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := openTable(t, string(text))
+			spec := giftImportOf(rows)
+			spec.Mode = jobs.MakeCampaigns
+			var told []string
+			tried, err := s.TryFile(t.Context(), account.Number, rows, spec, func(row jobs.TrialRow) error {
+				if row.Outcome == jobs.RowRejected {
+					told = append(told, fmt.Sprintf("%d: %s", row.Line, row.Reason))
+				}
+				return nil
+			}, func(jobs.ImportCounts) {})
+			if err != nil || tried.ImportCounts != want.counts || !maps.Equal(tried.Counted, want.counted) || !slices.Equal(told, want.rejected) {
+				t.Errorf("%s: %v: the dry run says %+v and\n%s", want.file, err, tried, strings.Join(told, "\n"))
+			}
+			im := importMoney(t, s, account.Number, string(text), spec)
+			if im.Progress.ImportCounts != want.counts || !maps.Equal(im.Progress.Counted, want.counted) {
+				t.Errorf("%s: the import says %+v, want %+v and %v", want.file, im.Progress, want.counts, want.counted)
+			}
+			contacts, plans, promised, fees := map[string]int64{}, map[string]int{}, int64(0), int64(0)
+			for _, g := range ledgerOf(t, s, account.Number) {
+				if g.Net() != 0 {
+					contacts[g.Giver.Email] += g.Net()
+				}
+				if g.Status == giving.Pending {
+					promised += g.Payment().Amount
+				}
+				if g.Status == giving.Succeeded && !g.Test && g.Currency == "USD" {
+					fees += g.Payment().Fee
+				}
+				if g.PlanCode != "" {
+					p, err := s.Plan(t.Context(), account.Number, g.PlanCode)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plans[p.ExternalID]++
+				}
+			}
+			if diff := cmp.Diff(want.contacts, contacts); diff != "" || !maps.Equal(plans, want.plans) || promised != want.promised || fees != want.fees {
+				t.Errorf("%s: promised are %d, fees %d, plans %v, and of contacts\n%s", want.file, promised, fees, plans, diff)
+			}
+			for title, raised := range want.raised {
+				id, err := s.CampaignNamed(t.Context(), account.Number, title)
+				if err != nil {
+					t.Fatal(want.file, err)
+				}
+				if c, err := s.Campaign(t.Context(), account.Number, id); err != nil || c.Campaign.Raised() != raised {
+					t.Errorf("%s: %v: %s has raised %d, want %d", want.file, err, title, c.Campaign.Raised(), raised)
+				}
+			}
+			again := importMoney(t, s, account.Number, string(text), spec).Progress
+			if kept := want.counts.Rows - want.counts.Rejected; again.Unchanged != kept || again.Created+again.Merged+again.Contacts != 0 || len(again.Counted) != 0 {
+				t.Errorf("%s: the second import says %+v", want.file, again)
+			}
+		}
+		checked(t, s)
+	})
+}
+
+// TestRefundsThatStandBeforeTheirGifts: an import that stops between any two units records the same as one without interruption, although refunds are
+// recorded after all gifts of the file. An undo takes all of it back, plans included, and the file can be imported again.
+func TestRefundsThatStandBeforeTheirGifts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		text, err := os.ReadFile("testdata/money/paypal.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := giftImportOf(openTable(t, string(text)))
+		var im jobs.Import
+		for starts := 1; im.State != jobs.JobDone; starts++ {
+			ctx, stop := context.WithCancel(t.Context())
+			im, _, err = s.ImportFile(ctx, account, openTable(t, string(text)), spec, 9, true, func(jobs.ImportProgress) { stop() })
+			stop()
+			if err != nil && !errors.Is(err, context.Canceled) || starts > 9 {
+				t.Fatal(starts, err)
+			}
+		}
+		want := jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}
+		if im.ID != 1 || im.Progress.ImportCounts != want || im.Progress.Counted["USD"] != 105_00 {
+			t.Errorf("import %d says %+v", im.ID, im.Progress)
+		}
+		if at, kept := finishUndo(t, s, account, im.ID); at.Withdrawn != 5 || len(kept) != 0 {
+			t.Errorf("undone were %+v, and %v stay", at, kept)
+		}
+		if left := countedOf(t, s, account); len(left) != 0 {
+			t.Errorf("after the undo there is %q", left)
+		}
+		if again := importMoney(t, s, account, string(text), spec).Progress; again.Created != 5 || again.Merged != 2 || again.Counted["USD"] != 105_00 {
+			t.Errorf("the second import says %+v", again)
+		}
+		checked(t, s)
+	})
+}
+
+// TestACampaignIsMadeWhereThatIsWanted: by default, the row of a campaign that does not exist says so.
+func TestACampaignIsMadeWhereThatIsWanted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		if err := s.SetCurrency(t.Context(), account, "EUR"); err != nil {
+			t.Fatal(err)
+		}
+		const file = "Gift ID,Amount,Date,Designation,Email,First Name,Last Name\n1,50,2026-01-05,Roof,ada@example.org,Ada,Byron\n2,30,2026-01-06,roof,ada@example.org,Ada,Byron\n"
+		spec := giftImportOf(openTable(t, file))
+		if im := importMoney(t, s, account, file, spec); im.Progress.Rejected != 2 || im.Progress.Counted != nil {
+			t.Errorf("without a wish the import says %+v", im.Progress)
+		}
+		tried, err := s.TryFile(t.Context(), account, openTable(t, file), spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+		if err != nil || len(tried.Unknown) != 2 || tried.Unknown[0].Value != "Roof" {
+			t.Errorf("the dry run asks about %+v, %v", tried.Unknown, err)
+		}
+		spec.Mode = jobs.MakeCampaigns
+		if im := importMoney(t, s, account, file, spec); im.Progress.Created != 2 || im.Progress.Counted["EUR"] != 80_00 {
+			t.Errorf("the import says %+v", im.Progress)
+		}
+		id, err := s.CampaignNamed(t.Context(), account, "Roof")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := s.Campaign(t.Context(), account, id); err != nil || c.Campaign.Raised() != 80_00 || c.Campaign.Currency != "EUR" || c.Campaign.Status != "draft" {
+			t.Errorf("the campaign is %+v, %v", c.Campaign, err)
+		}
+		checked(t, s)
+	})
+}
+
+// TestAMappingOfAnEarlierVersion: a column that tells pledges from gifts was skipped before there was a target for it.
+func TestAMappingOfAnEarlierVersion(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		const file = "Amount,Date,Type,Email,First Name,Last Name\n5,2026-01-05,Pledge,ada@example.org,Ada,Byron\n"
+		spec := giftImportOf(openTable(t, file))
+		for i := range spec.Mapping {
+			if spec.Mapping[i].Aware = false; spec.Mapping[i].Target == "type" {
+				spec.Mapping[i].Target = sheet.Skip
+			}
+		}
+		if im := importMoney(t, s, account, file, spec); im.Progress.Counted["USD"] != 5_00 {
+			t.Fatalf("%+v", im.Progress)
+		}
+		header := openTable(t, file).Header()
+		m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header)
+		if err != nil || m[2].Target != "type" {
+			t.Errorf("%v: the next file is mapped as %+v", err, m)
+		}
+		m[2].Target = sheet.Skip // as a person wants it now
+		spec.Mapping = m
+		importMoney(t, s, account, file, spec)
+		if m, err = s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header); err != nil || m[2].Target != sheet.Skip {
+			t.Errorf("%v: what a person has said became %+v", err, m)
+		}
+		if n := len(ledgerOf(t, s, account)); n != 1 {
+			t.Errorf("the row was recorded %d times", n)
+		}
+	})
+}
+
+func importMoney(t *testing.T, s *Book, account int64, file string, spec jobs.FileImport) jobs.Import {
+	t.Helper()
+	im, _, err := s.ImportFile(t.Context(), account, openTable(t, file), spec, 0, true, func(jobs.ImportProgress) {})
+	if err != nil || im.State != jobs.JobDone {
+		t.Fatal(im.State, err)
+	}
+	return im
+}
+
+// TestFilesTellWhatBecameOfGifts: the same payment in another description is known. A later file that says it was paid, refunded, has failed or is disputed
+// changes the gift, once. An undo takes back what its import has told, and the file can be imported again.
+func TestFilesTellWhatBecameOfGifts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		const header = "Transaction ID,Amount,Date,Status,Amount Refunded,Refund Date,Original Transaction ID,Email,First Name,Last Name,Note\n"
+		const first = header + "t1,50,2026-01-05,Paid,,,,ada@example.org,Ada,Byron,\nt2,40,2026-01-06,Pending,,,,ada@example.org,Ada,Byron,\n" +
+			"t3,30,2026-01-07,Paid,,,,bob@example.org,Bob,Babbage,\nt4,20,2026-01-08,Paid,,,,bob@example.org,Bob,Babbage,\nt5,60,2026-01-09,Paid,,,,cy@example.org,Cy,Dodd,\n"
+		const later = header + "t1,50,2026-01-06,Paid,,,,ada@example.org,A.,Byron-King,Other words\nt2,40,2026-02-06,Paid,,,,ada@example.org,Ada,Byron,\n" +
+			"t3,30,2026-01-07,Paid,10,2026-02-01,,bob@example.org,Bob,Babbage,\nt4,20,2026-01-08,Returned,,,,bob@example.org,Bob,Babbage,\n" +
+			"r5,-25,2026-02-03,Completed,,,t5,cy@example.org,Cy,Dodd,\nr9,-5,2026-02-03,Completed,,,t9,cy@example.org,Cy,Dodd,\nt1,51,2026-01-05,Paid,,,,ada@example.org,Ada,Byron,\n"
+		spec := giftImportOf(openTable(t, first))
+		if im := importMoney(t, s, account, first, spec); im.Progress.Counted["USD"] != 160_00 || im.Progress.Created != 5 {
+			t.Fatalf("the first file says %+v", im.Progress)
+		}
+		want := jobs.ImportCounts{Rows: 7, Merged: 4, Unchanged: 1, Rejected: 2}
+		var told jobs.Import
+		for i, counted := range []int64{-15_00, 0, -55_00} {
+			wanted := want
+			if i == 1 { // again: nothing new
+				wanted.Merged, wanted.Unchanged = 0, 5
+			}
+			tried, err := s.TryFile(t.Context(), account, openTable(t, later), spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+			if err != nil || tried.ImportCounts != wanted || tried.Counted["USD"] != counted {
+				t.Errorf("%d: the dry run says %+v, %v", i, tried, err)
+			}
+			im := importMoney(t, s, account, later, spec)
+			if im.Progress.ImportCounts != wanted || im.Progress.Counted["USD"] != counted {
+				t.Errorf("%d: the import says %+v", i, im.Progress)
+			}
+			if i == 0 {
+				told = im
+			}
+			if i != 1 {
+				continue
+			}
+			at, kept := finishUndo(t, s, account, told.ID)
+			if at.Withdrawn != 3 || len(kept) != 1 { // a promise that was kept stays
+				t.Errorf("undone were %+v, and %d stay", at, len(kept))
+			}
+			want.Merged, want.Unchanged = 3, 2
+		}
+		left := map[string]int64{}
+		for _, g := range ledgerOf(t, s, account) {
+			left[g.ExternalID] = g.Net()
+		}
+		if diff := cmp.Diff(map[string]int64{"t1": 50_00, "t2": 40_00, "t3": 20_00, "t4": 0, "t5": 35_00}, left); diff != "" {
+			t.Error(diff)
+		}
+		checked(t, s)
+	})
+}

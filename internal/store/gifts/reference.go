@@ -1,0 +1,146 @@
+package gifts
+
+import (
+	"time"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
+)
+
+// Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
+
+// sameGift is the gift with the external id that was sent, nil where there is none.
+func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
+	if in.ExternalID == nil || *in.ExternalID == "" {
+		return nil, nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := Of(a).Gifts.Get(t, a.Account, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
+	case found.Damage != nil:
+		return nil, found.Damage
+	case !in.Agrees(&found.Gift):
+		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
+	}
+	return found, nil
+}
+
+// freeReference refuses an external id that another gift or plan has than the one whose own it is.
+func freeReference(t *store.Tx, a *store.Account, kind string, sent *string, own string) error {
+	if sent == nil || *sent == "" || *sent == own {
+		return nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, kind+*sent)
+	if err == nil && id != 0 {
+		err = store.Fault("external_id", referenceTaken[kind])
+	}
+	return err
+}
+
+var referenceTaken = map[string]doc.Rule{GiftReference: "belongs to another gift", PlanReference: "belongs to another plan"}
+
+func refer(t *store.Tx, a *store.Account, reference string, id int64) {
+	t.Insert(store.ReferenceTable, a.Account, reference, id)
+	Of(a).references.Rows[reference] = id
+}
+
+// MoveReference makes another external id lead to a gift or a plan; "" is none.
+func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
+	if old == changed {
+		return
+	}
+	if old != "" {
+		t.Delete(store.ReferenceTable, a.Account, kind+old)
+		Of(a).references.Rows[kind+old] = 0
+	}
+	if changed != "" {
+		refer(t, a, kind+changed, id)
+	}
+}
+
+// filedReferences are what a row of a file will look up.
+func filedReferences(filed *giving.Filed) (references []string) {
+	for reference, kind := range map[string]string{filed.Plan: PlanReference, filed.Pledge: GiftReference, filed.RefundOf: GiftReference} {
+		if reference != "" {
+			references = append(references, kind+reference)
+		}
+	}
+	return references
+}
+
+// planNamed is the plan that a gift names by its id or by what it is called elsewhere, nil for none.
+func planNamed(t *store.Tx, a *store.Account, in *giving.GiftInput) (*giving.Plan, error) {
+	if in.Filed == nil || in.Filed.Plan == "" || in.Plan != nil && *in.Plan != "" {
+		return planOf(t, a, in.Plan)
+	}
+	id, err := Of(a).references.Get(t, a.Account, PlanReference+in.Filed.Plan)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	plan, err := Of(a).Plans.Get(t, a.Account, id)
+	switch {
+	case err != nil || plan == nil:
+		return nil, err
+	case plan.Damage != nil:
+		return nil, plan.Damage
+	}
+	return &plan.Plan, nil
+}
+
+// giftReferred is the gift with an external id, nil where there is none that can be read.
+func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift, error) {
+	if reference == "" {
+		return nil, nil
+	}
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+reference)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	found, err := Of(a).Gifts.Get(t, a.Account, id)
+	if err == nil && found != nil {
+		err = found.Damage
+	}
+	return found, err
+}
+
+// payPledge makes the pledge of a payment smaller that has come.
+func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, pledge string, now time.Time) error {
+	found, err := giftReferred(t, a, pledge)
+	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
+		return err
+	}
+	return SaveGift(t, a, found, found.PayPledge(payment.Payment().Amount, now), now)
+}
+
+// RecordRefund gives back what a row of a file says.
+func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
+	made, err := DecideRefund(t, a, in)
+	if err != nil || made.Existing {
+		return made, err
+	}
+	return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+}
+
+// DecideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
+func DecideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
+	original, reference := in.Filed.Original(*in.ExternalID)
+	found, err := giftReferred(t, a, original)
+	switch {
+	case err != nil:
+		return made, err
+	case found == nil:
+		return made, store.Fault("amount", giving.NoOriginal)
+	}
+	made.Slug = slug(t, a, found.Campaign)
+	made.Gift, made.Existing, err = found.RefundFiled(reference, in)
+	made.Counted = made.Net() - found.Net()
+	return made, err
+}
