@@ -72,36 +72,35 @@ func tooManyRequests(wait time.Duration, message string) error {
 // stranger's form is not read at all, and once more after it, because a slow sender may have been signed out by then. The role is
 // looked at after the form only.
 func (c *Console) authorize(route route) web.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := c.checkOrigin(r); err != nil {
+	return func(w http.ResponseWriter, sent *http.Request) (err error) {
+		r := &request{Console: c, Request: sent, w: w, form: newForm()}
+		if err := c.checkOrigin(sent); err != nil {
 			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
 		}
-		session, err := c.identify(w, r)
+		r.session, err = c.identify(w, sent)
 		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
-		f := newForm()
 		if r.Method == http.MethodPost && (err == nil || open) {
-			if f, err = receiveForm(w, r, route.formLimit(r)); err != nil {
+			if r.form, err = receiveForm(w, sent, route.formLimit(sent)); err != nil {
 				return err
 			}
-			session, err = c.sessionOf(r)
+			r.session, err = c.sessionOf(sent)
 		}
 		if errors.Is(err, crm.ErrUnauthenticated) {
 			if route.role != stranger {
-				return c.toSignIn(w, r)
+				return r.toSignIn()
 			}
 			err = nil
 		}
 		if err != nil {
 			return err
 		}
-		v := visit{session: session}
 		if route.role > user {
-			return c.member(w, r, v, f, route)
+			return r.asMember(route)
 		}
-		if session.User.ID != 0 {
-			r = r.WithContext(store.By(r.Context(), history.ConsoleChannel, session.User.Email))
+		if r.session.User.ID != 0 {
+			r.Request = sent.WithContext(store.By(r.Context(), history.ConsoleChannel, r.session.User.Email))
 		}
-		return route.answer(c, w, r, v, f)
+		return r.answer(route)
 	}
 }
 
@@ -132,22 +131,23 @@ func (route route) formLimit(r *http.Request) int64 {
 	return strangersForm
 }
 
-// member lets in members of the organization in the path who have the role. To anyone else the organization does not exist.
-func (c *Console) member(w http.ResponseWriter, r *http.Request, v visit, f *form, route route) (err error) {
-	if v.membership, err = c.store.Membership(r.Context(), v.session.User.ID, r.PathValue("org")); err != nil {
+// asMember lets in members of the organization in the path who have the role. To anyone else the organization does not exist.
+func (r *request) asMember(route route) (err error) {
+	if r.membership, err = r.store.Membership(r.Context(), r.session.User.ID, r.PathValue("org")); err != nil {
 		return err
 	}
-	web.Note(w, v.account(), 0)
-	if v.membership.Role < route.role {
-		return forbidden(v.membership, route.role)
+	web.Note(r.w, r.account(), 0)
+	if r.membership.Role < route.role {
+		return forbidden(r.membership, route.role)
 	}
 	if id := r.PathValue("id") + r.PathValue("user"); id != "" { // no path has both
-		if v.id, err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(v.id, 10) != id {
+		if r.id, err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(r.id, 10) != id {
 			return crm.ErrNotFound
 		}
 	}
-	r = r.WithContext(store.By(store.Acting(r.Context(), v.session.User.ID, v.account(), route.role), history.ConsoleChannel, v.session.User.Email))
-	return route.answer(c, w, r, v, f)
+	acting := store.Acting(r.Context(), r.session.User.ID, r.account(), route.role)
+	r.Request = r.WithContext(store.By(acting, history.ConsoleChannel, r.session.User.Email))
+	return r.answer(route)
 }
 
 func forbidden(m access.Membership, needed access.Role) error {
@@ -156,16 +156,16 @@ func forbidden(m access.Membership, needed access.Role) error {
 }
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
-func (route route) answer(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if route.role != stranger && f.secret(resubmitTo) != "" {
-		return route.showAgain(c, w, r, v, f)
+func (r *request) answer(route route) error {
+	if route.role != stranger && r.form.secret(resubmitTo) != "" {
+		return r.showAgain(route)
 	}
-	err := route.handle(c, w, r, v, f)
+	err := route.handle(r)
 	if err == nil || route.page == nil {
 		return err
 	}
-	if err := f.refuse(err); err != nil {
+	if err := r.form.refuse(err); err != nil {
 		return err
 	}
-	return route.page(c, w, r, v, f)
+	return route.page(r)
 }

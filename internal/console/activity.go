@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,22 +51,22 @@ type historyView struct {
 }
 
 // timelineOf reads a part of a contact's history.
-func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, part crm.PageRequest) (t timeline, err error) {
-	found, result, err := c.store.Timeline(r.Context(), v.account(), contact.ID, part)
+func (r *request) timelineOf(contact *crm.Contact, part crm.PageRequest) (t timeline, err error) {
+	found, result, err := r.store.Timeline(r.Context(), r.account(), contact.ID, part)
 	if err != nil {
 		return t, err
 	}
-	if err := c.nameFields(r, v, found); err != nil {
+	if err := r.nameFields(found); err != nil {
 		return t, err
 	}
-	people, err := c.peopleOf(r, v)
-	path := v.path(contactPath(contact.ID))
+	people, err := r.peopleOf()
+	path := r.path(contactPath(contact.ID))
 	t.Total, t.All = result.Total, path+"/history"
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, "this contact")
-		row.When, row.See = shownWhen(row.At, v.zone()), v.mentioned(a)
-		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == history.DidArchive) && v.membership.Role >= access.Editor {
+		row.When, row.See = shownWhen(row.At, r.zone()), r.mentioned(a)
+		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
 			row.Undo = path + "/history/" + strconv.FormatInt(a.Revision, 10) + "/undo"
 		}
 		t.Rows = append(t.Rows, row)
@@ -76,37 +75,37 @@ func (c *Console) timelineOf(r *http.Request, v visit, contact *crm.Contact, par
 }
 
 // timelinePage shows the whole history of a contact.
-func (c *Console) timelinePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	contact, err := c.contactOf(r, v)
+func (r *request) timelinePage() error {
+	contact, err := r.contactOf()
 	if err != nil {
 		return err
 	}
-	path := v.path(contactPath(contact.ID))
-	l := listOf(r, path+"/history", pageParameter, activitiesPerPage)
+	path := r.path(contactPath(contact.ID))
+	l := r.list(path+"/history", pageParameter, activitiesPerPage)
 	view := historyView{Name: contactName(contact), Address: path}
-	if view.timeline, err = c.timelineOf(r, v, &contact, l.PageRequest); err != nil {
+	if view.timeline, err = r.timelineOf(&contact, l.PageRequest); err != nil {
 		return err
 	}
 	view.Pager = l.pager(view.Total)
-	return c.render(w, r, v, "history", page{Title: "History of " + view.Name, Section: "contacts", Data: view})
+	return r.render("history", page{Title: "History of " + view.Name, Section: "contacts", Data: view})
 }
 
 // historyPage shows the history of the organization.
-func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) historyPage() error {
 	q := r.URL.Query()
-	part, err := c.store.History(r.Context(), v.account(), contacts.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
+	part, err := r.store.History(r.Context(), r.account(), contacts.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
 	if err != nil {
 		return err
 	}
 	found := part.Changes
-	if err := c.nameFields(r, v, found); err != nil {
+	if err := r.nameFields(found); err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
-	about, err := c.subjectsOf(r, v, found)
+	about, err := r.subjectsOf(found)
 	if err != nil {
 		return err
 	}
@@ -114,37 +113,37 @@ func (c *Console) historyPage(w http.ResponseWriter, r *http.Request, v visit, _
 	for i := range found {
 		a := &found[i]
 		row := people.row(a, nounWords[a.Noun])
-		row.When = shownWhen(row.At, v.zone())
-		row.About, row.See = about(a), v.mentioned(a)
+		row.When = shownWhen(row.At, r.zone())
+		row.About, row.See = about(a), r.mentioned(a)
 		view.Rows = append(view.Rows, row)
 	}
-	path := v.path("/settings/history")
+	path := r.path("/settings/history")
 	if part.Newer && len(found) > 0 {
 		view.Pager.Previous = path + "?after=" + strconv.FormatInt(found[0].Revision, 10)
 	}
 	if part.Older && len(found) > 0 {
 		view.Pager.Next = path + "?before=" + strconv.FormatInt(found[len(found)-1].Revision, 10)
 	}
-	return c.render(w, r, v, "history", page{Title: "History", Section: "settings", Data: view})
+	return r.render("history", page{Title: "History", Section: "settings", Data: view})
 }
 
 // mentioned leads to the gift or the plan that a change of a contact mentions.
-func (v visit) mentioned(a *history.Activity) link {
+func (r *request) mentioned(a *history.Activity) link {
 	switch gift := a.Gift(); {
 	case gift.Gift != "":
-		return link{"See the gift", v.path(giftPath(gift.Gift))}
+		return link{"See the gift", r.path(giftPath(gift.Gift))}
 	case gift.Plan != "":
-		return link{"See the plan", v.path(planPath(gift.Plan))}
+		return link{"See the plan", r.path(planPath(gift.Plan))}
 	}
 	return link{}
 }
 
 // nameFields finds the names of custom fields that were changed.
-func (c *Console) nameFields(r *http.Request, v visit, found []history.Activity) error {
+func (r *request) nameFields(found []history.Activity) error {
 	if !slices.ContainsFunc(found, func(a history.Activity) bool { return a.OfCustomFields() }) {
 		return nil
 	}
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	for i := range found {
 		found[i].Fields = fields
 	}
@@ -158,45 +157,45 @@ var nounWords = map[history.Noun]string{
 }
 
 // subjectsOf finds the names and addresses of what changes are about.
-func (c *Console) subjectsOf(r *http.Request, v visit, found []history.Activity) (func(*history.Activity) link, error) {
+func (r *request) subjectsOf(found []history.Activity) (func(*history.Activity) link, error) {
 	ids := map[history.Noun][]int64{}
 	for _, a := range found {
 		ids[a.Noun] = append(ids[a.Noun], a.ID)
 	}
-	contacts, err := c.store.ContactNames(r.Context(), v.account(), ids[history.ContactNoun])
+	contacts, err := r.store.ContactNames(r.Context(), r.account(), ids[history.ContactNoun])
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := c.store.CampaignNames(r.Context(), v.account(), ids[history.CampaignNoun])
+	campaigns, err := r.store.CampaignNames(r.Context(), r.account(), ids[history.CampaignNoun])
 	if err != nil {
 		return nil, err
 	}
-	gifts, err := c.store.GiftCodes(r.Context(), v.account(), ids[history.GiftNoun])
+	gifts, err := r.store.GiftCodes(r.Context(), r.account(), ids[history.GiftNoun])
 	if err != nil {
 		return nil, err
 	}
-	plans, err := c.store.PlanCodes(r.Context(), v.account(), ids[history.PlanNoun])
+	plans, err := r.store.PlanCodes(r.Context(), r.account(), ids[history.PlanNoun])
 	return func(a *history.Activity) link {
 		switch a.Noun {
 		case history.ContactNoun:
 			if contact, ok := contacts[a.ID]; ok {
-				return link{contactName(contact), v.path(contactPath(a.ID))}
+				return link{contactName(contact), r.path(contactPath(a.ID))}
 			}
 			return link{Label: "Contact " + strconv.FormatInt(a.ID, 10)}
 		case history.CampaignNoun:
 			if campaign, ok := campaigns[a.ID]; ok {
-				return link{campaign.Title, v.path("/campaigns/" + strconv.FormatInt(a.ID, 10))}
+				return link{campaign.Title, r.path("/campaigns/" + strconv.FormatInt(a.ID, 10))}
 			}
 			return link{Label: a.Subject()}
 		case history.GiftNoun:
-			return link{"Gift " + giving.GiftNumber(a.ID), v.path("/gifts/" + gifts[a.ID])}
+			return link{"Gift " + giving.GiftNumber(a.ID), r.path("/gifts/" + gifts[a.ID])}
 		case history.PlanNoun:
-			return link{"Recurring plan", v.path("/plans/" + plans[a.ID])}
+			return link{"Recurring plan", r.path("/plans/" + plans[a.ID])}
 		case history.JobNoun:
 			kind := jobKind(a)
-			return link{capital(jobWords[kind]), v.path(jobAddress(kind, a.ID))}
+			return link{capital(jobWords[kind]), r.path(jobAddress(kind, a.ID))}
 		case history.FieldNoun:
-			return link{a.Subject(), v.path(fieldPath(a.ID))}
+			return link{a.Subject(), r.path(fieldPath(a.ID))}
 		}
 		return link{}
 	}, err
@@ -205,8 +204,8 @@ func (c *Console) subjectsOf(r *http.Request, v visit, found []history.Activity)
 // people are the names of members, by their emails.
 type people map[string]string
 
-func (c *Console) peopleOf(r *http.Request, v visit) (people, error) {
-	members, err := c.store.Members(r.Context(), v.account())
+func (r *request) peopleOf() (people, error) {
+	members, err := r.store.Members(r.Context(), r.account())
 	names := people{}
 	for _, m := range members {
 		names[m.User.Email] = m.User.Name
@@ -236,18 +235,18 @@ func (p people) name(a *history.Activity) string {
 }
 
 // addNote adds a note to the history of a contact.
-func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if _, ok, err := c.activeContact(w, r, v); err != nil || !ok {
+func (r *request) addNote() error {
+	if _, ok, err := r.activeContact(); err != nil || !ok {
 		return err
 	}
-	text, at := f.Value("note_text"), f.Value("note_date")
-	if at == c.today(v).Format(time.DateOnly) {
+	text, at := r.form.Value("note_text"), r.form.Value("note_date")
+	if at == r.today().Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
 	}
 	in := history.NoteInput{Note: &text, OccurredAt: &at}
-	err := in.Validate(nil, c.today(v))
+	err := in.Validate(nil, r.today())
 	if err == nil {
-		_, err = c.store.AddNote(r.Context(), v.account(), v.id, in)
+		_, err = r.store.AddNote(r.Context(), r.account(), r.id, in)
 	}
 	var invalid *doc.Invalid
 	if errors.As(err, &invalid) {
@@ -258,23 +257,23 @@ func (c *Console) addNote(w http.ResponseWriter, r *http.Request, v visit, f *fo
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(v.id))+"#history", notice{Text: "The note was added."})
+	return r.redirect(r.path(contactPath(r.id))+"#history", notice{Text: "The note was added."})
 }
 
 // undoChange takes one change of a contact back.
-func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	path := v.path(contactPath(v.id)) + "#history"
-	_, left, err := c.store.UndoChange(r.Context(), v.account(), v.id, idOf(r.PathValue("change")), c.options.Region)
+func (r *request) undoChange() error {
+	path := r.path(contactPath(r.id)) + "#history"
+	_, left, err := r.store.UndoChange(r.Context(), r.account(), r.id, idOf(r.PathValue("change")), r.options.Region)
 	var invalid *doc.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return redirect(w, r, path, notice{Text: labeled(invalid.Faults[0])})
+		return r.redirect(path, notice{Text: labeled(invalid.Faults[0])})
 	case err != nil:
 		return err
 	}
 	said := notice{Text: "The change was undone."}
 	if len(left) > 0 {
-		fields, err := c.store.CustomFields(r.Context(), v.account())
+		fields, err := r.store.CustomFields(r.Context(), r.account())
 		if err != nil {
 			return err
 		}
@@ -289,5 +288,5 @@ func (c *Console) undoChange(w http.ResponseWriter, r *http.Request, v visit, _ 
 		said.Text = "The change was undone in part."
 		said.Warning = "Someone has changed " + strings.Join(labels, ", ") + " since, so that was left alone."
 	}
-	return redirect(w, r, path, said)
+	return r.redirect(path, said)
 }

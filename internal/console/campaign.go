@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -36,49 +35,49 @@ type campaignRow struct {
 	Ended    bool
 }
 
-func (c *Console) campaignRow(v visit, campaign campaign.Campaign) campaignRow {
-	return campaignRow{Campaign: campaign, Address: v.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, c.now())}
+func (r *request) campaignRow(campaign campaign.Campaign) campaignRow {
+	return campaignRow{Campaign: campaign, Address: r.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, r.now())}
 }
 
 var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}
 
-func (c *Console) campaignsPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) campaignsPage() error {
 	scope, err := campaign.ParseScope(r.URL.Query().Get("scope"))
 	if err != nil {
-		return redirect(w, r, v.path("/campaigns"))
+		return r.redirect(r.path("/campaigns"))
 	}
-	l := listOf(r, v.path("/campaigns"), pageParameter, campaignsPerPage)
-	campaigns, found, err := c.store.CampaignPage(r.Context(), v.account(), scope, l.PageRequest)
+	l := r.list(r.path("/campaigns"), pageParameter, campaignsPerPage)
+	campaigns, found, err := r.store.CampaignPage(r.Context(), r.account(), scope, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	names, err := c.chapterNames(r, v)
+	names, err := r.chapterNames()
 	if err != nil {
 		return err
 	}
-	totals, err := c.store.CampaignTotals(r.Context(), v.account())
+	totals, err := r.store.CampaignTotals(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	view := campaignsView{Scope: scope, Export: exportOf(r.URL.Query(), v.path("/campaigns"))}
+	view := campaignsView{Scope: scope, Export: exportOf(r.URL.Query(), r.path("/campaigns"))}
 	view.Pager = l.pager(found.Total)
 	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s campaign.Scope) string {
 		if s == campaign.OwnCampaigns {
-			return v.path("/campaigns")
+			return r.path("/campaigns")
 		}
-		return v.path("/campaigns?scope=" + url.QueryEscape(string(s)))
+		return r.path("/campaigns?scope=" + url.QueryEscape(string(s)))
 	})
 	for _, campaign := range campaigns {
-		row := c.campaignRow(v, campaign)
+		row := r.campaignRow(campaign)
 		row.Chapter = names[campaign.AccountID]
 		view.Rows = append(view.Rows, row)
 	}
-	return c.render(w, r, v, "campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
+	return r.render("campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
 }
 
 // chapterNames are the names of the accounts below, by their public ids. The names of other accounts stay secret.
-func (c *Console) chapterNames(r *http.Request, v visit) (map[string]string, error) {
-	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
+func (r *request) chapterNames() (map[string]string, error) {
+	chapters, err := r.store.Chapters(r.Context(), r.membership.Account)
 	names := map[string]string{}
 	for _, chapter := range chapters {
 		names[chapter.ID] = chapter.Name
@@ -159,19 +158,19 @@ type beneficiary struct {
 	Chosen   bool
 }
 
-func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	record, err := c.campaignOf(r, v)
+func (r *request) campaignPage() error {
+	record, err := r.campaignOf()
 	if err != nil {
 		return err
 	}
-	names, err := c.chapterNames(r, v)
+	names, err := r.chapterNames()
 	if err != nil {
 		return err
 	}
-	names[v.membership.Account.ID] = v.membership.Account.Name
+	names[r.membership.Account.ID] = r.membership.Account.Name
 	shown := record.Campaign
 	view := campaignView{
-		shownCampaign: newShownCampaign(shown, c.now()), Address: c.options.Proxies.BaseURL(r) + "/" + shown.Slug,
+		shownCampaign: newShownCampaign(shown, r.now()), Address: r.options.Proxies.BaseURL(r.Request) + "/" + shown.Slug,
 		Own: record.Relation&campaign.Own != 0, Relations: relationWords(record.Relation), Uncounted: record.Uncounted,
 	}
 	if shown.OpeningRaised != 0 && shown.Given.Donors != 0 {
@@ -184,23 +183,23 @@ func (c *Console) campaignPage(w http.ResponseWriter, r *http.Request, v visit, 
 		view.Beneficiaries = append(view.Beneficiaries, beneficiary{ID: id, Name: names[id]})
 	}
 	if view.Own {
-		gifts, err := c.store.LatestGifts(r.Context(), v.account(), giving.GiftFilter{Campaign: shown.ID}, campaignGifts)
+		gifts, err := r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Campaign: shown.ID}, campaignGifts)
 		if err != nil {
 			return err
 		}
-		if view.Gifts, err = c.giftRows(r, v, gifts); err != nil {
+		if view.Gifts, err = r.giftRows(gifts); err != nil {
 			return err
 		}
 		for i := range view.Gifts {
 			view.Gifts[i].Campaign = link{} // the page's own
 		}
-		view.AllGifts = v.path("/gifts?campaign=" + idText(shown.ID))
+		view.AllGifts = r.path("/gifts?campaign=" + idText(shown.ID))
 	}
-	return c.render(w, r, v, "campaign", page{Title: shown.Title, Section: "campaigns", Data: view})
+	return r.render("campaign", page{Title: shown.Title, Section: "campaigns", Data: view})
 }
 
-func (c *Console) campaignOf(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
-	return c.store.Campaign(r.Context(), v.account(), v.id)
+func (r *request) campaignOf() (campaigns.CampaignRecord, error) {
+	return r.store.Campaign(r.Context(), r.account(), r.id)
 }
 
 // relationWords say why an organization sees a campaign that is not its own.

@@ -39,41 +39,41 @@ var (
 // otherField takes the ids of accounts that are not in the list of boxes.
 const otherField = "other_beneficiaries"
 
-func (c *Console) newCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	f.setUnsent("type", "collect")
-	f.setUnsent("currency", "USD")
-	return c.campaignForm(w, r, v, http.StatusOK, f, campaign.Campaign{})
+func (r *request) newCampaignPage() error {
+	r.form.setUnsent("type", "collect")
+	r.form.setUnsent("currency", "USD")
+	return r.campaignForm(http.StatusOK, campaign.Campaign{})
 }
 
-func (c *Console) createCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) createCampaign() error {
 	var made campaign.Campaign
-	in, err := campaign.ReadForm(f.campaignValue, campaign.Campaign{}, v.membership.Timezone)
-	if status := campaign.Draft; f.Value("status") == status { // one of the two buttons
+	in, err := campaign.ReadForm(r.form.campaignValue, campaign.Campaign{}, r.membership.Timezone)
+	if status := campaign.Draft; r.form.Value("status") == status { // one of the two buttons
 		in.Status = &status
 	}
 	if err == nil {
-		made, err = c.store.CreateCampaign(r.Context(), v.membership.Account, in)
+		made, err = r.store.CreateCampaign(r.Context(), r.membership.Account, in)
 	}
 	if err != nil {
-		return c.refuseCampaign(w, r, v, f, in, campaign.Campaign{}, err)
+		return r.refuseCampaign(in, campaign.Campaign{}, err)
 	}
 	said := stateNotice(made)
-	said.Warning = removedWarning(f, made)
-	leaveNotice(w, said)
-	return redirect(w, r, v.path(campaignPath(made.ID)))
+	said.Warning = removedWarning(r.form, made)
+	leaveNotice(r.w, said)
+	return r.redirect(r.path(campaignPath(made.ID)))
 }
 
-func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.ownCampaign(r, v)
+func (r *request) editCampaignPage() error {
+	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
-	if f.path != "" { // it was sent
-		return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
+	if r.form.path != "" { // it was sent
+		return r.campaignForm(http.StatusOK, record.Campaign)
 	}
-	campaign.FillForm(record.Campaign, record.Beneficiaries, v.membership.Timezone, f.set)
-	f.values["beneficiaries"] = record.Beneficiaries
-	known, err := c.knownAccounts(r, v)
+	campaign.FillForm(record.Campaign, record.Beneficiaries, r.membership.Timezone, r.form.set)
+	r.form.values["beneficiaries"] = record.Beneficiaries
+	known, err := r.knownAccounts()
 	if err != nil {
 		return err
 	}
@@ -83,30 +83,30 @@ func (c *Console) editCampaignPage(w http.ResponseWriter, r *http.Request, v vis
 			others = append(others, id)
 		}
 	}
-	f.set(otherField, strings.Join(others, "\n"))
-	f.set(seenField, record.Version())
-	return c.campaignForm(w, r, v, http.StatusOK, f, record.Campaign)
+	r.form.set(otherField, strings.Join(others, "\n"))
+	r.form.set(seenField, record.Version())
+	return r.campaignForm(http.StatusOK, record.Campaign)
 }
 
-func (c *Console) saveCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.ownCampaign(r, v)
+func (r *request) saveCampaign() error {
+	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
 	old, saved := record.Campaign, campaign.Campaign{}
-	in, err := campaign.ReadForm(f.campaignValue, old, v.membership.Timezone)
-	in.Seen = f.Value(seenField)
+	in, err := campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
+	in.Seen = r.form.Value(seenField)
 	if err == nil {
-		saved, err = c.store.UpdateCampaign(r.Context(), v.membership.Account, old.ID, in)
+		saved, err = r.store.UpdateCampaign(r.Context(), r.membership.Account, old.ID, in)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return c.refuseOldCampaign(w, r, v, f)
+		return r.refuseOldCampaign()
 	}
 	if err != nil {
-		return c.refuseCampaign(w, r, v, f, in, old, err)
+		return r.refuseCampaign(in, old, err)
 	}
-	leaveNotice(w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(f, saved)})
-	return redirect(w, r, v.path(campaignPath(saved.ID)))
+	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form, saved)})
+	return r.redirect(r.path(campaignPath(saved.ID)))
 }
 
 // removedWarning says what was taken out of the HTML that was typed, "" for nothing.
@@ -127,18 +127,18 @@ func removedWarning(f *form, saved campaign.Campaign) string {
 }
 
 // refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.
-func (c *Console) refuseOldCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.ownCampaign(r, v)
+func (r *request) refuseOldCampaign() error {
+	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
-	f.failSeen("campaign", record.Version())
-	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, record.Campaign)
+	r.form.failSeen("campaign", record.Version())
+	return r.campaignForm(http.StatusUnprocessableEntity, record.Campaign)
 }
 
 // ownCampaign is a campaign that the organization may change. Those that it only sees have no such page.
-func (c *Console) ownCampaign(r *http.Request, v visit) (campaigns.CampaignRecord, error) {
-	record, err := c.campaignOf(r, v)
+func (r *request) ownCampaign() (campaigns.CampaignRecord, error) {
+	record, err := r.campaignOf()
 	if err == nil && record.Relation&campaign.Own == 0 {
 		err = crm.ErrNotFound
 	}
@@ -154,37 +154,37 @@ func (f *form) campaignValue(field string) string {
 }
 
 // refuseCampaign shows the form again, with what is wrong.
-func (c *Console) refuseCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form, in campaign.Input, old campaign.Campaign, err error) error {
-	if err := f.refuse(err); err != nil {
+func (r *request) refuseCampaign(in campaign.Input, old campaign.Campaign, err error) error {
+	if err := r.form.refuse(err); err != nil {
 		return err
 	}
-	for i, fault := range f.Faults {
+	for i, fault := range r.form.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			f.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
+			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
-	return c.campaignForm(w, r, v, http.StatusUnprocessableEntity, f, old)
+	return r.campaignForm(http.StatusUnprocessableEntity, old)
 }
 
-func (c *Console) campaignForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old campaign.Campaign) error {
+func (r *request) campaignForm(status int, old campaign.Campaign) error {
 	view := campaignFormView{
-		Form: f, Title: "New campaign", Action: v.path("/campaigns"), Back: v.path("/campaigns"), Save: "Create campaign",
-		EventTypes: eventTypes(f.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,
-		EventOpen: f.Value("type") == "event" || f.says("event."), LiveOpen: f.says("event.livestream"),
+		Form: r.form, Title: "New campaign", Action: r.path("/campaigns"), Back: r.path("/campaigns"), Save: "Create campaign",
+		EventTypes: eventTypes(r.form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,
+		EventOpen: r.form.Value("type") == "event" || r.form.says("event."), LiveOpen: r.form.says("event.livestream"),
 	}
 	if old.ID != 0 {
 		view.Title, view.Name, view.Save = "Edit “"+old.Title+"”", old.Title, "Save changes"
-		view.Action, view.Back = v.path(campaignPath(old.ID)), v.path(campaignPath(old.ID))
+		view.Action, view.Back = r.path(campaignPath(old.ID)), r.path(campaignPath(old.ID))
 	}
 	var err error
-	if view.Beneficiaries, err = c.knownAccounts(r, v); err != nil {
+	if view.Beneficiaries, err = r.knownAccounts(); err != nil {
 		return err
 	}
 	for i := range view.Beneficiaries {
-		view.Beneficiaries[i].Chosen = f.Has("beneficiaries", view.Beneficiaries[i].ID)
+		view.Beneficiaries[i].Chosen = r.form.Has("beneficiaries", view.Beneficiaries[i].ID)
 	}
-	return c.render(w, r, v, "campaign_form", page{Title: view.Title, Status: status, Section: "campaigns", Data: view})
+	return r.render("campaign_form", page{Title: view.Title, Status: status, Section: "campaigns", Data: view})
 }
 
 // says tells whether anything is written, or wrong, in a part of the form. A choice always holds something.
@@ -208,10 +208,10 @@ func eventTypes(stored string) []option {
 
 // knownAccounts are those that a campaign is most often for: the one above and the chapters. Only its members learn the
 // name of the one above.
-func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, err error) {
-	if above := v.membership.Account.ParentID; above != "" {
+func (r *request) knownAccounts() (known []beneficiary, err error) {
+	if above := r.membership.Account.ParentID; above != "" {
 		name := "Your parent organization"
-		membership, err := c.store.Membership(r.Context(), v.session.User.ID, above)
+		membership, err := r.store.Membership(r.Context(), r.session.User.ID, above)
 		switch {
 		case err == nil:
 			name = membership.Account.Name
@@ -220,7 +220,7 @@ func (c *Console) knownAccounts(r *http.Request, v visit) (known []beneficiary, 
 		}
 		known = append(known, beneficiary{ID: above, Name: name})
 	}
-	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
+	chapters, err := r.store.Chapters(r.Context(), r.membership.Account)
 	for _, chapter := range chapters {
 		known = append(known, beneficiary{ID: chapter.ID, Name: chapter.Name})
 	}

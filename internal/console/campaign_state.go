@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
@@ -21,8 +20,8 @@ func stateNotice(c campaign.Campaign) notice {
 }
 
 // setCampaignStatus publishes, closes or reopens a campaign, or makes it a draft again. The next page offers to undo it.
-func (c *Console) setCampaignStatus(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	record, err := c.ownCampaign(r, v)
+func (r *request) setCampaignStatus() error {
+	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
@@ -31,15 +30,15 @@ func (c *Console) setCampaignStatus(w http.ResponseWriter, r *http.Request, v vi
 	if in.Validate(&doc.Invalid{}, false) != nil {
 		return crm.ErrNotFound // no page of ours leads there
 	}
-	saved, err := c.store.UpdateCampaign(r.Context(), v.membership.Account, v.id, in)
+	saved, err := r.store.UpdateCampaign(r.Context(), r.membership.Account, r.id, in)
 	if err != nil {
 		return err
 	}
-	said, path := stateNotice(saved), v.path(campaignPath(v.id))
+	said, path := stateNotice(saved), r.path(campaignPath(r.id))
 	if before := record.Campaign.Status; before != saved.Status {
 		said.Undo = path + "/status/" + before
 	}
-	return redirect(w, r, path, said)
+	return r.redirect(path, said)
 }
 
 // deletionView asks whether to delete a campaign, or says why that cannot be done.
@@ -48,28 +47,28 @@ type deletionView struct {
 	Blocked bool
 }
 
-func (c *Console) deleteCampaignPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) deleteCampaignPage() error {
 	view := deletionView{}
 	var err error
-	if view.CampaignRecord, err = c.ownCampaign(r, v); err != nil {
+	if view.CampaignRecord, err = r.ownCampaign(); err != nil {
 		return err
 	}
 	var blocked *doc.Invalid
-	if err := c.store.CheckDeletable(r.Context(), v.account(), v.id); errors.As(err, &blocked) {
+	if err := r.store.CheckDeletable(r.Context(), r.account(), r.id); errors.As(err, &blocked) {
 		view.Blocked = true
 	} else if err != nil {
 		return err
 	}
-	return c.render(w, r, v, "campaign_delete", page{Title: "Delete " + view.Campaign.Title, Section: "campaigns", Form: f, Data: view})
+	return r.render("campaign_delete", page{Title: "Delete " + view.Campaign.Title, Section: "campaigns", Form: r.form, Data: view})
 }
 
-func (c *Console) deleteCampaign(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.ownCampaign(r, v)
+func (r *request) deleteCampaign() error {
+	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
-	if err := c.store.DeleteCampaign(r.Context(), v.membership.Account, v.id, f.Value(seenField)); err != nil {
+	if err := r.store.DeleteCampaign(r.Context(), r.membership.Account, r.id, r.form.Value(seenField)); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/campaigns"), notice{Text: "“" + record.Campaign.Title + "” was deleted."})
+	return r.redirect(r.path("/campaigns"), notice{Text: "“" + record.Campaign.Title + "” was deleted."})
 }

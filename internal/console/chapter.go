@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -30,12 +29,12 @@ type chapterNode struct {
 }
 
 // chaptersPage shows the organization and its chapters. A form that was refused is that of a new chapter, or the new name of one.
-func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	chapters, err := c.store.Chapters(r.Context(), v.membership.Account)
+func (r *request) chaptersPage() error {
+	chapters, err := r.store.Chapters(r.Context(), r.membership.Account)
 	if err != nil {
 		return err
 	}
-	memberships, err := c.store.Memberships(r.Context(), v.session.User.ID)
+	memberships, err := r.store.Memberships(r.Context(), r.session.User.ID)
 	if err != nil {
 		return err
 	}
@@ -43,22 +42,22 @@ func (c *Console) chaptersPage(w http.ResponseWriter, r *http.Request, v visit, 
 	for _, m := range memberships {
 		roles[m.Account.Number] = m.Role
 	}
-	view := chaptersView{Form: f.ifSentTo("/chapters"), Parents: chapterOptions(v.membership.Account, chapters), Back: samePage("", r)}
-	shown := paged(chapters, r, v.path("/chapters"), pageParameter)
+	view := chaptersView{Form: r.form.ifSentTo("/chapters"), Parents: chapterOptions(r.membership.Account, chapters), Back: r.samePage("")}
+	shown := paged(r, chapters, r.path("/chapters"), pageParameter)
 	view.Pager = shown.Pager
 	nodes := map[int64]*chapterNode{}
-	for _, a := range append([]access.Account{v.membership.Account}, withAncestors(chapters, shown.Rows)...) {
-		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == v.account(), Owner: v.membership.Role >= access.Owner}
-		if f.sentTo("/chapters/" + a.ID) {
-			n.Name, n.Fault = f.Value("name"), f.firstFault("name", "Name")
+	for _, a := range append([]access.Account{r.membership.Account}, withAncestors(chapters, shown.Rows)...) {
+		n := &chapterNode{Account: a, Name: a.Name, Role: roles[a.Number], Here: a.Number == r.account(), Owner: r.membership.Role >= access.Owner}
+		if r.form.sentTo("/chapters/" + a.ID) {
+			n.Name, n.Fault = r.form.Value("name"), r.form.firstFault("name", "Name")
 		}
 		nodes[a.Number] = n
 		if above := nodes[a.Parent]; above != nil && !n.Here { // it comes before what is below it
 			above.Below = append(above.Below, n)
 		}
 	}
-	view.Root = nodes[v.account()]
-	return c.render(w, r, v, "chapters", page{Title: "Chapters", Section: "chapters", Form: f, Data: view})
+	view.Root = nodes[r.account()]
+	return r.render("chapters", page{Title: "Chapters", Section: "chapters", Form: r.form, Data: view})
 }
 
 // chapterOptions are the accounts that a new chapter may be made below, indented by their level.
@@ -87,18 +86,18 @@ func withAncestors(chapters, shown []access.Account) []access.Account {
 	return all
 }
 
-func (c *Console) createChapter(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	parent := cmp.Or(f.Value("parent"), v.membership.Account.ID)
-	chapter, err := c.store.CreateChapter(r.Context(), v.membership.Account, v.session.User.ID, parent, f.Value("name"))
+func (r *request) createChapter() error {
+	parent := cmp.Or(r.form.Value("parent"), r.membership.Account.ID)
+	chapter, err := r.store.CreateChapter(r.Context(), r.membership.Account, r.session.User.ID, parent, r.form.Value("name"))
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/chapters"), notice{Text: chapter.Name + " created. You are its owner."})
+	return r.redirect(r.path("/chapters"), notice{Text: chapter.Name + " created. You are its owner."})
 }
 
-func (c *Console) renameChapter(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if err := c.store.RenameAccount(r.Context(), v.membership.Account, r.PathValue("chapter"), f.Value("name")); err != nil {
+func (r *request) renameChapter() error {
+	if err := r.store.RenameAccount(r.Context(), r.membership.Account, r.PathValue("chapter"), r.form.Value("name")); err != nil {
 		return err
 	}
-	return redirect(w, r, samePage(v.path("/chapters"), r), notice{Text: "The name is now " + f.Value("name") + "."})
+	return r.redirect(r.samePage(r.path("/chapters")), notice{Text: "The name is now " + r.form.Value("name") + "."})
 }

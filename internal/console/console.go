@@ -38,28 +38,40 @@ type Console struct {
 
 const root = "/console"
 
-// visit is who looks at a page, and where.
-type visit struct {
+// request is one request of a person: who asks, for what, what they sent, and where the answer goes.
+type request struct {
+	*Console
+	*http.Request
+	w          http.ResponseWriter
 	session    access.Session    // empty for a stranger
 	membership access.Membership // of the organization in the path; empty on pages that belong to none
 	id         int64             // of the contact, campaign, key or user in the path
+	form       *form             // the one that was sent, or an empty one
 }
 
-func (v visit) account() int64 { return v.membership.Account.Number }
+func (r *request) account() int64 { return r.membership.Account.Number }
 
 // zone is the time zone of the organization, UTC on pages that belong to none.
-func (v visit) zone() *time.Location { return text.Location(v.membership.Timezone) }
+func (r *request) zone() *time.Location { return text.Location(r.membership.Timezone) }
 
 // today is the time now, in the organization's zone: the date of it is today's.
-func (c *Console) today(v visit) time.Time { return c.now().In(v.zone()) }
+func (r *request) today() time.Time { return r.now().In(r.zone()) }
 
 // path is the address of a page of the organization.
-func (v visit) path(rest string) string { return orgPath(v.membership.Account, rest) }
+func (r *request) path(rest string) string { return orgPath(r.membership.Account, rest) }
 
 func orgPath(account access.Account, rest string) string { return root + "/o/" + account.ID + rest }
 
-// handler answers a person who may do this. The form is the one that was sent, or an empty one.
-type handler func(*Console, http.ResponseWriter, *http.Request, visit, *form) error
+// redirect leads the browser on with a GET, to a page that says what was done, where there is something to say.
+func (r *request) redirect(to string, said ...notice) error {
+	for _, n := range said {
+		leaveNotice(r.w, n)
+	}
+	return redirect(r.w, r.Request, to)
+}
+
+// handler answers a person who may do this.
+type handler func(*request) error
 
 // route is one line of the console: what is asked, who may ask, who answers. A form that is refused is answered by the page
 // that it came from, which gets the form with its faults.
@@ -76,131 +88,131 @@ const (
 )
 
 var routes = []route{
-	{"GET", "/signin", stranger, (*Console).signInPage, nil},
-	{"POST", "/signin", stranger, (*Console).signIn, (*Console).signInPage},
-	{"GET", "/setup/{token}", stranger, (*Console).setupPage, nil},
-	{"POST", "/setup/{token}", stranger, (*Console).setup, (*Console).setupPage},
-	{"GET", "/invite/{token}", stranger, (*Console).invitationPage, nil},
-	{"POST", "/invite/{token}", stranger, (*Console).join, (*Console).invitationPage},
+	{"GET", "/signin", stranger, (*request).signInPage, nil},
+	{"POST", "/signin", stranger, (*request).signIn, (*request).signInPage},
+	{"GET", "/setup/{token}", stranger, (*request).setupPage, nil},
+	{"POST", "/setup/{token}", stranger, (*request).setup, (*request).setupPage},
+	{"GET", "/invite/{token}", stranger, (*request).invitationPage, nil},
+	{"POST", "/invite/{token}", stranger, (*request).join, (*request).invitationPage},
 
-	{"GET", "", user, (*Console).entrance, nil},
-	{"GET", "/{$}", user, (*Console).entrance, nil},
-	{"POST", "/signout", stranger, (*Console).signOut, nil},
-	{"POST", "/invite/{token}/accept", user, (*Console).accept, nil},
-	{"GET", "/profile", user, (*Console).profilePage, nil},
-	{"POST", "/profile/name", user, (*Console).renameUser, (*Console).profilePage},
-	{"POST", "/profile/password", user, (*Console).changePassword, (*Console).profilePage},
-	{"POST", "/profile/sessions/{session}/end", user, (*Console).endSession, nil},
-	{"POST", "/profile/sessions/end", user, (*Console).endSessions, nil},
+	{"GET", "", user, (*request).entrance, nil},
+	{"GET", "/{$}", user, (*request).entrance, nil},
+	{"POST", "/signout", stranger, (*request).signOut, nil},
+	{"POST", "/invite/{token}/accept", user, (*request).accept, nil},
+	{"GET", "/profile", user, (*request).profilePage, nil},
+	{"POST", "/profile/name", user, (*request).renameUser, (*request).profilePage},
+	{"POST", "/profile/password", user, (*request).changePassword, (*request).profilePage},
+	{"POST", "/profile/sessions/{session}/end", user, (*request).endSession, nil},
+	{"POST", "/profile/sessions/end", user, (*request).endSessions, nil},
 
-	{"GET", "", access.Viewer, (*Console).homePage, nil},
+	{"GET", "", access.Viewer, (*request).homePage, nil},
 
-	{"GET", "/contacts", access.Viewer, (*Console).contactsPage, nil},
-	{"GET", "/contacts/columns", access.Viewer, (*Console).chooseColumns, nil},
-	{"GET", "/segments", access.Viewer, (*Console).segmentsPage, nil},
-	{"POST", "/segments", access.Editor, (*Console).createSegment, (*Console).refusedSegment},
-	{"POST", "/segments/{id}", access.Editor, (*Console).renameSegment, (*Console).segmentsPage},
-	{"POST", "/segments/{id}/delete", access.Editor, (*Console).deleteSegment, nil},
-	{"GET", "/contacts/export", access.Viewer, (*Console).exportContacts, nil},
-	{"GET", "/contacts/new", access.Editor, (*Console).newContactPage, nil},
-	{"POST", "/contacts", access.Editor, (*Console).createContact, (*Console).newContactPage},
-	{"POST", "/contacts/bulk", access.Editor, (*Console).bulkContacts, (*Console).bulkContacts},
-	{"GET", "/contacts/import", access.Viewer, (*Console).importsPage, nil},
-	{"POST", "/contacts/import", access.Editor, (*Console).uploadImport, (*Console).importsPage},
-	{"GET", "/imports/{import}", access.Viewer, (*Console).importPage, nil},
-	{"POST", "/imports/{import}", access.Editor, (*Console).beginImport, (*Console).importPage},
-	{"POST", "/imports/{import}/cancel", access.Editor, (*Console).cancelImport, nil},
-	{"POST", "/imports/{import}/undo", access.Editor, (*Console).undoImport, (*Console).importPage},
-	{"GET", "/imports/{import}/rejected", access.Viewer, (*Console).rejectedRows, nil},
-	{"GET", "/contacts/{id}", access.Viewer, (*Console).contactPage, nil},
-	{"GET", "/contacts/{id}/edit", access.Editor, (*Console).editContactPage, nil},
-	{"POST", "/contacts/{id}", access.Editor, (*Console).saveContact, (*Console).editContactPage},
-	{"POST", "/contacts/{id}/archive", access.Editor, (*Console).archiveContact, nil},
-	{"POST", "/contacts/{id}/restore", access.Editor, (*Console).restoreContact, nil},
-	{"GET", "/contacts/{id}/data", access.Viewer, (*Console).contactData, nil},
-	{"GET", "/contacts/{id}/erase", access.Owner, (*Console).eraseContactPage, nil},
-	{"POST", "/contacts/{id}/erase", access.Owner, (*Console).eraseContact, (*Console).eraseContactPage},
-	{"POST", "/contacts/{id}/tags/add", access.Editor, (*Console).addTags, (*Console).contactPage},
-	{"POST", "/contacts/{id}/tags/remove", access.Editor, (*Console).removeTag, (*Console).contactPage},
-	{"GET", "/tags", access.Viewer, (*Console).tagsPage, nil},
-	{"GET", "/tags/rename", access.Editor, (*Console).renameTagPage, nil},
-	{"POST", "/tags/rename", access.Editor, (*Console).renameTag, (*Console).renameTagPage},
-	{"GET", "/tags/delete", access.Editor, (*Console).deleteTagPage, nil},
-	{"POST", "/tags/delete", access.Editor, (*Console).deleteTag, (*Console).deleteTagPage},
-	{"POST", "/tags/merge", access.Editor, (*Console).mergeTags, (*Console).tagsPage},
-	{"GET", "/jobs", access.Viewer, (*Console).jobsPage, nil},
-	{"GET", "/jobs/{job}", access.Viewer, (*Console).jobPage, nil},
-	{"POST", "/jobs/{job}/cancel", access.Editor, (*Console).cancelJob, nil},
-	{"POST", "/jobs/{job}/undo", access.Editor, (*Console).undoJob, nil},
-	{"GET", "/contacts/{id}/history", access.Viewer, (*Console).timelinePage, nil},
-	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, (*Console).undoChange, nil},
-	{"POST", "/contacts/{id}/notes", access.Editor, (*Console).addNote, (*Console).contactPage},
-	{"GET", "/contacts/{id}/statement", access.Viewer, (*Console).statementPage, nil},
+	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
+	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
+	{"GET", "/segments", access.Viewer, (*request).segmentsPage, nil},
+	{"POST", "/segments", access.Editor, (*request).createSegment, (*request).refusedSegment},
+	{"POST", "/segments/{id}", access.Editor, (*request).renameSegment, (*request).segmentsPage},
+	{"POST", "/segments/{id}/delete", access.Editor, (*request).deleteSegment, nil},
+	{"GET", "/contacts/export", access.Viewer, (*request).exportContacts, nil},
+	{"GET", "/contacts/new", access.Editor, (*request).newContactPage, nil},
+	{"POST", "/contacts", access.Editor, (*request).createContact, (*request).newContactPage},
+	{"POST", "/contacts/bulk", access.Editor, (*request).bulkContacts, (*request).bulkContacts},
+	{"GET", "/contacts/import", access.Viewer, (*request).importsPage, nil},
+	{"POST", "/contacts/import", access.Editor, (*request).uploadImport, (*request).importsPage},
+	{"GET", "/imports/{import}", access.Viewer, (*request).importPage, nil},
+	{"POST", "/imports/{import}", access.Editor, (*request).beginImport, (*request).importPage},
+	{"POST", "/imports/{import}/cancel", access.Editor, (*request).cancelImport, nil},
+	{"POST", "/imports/{import}/undo", access.Editor, (*request).undoImport, (*request).importPage},
+	{"GET", "/imports/{import}/rejected", access.Viewer, (*request).rejectedRows, nil},
+	{"GET", "/contacts/{id}", access.Viewer, (*request).contactPage, nil},
+	{"GET", "/contacts/{id}/edit", access.Editor, (*request).editContactPage, nil},
+	{"POST", "/contacts/{id}", access.Editor, (*request).saveContact, (*request).editContactPage},
+	{"POST", "/contacts/{id}/archive", access.Editor, (*request).archiveContact, nil},
+	{"POST", "/contacts/{id}/restore", access.Editor, (*request).restoreContact, nil},
+	{"GET", "/contacts/{id}/data", access.Viewer, (*request).contactData, nil},
+	{"GET", "/contacts/{id}/erase", access.Owner, (*request).eraseContactPage, nil},
+	{"POST", "/contacts/{id}/erase", access.Owner, (*request).eraseContact, (*request).eraseContactPage},
+	{"POST", "/contacts/{id}/tags/add", access.Editor, (*request).addTags, (*request).contactPage},
+	{"POST", "/contacts/{id}/tags/remove", access.Editor, (*request).removeTag, (*request).contactPage},
+	{"GET", "/tags", access.Viewer, (*request).tagsPage, nil},
+	{"GET", "/tags/rename", access.Editor, (*request).renameTagPage, nil},
+	{"POST", "/tags/rename", access.Editor, (*request).renameTag, (*request).renameTagPage},
+	{"GET", "/tags/delete", access.Editor, (*request).deleteTagPage, nil},
+	{"POST", "/tags/delete", access.Editor, (*request).deleteTag, (*request).deleteTagPage},
+	{"POST", "/tags/merge", access.Editor, (*request).mergeTags, (*request).tagsPage},
+	{"GET", "/jobs", access.Viewer, (*request).jobsPage, nil},
+	{"GET", "/jobs/{job}", access.Viewer, (*request).jobPage, nil},
+	{"POST", "/jobs/{job}/cancel", access.Editor, (*request).cancelJob, nil},
+	{"POST", "/jobs/{job}/undo", access.Editor, (*request).undoJob, nil},
+	{"GET", "/contacts/{id}/history", access.Viewer, (*request).timelinePage, nil},
+	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, (*request).undoChange, nil},
+	{"POST", "/contacts/{id}/notes", access.Editor, (*request).addNote, (*request).contactPage},
+	{"GET", "/contacts/{id}/statement", access.Viewer, (*request).statementPage, nil},
 
-	{"GET", "/donors", access.Viewer, (*Console).donorsPage, nil},
-	{"GET", "/statements", access.Viewer, (*Console).statementsPage, nil},
+	{"GET", "/donors", access.Viewer, (*request).donorsPage, nil},
+	{"GET", "/statements", access.Viewer, (*request).statementsPage, nil},
 
-	{"GET", "/gifts", access.Viewer, (*Console).giftsPage, nil},
-	{"GET", "/gifts/export", access.Viewer, (*Console).exportGifts, nil},
-	{"POST", "/contacts/{id}/gifts", access.Editor, (*Console).recordGift, (*Console).contactPage},
-	{"GET", "/gifts/{gift}", access.Viewer, (*Console).giftPage, nil},
-	{"GET", "/gifts/{gift}/edit", access.Editor, (*Console).editGiftPage, nil},
-	{"POST", "/gifts/{gift}", access.Editor, (*Console).saveGift, (*Console).editGiftPage},
-	{"POST", "/gifts/{gift}/refund", access.Editor, (*Console).refundGift, (*Console).giftPage},
-	{"POST", "/gifts/{gift}/refund/undo", access.Editor, (*Console).undoRefund, (*Console).giftPage},
-	{"POST", "/gifts/{gift}/receive", access.Editor, (*Console).receiveGift, (*Console).giftPage},
-	{"GET", "/plans", access.Viewer, (*Console).plansPage, nil},
-	{"GET", "/contacts/{id}/plans/new", access.Editor, (*Console).newPlanPage, nil},
-	{"POST", "/contacts/{id}/plans", access.Editor, (*Console).createPlan, (*Console).newPlanPage},
-	{"GET", "/plans/{plan}", access.Viewer, (*Console).planPage, nil},
-	{"GET", "/plans/{plan}/edit", access.Editor, (*Console).editPlanPage, nil},
-	{"POST", "/plans/{plan}", access.Editor, (*Console).savePlan, (*Console).editPlanPage},
-	{"POST", "/plans/{plan}/pause", access.Editor, (*Console).pausePlan, nil},
-	{"POST", "/plans/{plan}/resume", access.Editor, (*Console).resumePlan, nil},
-	{"POST", "/plans/{plan}/end", access.Editor, (*Console).endPlan, nil},
+	{"GET", "/gifts", access.Viewer, (*request).giftsPage, nil},
+	{"GET", "/gifts/export", access.Viewer, (*request).exportGifts, nil},
+	{"POST", "/contacts/{id}/gifts", access.Editor, (*request).recordGift, (*request).contactPage},
+	{"GET", "/gifts/{gift}", access.Viewer, (*request).giftPage, nil},
+	{"GET", "/gifts/{gift}/edit", access.Editor, (*request).editGiftPage, nil},
+	{"POST", "/gifts/{gift}", access.Editor, (*request).saveGift, (*request).editGiftPage},
+	{"POST", "/gifts/{gift}/refund", access.Editor, (*request).refundGift, (*request).giftPage},
+	{"POST", "/gifts/{gift}/refund/undo", access.Editor, (*request).undoRefund, (*request).giftPage},
+	{"POST", "/gifts/{gift}/receive", access.Editor, (*request).receiveGift, (*request).giftPage},
+	{"GET", "/plans", access.Viewer, (*request).plansPage, nil},
+	{"GET", "/contacts/{id}/plans/new", access.Editor, (*request).newPlanPage, nil},
+	{"POST", "/contacts/{id}/plans", access.Editor, (*request).createPlan, (*request).newPlanPage},
+	{"GET", "/plans/{plan}", access.Viewer, (*request).planPage, nil},
+	{"GET", "/plans/{plan}/edit", access.Editor, (*request).editPlanPage, nil},
+	{"POST", "/plans/{plan}", access.Editor, (*request).savePlan, (*request).editPlanPage},
+	{"POST", "/plans/{plan}/pause", access.Editor, (*request).pausePlan, nil},
+	{"POST", "/plans/{plan}/resume", access.Editor, (*request).resumePlan, nil},
+	{"POST", "/plans/{plan}/end", access.Editor, (*request).endPlan, nil},
 
-	{"GET", "/campaigns", access.Viewer, (*Console).campaignsPage, nil},
-	{"GET", "/campaigns/export", access.Viewer, (*Console).exportCampaigns, nil},
-	{"GET", "/campaigns/new", access.Editor, (*Console).newCampaignPage, nil},
-	{"POST", "/campaigns", access.Editor, (*Console).createCampaign, (*Console).newCampaignPage},
-	{"GET", "/campaigns/{id}", access.Viewer, (*Console).campaignPage, nil},
-	{"GET", "/campaigns/{id}/edit", access.Editor, (*Console).editCampaignPage, nil},
-	{"POST", "/campaigns/{id}", access.Editor, (*Console).saveCampaign, (*Console).editCampaignPage},
-	{"POST", "/campaigns/{id}/status/{status}", access.Editor, (*Console).setCampaignStatus, nil},
-	{"GET", "/campaigns/{id}/delete", access.Editor, (*Console).deleteCampaignPage, nil},
-	{"POST", "/campaigns/{id}/delete", access.Editor, (*Console).deleteCampaign, (*Console).deleteCampaignPage},
+	{"GET", "/campaigns", access.Viewer, (*request).campaignsPage, nil},
+	{"GET", "/campaigns/export", access.Viewer, (*request).exportCampaigns, nil},
+	{"GET", "/campaigns/new", access.Editor, (*request).newCampaignPage, nil},
+	{"POST", "/campaigns", access.Editor, (*request).createCampaign, (*request).newCampaignPage},
+	{"GET", "/campaigns/{id}", access.Viewer, (*request).campaignPage, nil},
+	{"GET", "/campaigns/{id}/edit", access.Editor, (*request).editCampaignPage, nil},
+	{"POST", "/campaigns/{id}", access.Editor, (*request).saveCampaign, (*request).editCampaignPage},
+	{"POST", "/campaigns/{id}/status/{status}", access.Editor, (*request).setCampaignStatus, nil},
+	{"GET", "/campaigns/{id}/delete", access.Editor, (*request).deleteCampaignPage, nil},
+	{"POST", "/campaigns/{id}/delete", access.Editor, (*request).deleteCampaign, (*request).deleteCampaignPage},
 
-	{"GET", "/chapters", access.Viewer, (*Console).chaptersPage, nil},
-	{"POST", "/chapters", access.Owner, (*Console).createChapter, (*Console).chaptersPage},
-	{"POST", "/chapters/{chapter}", access.Owner, (*Console).renameChapter, (*Console).chaptersPage},
+	{"GET", "/chapters", access.Viewer, (*request).chaptersPage, nil},
+	{"POST", "/chapters", access.Owner, (*request).createChapter, (*request).chaptersPage},
+	{"POST", "/chapters/{chapter}", access.Owner, (*request).renameChapter, (*request).chaptersPage},
 
-	{"GET", "/settings", access.Viewer, (*Console).settingsPage, nil},
-	{"POST", "/settings/name", access.Owner, (*Console).renameOrganization, (*Console).settingsPage},
-	{"GET", "/settings/history", access.Owner, (*Console).historyPage, nil},
-	{"POST", "/settings/history", access.Owner, (*Console).saveHistorySettings, (*Console).settingsPage},
-	{"POST", "/settings/timezone", access.Owner, (*Console).saveTimezone, (*Console).settingsPage},
-	{"POST", "/settings/giving", access.Owner, (*Console).saveGivingSettings, (*Console).settingsPage},
-	{"GET", "/settings/fields", access.Owner, (*Console).fieldsPage, nil},
-	{"GET", "/settings/fields/new", access.Owner, (*Console).newFieldPage, nil},
-	{"POST", "/settings/fields", access.Owner, (*Console).createField, (*Console).newFieldPage},
-	{"GET", "/settings/fields/{id}", access.Owner, (*Console).editFieldPage, nil},
-	{"POST", "/settings/fields/{id}", access.Owner, (*Console).saveField, (*Console).editFieldPage},
-	{"POST", "/settings/fields/{id}/up", access.Owner, (*Console).raiseField, nil},
-	{"POST", "/settings/fields/{id}/down", access.Owner, (*Console).lowerField, nil},
-	{"POST", "/settings/fields/{id}/end", access.Owner, (*Console).endField, nil},
-	{"POST", "/settings/fields/{id}/resume", access.Owner, (*Console).resumeField, (*Console).fieldsPage},
-	{"GET", "/settings/keys", access.Owner, (*Console).keysPage, nil},
-	{"GET", "/settings/keys/new", access.Owner, (*Console).newKeyPage, nil},
-	{"POST", "/settings/keys", access.Owner, (*Console).createKey, (*Console).newKeyPage},
-	{"GET", "/settings/keys/{id}", access.Owner, (*Console).keyPage, nil},
-	{"GET", "/settings/keys/{id}/revoke", access.Owner, (*Console).revokeKeyPage, nil},
-	{"POST", "/settings/keys/{id}/revoke", access.Owner, (*Console).revokeKey, nil},
-	{"GET", "/settings/people", access.Viewer, (*Console).peoplePage, nil},
-	{"POST", "/settings/people/invite", access.Owner, (*Console).invite, (*Console).peoplePage},
-	{"GET", "/settings/people/invited", access.Owner, (*Console).invitedPage, nil},
-	{"POST", "/settings/people/invitations/{invitation}/revoke", access.Owner, (*Console).revokeInvitation, nil},
-	{"POST", "/settings/people/{user}/role", access.Owner, (*Console).setRole, (*Console).peoplePage},
-	{"POST", "/settings/people/{user}/remove", access.Viewer, (*Console).removeMember, (*Console).peoplePage},
+	{"GET", "/settings", access.Viewer, (*request).settingsPage, nil},
+	{"POST", "/settings/name", access.Owner, (*request).renameOrganization, (*request).settingsPage},
+	{"GET", "/settings/history", access.Owner, (*request).historyPage, nil},
+	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
+	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
+	{"POST", "/settings/giving", access.Owner, (*request).saveGivingSettings, (*request).settingsPage},
+	{"GET", "/settings/fields", access.Owner, (*request).fieldsPage, nil},
+	{"GET", "/settings/fields/new", access.Owner, (*request).newFieldPage, nil},
+	{"POST", "/settings/fields", access.Owner, (*request).createField, (*request).newFieldPage},
+	{"GET", "/settings/fields/{id}", access.Owner, (*request).editFieldPage, nil},
+	{"POST", "/settings/fields/{id}", access.Owner, (*request).saveField, (*request).editFieldPage},
+	{"POST", "/settings/fields/{id}/up", access.Owner, (*request).raiseField, nil},
+	{"POST", "/settings/fields/{id}/down", access.Owner, (*request).lowerField, nil},
+	{"POST", "/settings/fields/{id}/end", access.Owner, (*request).endField, nil},
+	{"POST", "/settings/fields/{id}/resume", access.Owner, (*request).resumeField, (*request).fieldsPage},
+	{"GET", "/settings/keys", access.Owner, (*request).keysPage, nil},
+	{"GET", "/settings/keys/new", access.Owner, (*request).newKeyPage, nil},
+	{"POST", "/settings/keys", access.Owner, (*request).createKey, (*request).newKeyPage},
+	{"GET", "/settings/keys/{id}", access.Owner, (*request).keyPage, nil},
+	{"GET", "/settings/keys/{id}/revoke", access.Owner, (*request).revokeKeyPage, nil},
+	{"POST", "/settings/keys/{id}/revoke", access.Owner, (*request).revokeKey, nil},
+	{"GET", "/settings/people", access.Viewer, (*request).peoplePage, nil},
+	{"POST", "/settings/people/invite", access.Owner, (*request).invite, (*request).peoplePage},
+	{"GET", "/settings/people/invited", access.Owner, (*request).invitedPage, nil},
+	{"POST", "/settings/people/invitations/{invitation}/revoke", access.Owner, (*request).revokeInvitation, nil},
+	{"POST", "/settings/people/{user}/role", access.Owner, (*request).setRole, (*request).peoplePage},
+	{"POST", "/settings/people/{user}/remove", access.Viewer, (*request).removeMember, (*request).peoplePage},
 }
 
 // pattern is the route as the mux takes it.
@@ -261,28 +273,24 @@ func guard(h http.Header) {
 }
 
 // entrance leads to the organization that was open last, or to any.
-func (c *Console) entrance(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
+func (r *request) entrance() error {
+	all, err := r.store.Memberships(r.Context(), r.session.User.ID)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		return redirect(w, r, root+"/profile")
+		return r.redirect(root + "/profile")
 	}
 	open := all[0].Account
 	for _, m := range all {
-		if m.Account.Number == v.session.Account {
+		if m.Account.Number == r.session.Account {
 			open = m.Account
 		}
 	}
-	return redirect(w, r, orgPath(open, ""))
+	return r.redirect(orgPath(open, ""))
 }
 
-// redirect leads the browser on with a GET, to a page that says what was done, where there is something to say.
-func redirect(w http.ResponseWriter, r *http.Request, to string, said ...notice) error {
-	for _, n := range said {
-		leaveNotice(w, n)
-	}
+func redirect(w http.ResponseWriter, r *http.Request, to string) error {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }

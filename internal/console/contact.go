@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,14 +12,16 @@ import (
 	"donorbook/internal/store/contacts"
 )
 
-func tagLinks(v visit, counts []contacts.TagCount) (links []tagLink) {
+func (r *request) tagLinks(counts []contacts.TagCount) (links []tagLink) {
 	for _, count := range counts {
-		links = append(links, tagLink{Name: count.Name, Address: tagAddress(v, count.Name), Contacts: count.Contacts})
+		links = append(links, tagLink{Name: count.Name, Address: r.tagAddress(count.Name), Contacts: count.Contacts})
 	}
 	return links
 }
 
-func tagAddress(v visit, name string) string { return v.path("/contacts?tag=" + url.QueryEscape(name)) }
+func (r *request) tagAddress(name string) string {
+	return r.path("/contacts?tag=" + url.QueryEscape(name))
+}
 
 func contactPath(id int64) string { return "/contacts/" + strconv.FormatInt(id, 10) }
 
@@ -48,14 +49,14 @@ type contactView struct {
 }
 
 // contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
-func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, err := c.contactOf(r, v)
+func (r *request) contactPage() error {
+	contact, err := r.contactOf()
 	if err != nil {
 		return err
 	}
 	view := contactView{Contact: &contact, Name: contactName(contact)}
 	for _, name := range contact.Tags {
-		view.Tags = append(view.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
+		view.Tags = append(view.Tags, tagLink{Name: name, Address: r.tagAddress(name)})
 	}
 	for _, link := range []link{{"Twitter", contact.TwitterURL}, {"LinkedIn", contact.LinkedinURL}, {"Facebook", contact.FacebookURL}} {
 		if link.Address != "" {
@@ -64,23 +65,23 @@ func (c *Console) contactPage(w http.ResponseWriter, r *http.Request, v visit, f
 	}
 	view.Facts, view.Marks = contactFacts(&contact)
 	if len(contact.Custom) > 0 {
-		fields, err := c.store.CustomFields(r.Context(), v.account())
+		fields, err := r.store.CustomFields(r.Context(), r.account())
 		if err != nil {
 			return err
 		}
 		view.Custom = customFacts(fields, &contact)
 	}
-	if view.Giving, err = c.givingOf(r, v, &contact, f); err != nil {
+	if view.Giving, err = r.givingOf(&contact); err != nil {
 		return err
 	}
-	view.Note, view.Tagging = f.ifSentTo("/notes"), f.ifSentTo("/tags/add")
-	if f.sentTo("/tags/remove") {
-		view.Tagging.Faults = f.Faults
+	view.Note, view.Tagging = r.form.ifSentTo("/notes"), r.form.ifSentTo("/tags/add")
+	if r.form.sentTo("/tags/remove") {
+		view.Tagging.Faults = r.form.Faults
 	}
-	if view.History, err = c.timelineOf(r, v, &contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
+	if view.History, err = r.timelineOf(&contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
 		return err
 	}
-	return c.render(w, r, v, "contact", page{Title: view.Name, Section: "contacts", Form: f, Data: view})
+	return r.render("contact", page{Title: view.Name, Section: "contacts", Form: r.form, Data: view})
 }
 
 // fact is something about a contact, with what people call it.
@@ -107,40 +108,40 @@ func contactFacts(c *crm.Contact) (facts []fact, marks []string) {
 	return facts, marks
 }
 
-func (c *Console) contactOf(r *http.Request, v visit) (crm.Contact, error) {
-	return c.store.ContactRecord(r.Context(), v.account(), v.id)
+func (r *request) contactOf() (crm.Contact, error) {
+	return r.store.ContactRecord(r.Context(), r.account(), r.id)
 }
 
 // activeContact is one that may be changed. A person with an old page of one that is archived by now is told so.
-func (c *Console) activeContact(w http.ResponseWriter, r *http.Request, v visit) (contact crm.Contact, ok bool, err error) {
-	if contact, err = c.contactOf(r, v); err != nil || !contact.Archived() {
+func (r *request) activeContact() (contact crm.Contact, ok bool, err error) {
+	if contact, err = r.contactOf(); err != nil || !contact.Archived() {
 		return contact, err == nil, err
 	}
 	said := notice{Text: contactName(contact) + " is archived, so nothing was changed. Restore the contact first."}
-	return contact, false, redirect(w, r, v.path(contactPath(v.id)), said)
+	return contact, false, r.redirect(r.path(contactPath(r.id)), said)
 }
 
-func (c *Console) archiveContact(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) archiveContact() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	if err := c.store.ArchiveContact(r.Context(), v.account(), v.id); err != nil && !errors.Is(err, crm.ErrArchived) {
+	if err := r.store.ArchiveContact(r.Context(), r.account(), r.id); err != nil && !errors.Is(err, crm.ErrArchived) {
 		return err // another user may have archived it at the same moment
 	}
-	path := v.path(contactPath(v.id))
-	return redirect(w, r, path, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
+	path := r.path(contactPath(r.id))
+	return r.redirect(path, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
 }
 
-func (c *Console) restoreContact(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	contact, err := c.contactOf(r, v)
+func (r *request) restoreContact() error {
+	contact, err := r.contactOf()
 	if err != nil {
 		return err
 	}
-	if _, err := c.store.RestoreContact(r.Context(), v.account(), v.id); err != nil {
+	if _, err := r.store.RestoreContact(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: contactName(contact) + " was restored."})
+	return r.redirect(r.path(contactPath(r.id)), notice{Text: contactName(contact) + " was restored."})
 }
 
 // dialed is a phone number as a telephone takes it: without what people write between the digits, and without an extension.

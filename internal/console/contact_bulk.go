@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -53,56 +52,56 @@ const bulkExport = "export"
 
 // bulkContacts does something to the contacts that were selected in the list. It asks first for the tags, and whether all contacts that a
 // search found are meant.
-func (c *Console) bulkContacts(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	selection, view, err := c.selectionOf(v, f)
+func (r *request) bulkContacts() error {
+	selection, view, err := r.selectionOf()
 	if err != nil {
-		return redirect(w, r, v.path("/contacts"), notice{Text: "This list cannot be shown anymore. Nothing was changed."})
+		return r.redirect(r.path("/contacts"), notice{Text: "This list cannot be shown anymore. Nothing was changed."})
 	}
-	if view.Contacts, err = c.store.SelectionSize(r.Context(), v.account(), selection); err != nil {
+	if view.Contacts, err = r.store.SelectionSize(r.Context(), r.account(), selection); err != nil {
 		return err
 	}
 	if view.Contacts == 0 {
-		return redirect(w, r, view.Back, notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
+		return r.redirect(view.Back, notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
 	}
 	if view.Action == bulkExport {
-		view.Export = view.exportForm(v)
+		view.Export = view.exportForm(r)
 	}
-	if len(f.Faults) > 0 || f.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
-		return c.askBulk(w, r, v, view)
+	if len(r.form.Faults) > 0 || r.form.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
+		return r.askBulk(view)
 	}
-	action, err := crm.NewBulkAction(view.Action, splitTags(f.Value("tag")))
+	action, err := crm.NewBulkAction(view.Action, splitTags(r.form.Value("tag")))
 	if err == nil {
-		selection.Seen, _ = strconv.ParseInt(f.Value(seenField), 10, 64)
+		selection.Seen, _ = strconv.ParseInt(r.form.Value(seenField), 10, 64)
 		var done jobs.BulkResult
-		if done, err = c.store.BulkChange(r.Context(), v.account(), selection, action); err == nil {
-			return redirect(w, r, view.Back, bulkNotice(v, view.Back, action, done))
+		if done, err = r.store.BulkChange(r.Context(), r.account(), selection, action); err == nil {
+			return r.redirect(view.Back, r.bulkNotice(view.Back, action, done))
 		}
 	}
 	if changed := new(crm.SelectionChanged); errors.As(err, &changed) {
 		view.Contacts, view.Changed = changed.Contacts, true
-		return c.askBulk(w, r, v, view)
+		return r.askBulk(view)
 	}
-	if err := f.refuseTag(err); err != nil {
+	if err := r.form.refuseTag(err); err != nil {
 		return err
 	}
-	return c.askBulk(w, r, v, view)
+	return r.askBulk(view)
 }
 
 // selectionOf reads which contacts are selected: those that were picked, or all that the list with this query shows. The ids of a form are
 // only a person's wish: the store takes none but the account's own.
-func (c *Console) selectionOf(v visit, f *form) (selection jobs.Selection, view bulkView, err error) {
-	query, err := url.ParseQuery(f.Value("query"))
+func (r *request) selectionOf() (selection jobs.Selection, view bulkView, err error) {
+	query, err := url.ParseQuery(r.form.Value("query"))
 	if err != nil {
 		return selection, view, err
 	}
 	query, _ = listQuery(query)
-	view = bulkView{Form: f, Action: crm.BulkKind(f.Value("action")), All: f.Value("all") != "", Query: query.Encode(), Back: withQuery(v.path("/contacts"), query)}
+	view = bulkView{Form: r.form, Action: crm.BulkKind(r.form.Value("action")), All: r.form.Value("all") != "", Query: query.Encode(), Back: withQuery(r.path("/contacts"), query)}
 	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
 	if selection.All = view.All; view.All {
-		selection.Scope, selection.Filter, err = c.contactQuery(v, query)
+		selection.Scope, selection.Filter, err = r.contactQuery(query)
 		return selection, view, err
 	}
-	selection.IDs = pickedIDs(f.Values("id"))
+	selection.IDs = pickedIDs(r.form.Values("id"))
 	for _, id := range selection.IDs {
 		view.Picked = append(view.Picked, strconv.FormatInt(id, 10))
 	}
@@ -120,16 +119,16 @@ func pickedIDs(sent []string) (ids []int64) {
 }
 
 // exportForm is the form for the file of the selection.
-func (view *bulkView) exportForm(v visit) *exportForm {
+func (view *bulkView) exportForm(r *request) *exportForm {
 	if view.All {
 		query, _ := url.ParseQuery(view.Query) // which is one of ours
-		return exportOf(query, v.path("/contacts"))
+		return exportOf(query, r.path("/contacts"))
 	}
-	return exportOf(url.Values{"scope": {pickedScope}, "id": view.Picked}, v.path("/contacts"))
+	return exportOf(url.Values{"scope": {pickedScope}, "id": view.Picked}, r.path("/contacts"))
 }
 
 // askBulk shows what would be done, and to how many.
-func (c *Console) askBulk(w http.ResponseWriter, r *http.Request, v visit, view bulkView) error {
+func (r *request) askBulk(view bulkView) error {
 	said := bulkWords[view.Action]
 	if said.title == "" {
 		return crm.ErrNotFound
@@ -139,17 +138,17 @@ func (c *Console) askBulk(w http.ResponseWriter, r *http.Request, v visit, view 
 	if view.Export != nil {
 		view.Crumb = "Export"
 	}
-	return c.render(w, r, v, "contact_bulk", page{Title: view.Title, Section: "contacts", Form: view.Form, Data: view})
+	return r.render("contact_bulk", page{Title: view.Title, Section: "contacts", Form: view.Form, Data: view})
 }
 
 // bulkNotice says what became of the contacts.
-func bulkNotice(v visit, back string, action crm.BulkAction, done jobs.BulkResult) notice {
+func (r *request) bulkNotice(back string, action crm.BulkAction, done jobs.BulkResult) notice {
 	if done.Unfinished() {
-		return notice{Text: bulkText(bulkWords[action.Kind].begun, done.Total, action.Tags), View: v.path(jobPath(done.Job)), Link: "View progress"}
+		return notice{Text: bulkText(bulkWords[action.Kind].begun, done.Total, action.Tags), View: r.path(jobPath(done.Job)), Link: "View progress"}
 	}
 	told := notice{Text: bulkTold(action, done.BulkCounts)}
 	if done.Changed > 0 {
-		told.Undo = undoAddress(v, done.Job, back)
+		told.Undo = r.undoAddress(done.Job, back)
 	}
 	return told
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -165,11 +164,11 @@ func (f *contactFilters) refuse(err error) error {
 }
 
 // fillFilters fills in the panel, the chips and the segments.
-func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err error) {
+func (r *request) fillFilters(view *contactsView) (err error) {
 	q := view.query
 	view.Panel = panelOf(q)
 	view.Clear = withQuery(view.path, only(q, "scope", "sort"))
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
@@ -181,15 +180,15 @@ func (c *Console) fillFilters(r *http.Request, v visit, view *contactsView) (err
 			}
 		}
 	}
-	currency, err := c.store.Currency(r.Context(), v.account())
+	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	if view.Campaigns, err = c.campaignOptions(r, v, q.Get("campaign_id"), "Any campaign", currency); err != nil {
+	if view.Campaigns, err = r.campaignOptions(q.Get("campaign_id"), "Any campaign", currency); err != nil {
 		return err
 	}
 	view.Chips = view.chips()
-	return c.fillSegments(r, v, view)
+	return r.fillSegments(view)
 }
 
 // fillFields adds a field to the panel for each custom field.

@@ -32,36 +32,36 @@ type formRow struct {
 	Empty bool
 }
 
-func (c *Console) newContactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
+func (r *request) newContactPage() error {
+	return r.contactForm(http.StatusOK, crm.Contact{})
 }
 
-func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if f.goesBack() {
-		return c.contactForm(w, r, v, http.StatusOK, f, crm.Contact{})
+func (r *request) createContact() error {
+	if r.form.goesBack() {
+		return r.contactForm(http.StatusOK, crm.Contact{})
 	}
-	in, err := c.readContact(r, v, f)
+	in, err := r.readContact()
 	if err != nil {
 		return err
 	}
-	tags := f.tags()
-	in.Tags, in.SeenMatch = &tags, f.Value(matchField)
-	if err := in.Validate(nil, true, c.options.Region, c.now()); err != nil {
-		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
+	tags := r.form.tags()
+	in.Tags, in.SeenMatch = &tags, r.form.Value(matchField)
+	if err := in.Validate(nil, true, r.options.Region, r.now()); err != nil {
+		return r.refuseContact(crm.Contact{}, err)
 	}
-	made, err := c.store.CreateContact(r.Context(), v.account(), in, f.createMode())
+	made, err := r.store.CreateContact(r.Context(), r.account(), in, r.form.createMode())
 	if matched := new(crm.Matched); errors.As(err, &matched) {
-		return c.askAboutMatch(w, r, v, f, in, crm.Contact{}, matched.Contact)
+		return r.askAboutMatch(in, crm.Contact{}, matched.Contact)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		f.fail("", "The other contact no longer has this email or phone, so nothing was added to it. Save again to add a new contact.")
-		return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, crm.Contact{})
+		r.form.fail("", "The other contact no longer has this email or phone, so nothing was added to it. Save again to add a new contact.")
+		return r.contactForm(http.StatusUnprocessableEntity, crm.Contact{})
 	}
 	if err != nil {
-		return c.refuseContact(w, r, v, f, crm.Contact{}, err)
+		return r.refuseContact(crm.Contact{}, err)
 	}
-	if c.options.Created != nil {
-		c.options.Created(made.Merged)
+	if r.options.Created != nil {
+		r.options.Created(made.Merged)
 	}
 	after, err := crm.ParseContact(made.ID, made.Body, nil)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *Console) createContact(w http.ResponseWriter, r *http.Request, v visit,
 		}
 		told = mergeNotice(in, before, after)
 	}
-	leaveNotice(w, told)
-	return redirect(w, r, v.path(contactPath(made.ID)))
+	leaveNotice(r.w, told)
+	return r.redirect(r.path(contactPath(made.ID)))
 }
 
 // mergeNotice says who it was, and what is different now.
@@ -98,98 +98,98 @@ func changesBy(in crm.ContactInput, before, after crm.Contact) []doc.Change {
 }
 
 // readContact reads the form of a contact, with the definitions of the custom fields that it has.
-func (c *Console) readContact(r *http.Request, v visit, f *form) (in crm.ContactInput, err error) {
-	if in = crm.ReadContactForm(f); len(in.Custom) > 0 {
-		in.Fields, err = c.store.CustomFields(r.Context(), v.account())
+func (r *request) readContact() (in crm.ContactInput, err error) {
+	if in = crm.ReadContactForm(r.form); len(in.Custom) > 0 {
+		in.Fields, err = r.store.CustomFields(r.Context(), r.account())
 	}
 	return in, err
 }
 
-func (c *Console) editContactPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) editContactPage() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	crm.FillContactForm(&contact, f.setUnsent)
-	f.setUnsent(seenField, contact.Version())
-	return c.contactForm(w, r, v, http.StatusOK, f, contact)
+	crm.FillContactForm(&contact, r.form.setUnsent)
+	r.form.setUnsent(seenField, contact.Version())
+	return r.contactForm(http.StatusOK, contact)
 }
 
-func (c *Console) saveContact(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) saveContact() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	if f.goesBack() {
-		return c.contactForm(w, r, v, http.StatusOK, f, contact)
+	if r.form.goesBack() {
+		return r.contactForm(http.StatusOK, contact)
 	}
-	in, err := c.readContact(r, v, f)
+	in, err := r.readContact()
 	if err != nil {
 		return err
 	}
-	in.Seen, in.SeenMatch = f.Value(seenField), f.Value(matchField)
-	if err = in.Validate(nil, false, c.options.Region, c.now()); err == nil {
-		_, err = c.store.EditContact(r.Context(), v.account(), contact.ID, in)
+	in.Seen, in.SeenMatch = r.form.Value(seenField), r.form.Value(matchField)
+	if err = in.Validate(nil, false, r.options.Region, r.now()); err == nil {
+		_, err = r.store.EditContact(r.Context(), r.account(), contact.ID, in)
 	}
 	if matched := new(crm.Matched); errors.As(err, &matched) {
-		return c.askAboutMatch(w, r, v, f, in, contact, matched.Contact)
+		return r.askAboutMatch(in, contact, matched.Contact)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return c.refuseOldContact(w, r, v, f, in)
+		return r.refuseOldContact(in)
 	}
 	if err != nil {
-		return c.refuseContact(w, r, v, f, contact, err)
+		return r.refuseContact(contact, err)
 	}
-	leaveNotice(w, notice{Text: "The changes were saved."})
-	return redirect(w, r, v.path(contactPath(contact.ID)))
+	leaveNotice(r.w, notice{Text: "The changes were saved."})
+	return r.redirect(r.path(contactPath(contact.ID)))
 }
 
 // refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the
 // contact as it is now, and says what saving would do to it: whoever has looked may save it.
-func (c *Console) refuseOldContact(w http.ResponseWriter, r *http.Request, v visit, f *form, in crm.ContactInput) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) refuseOldContact(in crm.ContactInput) error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	f.failSeen("contact", contact.Version())
+	r.form.failSeen("contact", contact.Version())
 	in.Seen = ""
-	saved, err := contact.Patch(in, c.now())
+	saved, err := contact.Patch(in, r.now())
 	if err != nil {
-		return c.refuseContact(w, r, v, f, contact, err)
+		return r.refuseContact(contact, err)
 	}
-	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, contact, changesBy(in, contact, saved)...)
+	return r.contactForm(http.StatusUnprocessableEntity, contact, changesBy(in, contact, saved)...)
 }
 
 // refuseContact shows the form again, with what is wrong.
-func (c *Console) refuseContact(w http.ResponseWriter, r *http.Request, v visit, f *form, old crm.Contact, err error) error {
-	if err := f.refuse(err); err != nil {
-		return c.goneBy(w, r, v, old, err)
+func (r *request) refuseContact(old crm.Contact, err error) error {
+	if err := r.form.refuse(err); err != nil {
+		return r.goneBy(old, err)
 	}
-	return c.contactForm(w, r, v, http.StatusUnprocessableEntity, f, old)
+	return r.contactForm(http.StatusUnprocessableEntity, old)
 }
 
-func (c *Console) contactForm(w http.ResponseWriter, r *http.Request, v visit, status int, f *form, old crm.Contact, overwrites ...doc.Change) error {
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+func (r *request) contactForm(status int, old crm.Contact, overwrites ...doc.Change) error {
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view := contactFormView{
-		Overwrites: overwrites, Custom: customForm(fields, f, &old),
-		Form: f, Title: "New contact", Action: v.path("/contacts"), Back: v.path("/contacts"), Save: "Add contact",
-		Emails: f.rowsOf("emails", 2), Phones: f.rowsOf("phones", 2), Addresses: f.rowsOf("addresses", 1),
-		ExternalIDs: f.rowsOf("external_ids", 1),
+		Overwrites: overwrites, Custom: customForm(fields, r.form, &old),
+		Form: r.form, Title: "New contact", Action: r.path("/contacts"), Back: r.path("/contacts"), Save: "Add contact",
+		Emails: r.form.rowsOf("emails", 2), Phones: r.form.rowsOf("phones", 2), Addresses: r.form.rowsOf("addresses", 1),
+		ExternalIDs: r.form.rowsOf("external_ids", 1),
 	}
 	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type has a field of its own
-		view.Marks = append(view.Marks, option{mark, crm.MarkLabel(mark), f.Value(mark) != ""})
+		view.Marks = append(view.Marks, option{mark, crm.MarkLabel(mark), r.form.Value(mark) != ""})
 	}
 	if old.ID == 0 {
-		view.Tags = f.rowsOf("tags", 2)
+		view.Tags = r.form.rowsOf("tags", 2)
 	} else {
-		path := v.path(contactPath(old.ID))
+		path := r.path(contactPath(old.ID))
 		view.Name = contactName(old)
 		view.Title, view.Action, view.Back, view.Save = "Edit "+view.Name, path, path, "Save changes"
 	}
-	return c.render(w, r, v, "contact_form", page{Title: view.Title, Status: status, Section: "contacts", Data: view})
+	return r.render("contact_form", page{Title: view.Title, Status: status, Section: "contacts", Data: view})
 }
 
 // tags are the rows of tags. A row with commas becomes a row for each of its tags.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"net/http"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -28,33 +27,33 @@ type contactGiving struct {
 }
 
 // givingOf reads the giving of a contact. A contact that may get gifts has the form for another one.
-func (c *Console) givingOf(r *http.Request, v visit, contact *crm.Contact, f *form) (view contactGiving, err error) {
-	if view.Sums, err = c.store.ContactGiving(r.Context(), v.account(), contact.ID); err != nil {
+func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error) {
+	if view.Sums, err = r.store.ContactGiving(r.Context(), r.account(), contact.ID); err != nil {
 		return view, err
 	}
-	l := listOf(r, v.path(contactPath(contact.ID)), pageParameter, giftsPerContact)
-	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), giving.GiftFilter{Contact: contact.ID}, l.PageRequest)
+	l := r.list(r.path(contactPath(contact.ID)), pageParameter, giftsPerContact)
+	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, l.PageRequest)
 	if err != nil {
 		return view, err
 	}
 	l.query.Del("plan") // it filled in the form, and says nothing about the list
 	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
-	view.tellSums(totals.Sums, int64(c.today(v).Year()))
-	if view.Rows, err = c.giftRows(r, v, gifts); err != nil {
+	view.tellSums(totals.Sums, int64(r.today().Year()))
+	if view.Rows, err = r.giftRows(gifts); err != nil {
 		return view, err
 	}
-	plans, err := c.store.ContactPlans(r.Context(), v.account(), contact.ID, contactPlans)
+	plans, err := r.store.ContactPlans(r.Context(), r.account(), contact.ID, contactPlans)
 	if err != nil {
 		return view, err
 	}
-	if view.Plans, err = c.planRows(r, v, plans); err != nil || contact.Archived() || v.membership.Role < access.Editor {
+	if view.Plans, err = r.planRows(plans); err != nil || contact.Archived() || r.membership.Role < access.Editor {
 		return view, err
 	}
 	last := ""
 	if len(gifts) > 0 {
 		last = gifts[0].Method
 	}
-	form, err := c.newGiftForm(r, v, f, last, view.Sums.Currency, plans)
+	form, err := r.newGiftForm(r.form, last, view.Sums.Currency, plans)
 	view.Record = &form
 	return view, err
 }

@@ -105,32 +105,32 @@ func contentsOf(f *form) string {
 	return jobs.ImportContacts
 }
 
-func (c *Console) importsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) importsPage() error {
 	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
 	if err != nil || before < 1 {
 		before = 1 << 62
 	}
-	imports, more, err := c.store.Imports(r.Context(), v.account(), before, importsPerPage)
+	imports, more, err := r.store.Imports(r.Context(), r.account(), before, importsPerPage)
 	if err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
-	f.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
+	r.form.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
 	view := importsView{Limit: jobs.MaxUpload, Contents: importContents}
 	for _, im := range imports {
-		state, err := c.undoMark(r, v, &im.Job, importState(&im))
+		state, err := r.undoMark(&im.Job, importState(&im))
 		if err != nil {
 			return err
 		}
-		view.Rows = append(view.Rows, importRow{im, v.path(importPath(im.ID)), state, people.called(im.Actor)})
+		view.Rows = append(view.Rows, importRow{im, r.path(importPath(im.ID)), state, people.called(im.Actor)})
 	}
 	if more {
-		view.Older = v.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
+		view.Older = r.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
 	}
-	return c.render(w, r, v, "imports", page{Title: "Import", Section: "imports", Form: f, Data: view})
+	return r.render("imports", page{Title: "Import", Section: "imports", Form: r.form, Data: view})
 }
 
 // importStates are words for where imports stand.
@@ -157,21 +157,21 @@ func notRead(im *jobs.Import) bool {
 }
 
 // uploadImport takes a file. It is not held in memory, so that it may be long.
-func (c *Console) uploadImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	end, err := c.uploads.begin(v.account())
+func (r *request) uploadImport() error {
+	end, err := r.uploads.begin(r.account())
 	if err != nil {
 		return err
 	}
 	defer end()
-	part, err := filePart(w, r, f)
+	part, err := filePart(r.w, r.Request, r.form)
 	if err != nil {
 		return err
 	}
-	im, err := c.store.UploadImport(r.Context(), v.account(), contentsOf(f), fileName(part.FileName()), c.options.Region, part)
+	im, err := r.store.UploadImport(r.Context(), r.account(), contentsOf(r.form), fileName(part.FileName()), r.options.Region, part)
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(importPath(im.ID)))
+	return r.redirect(r.path(importPath(im.ID)))
 }
 
 // filePart is the file in a form. What is in the file stands before it.
@@ -213,12 +213,12 @@ func fileName(name string) string {
 }
 
 // importOf is the import in the path.
-func (c *Console) importOf(r *http.Request, v visit) (jobs.Import, error) {
+func (r *request) importOf() (jobs.Import, error) {
 	id, err := strconv.ParseInt(r.PathValue("import"), 10, 64)
 	if err != nil {
 		return jobs.Import{}, crm.ErrNotFound
 	}
-	return c.store.Import(r.Context(), v.account(), id)
+	return r.store.Import(r.Context(), r.account(), id)
 }
 
 // importView is one import: what its columns mean, how far it has come, or what became of it.
@@ -261,46 +261,46 @@ type undoView struct {
 	Left    []link
 }
 
-func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	im, err := c.importOf(r, v)
+func (r *request) importPage() error {
+	im, err := r.importOf()
 	if err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
-	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
-	view.MayErase = v.membership.Role >= access.Owner
-	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
+	view := importView{importRow: importRow{im, r.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
+	view.MayErase = r.membership.Role >= access.Owner
+	view.MayDefine = r.membership.Role >= access.Owner && !view.OfGifts()
 	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
 	switch {
 	case view.Choosing:
-		if view.Preview, err = c.store.Preview(r.Context(), &im); err != nil {
+		if view.Preview, err = r.store.Preview(r.Context(), &im); err != nil {
 			return err
 		}
-		err = errors.Join(c.fillColumns(r, &view, f), c.fillRows(r, v, &view))
+		err = errors.Join(r.fillColumns(&view), r.fillRows(&view))
 	case im.Ended():
 		made := "/contacts"
 		if view.OfGifts() {
 			made = "/gifts"
 		}
-		view.Made = v.path(withQuery(made, url.Values{giving.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
-		err = errors.Join(c.fillRows(r, v, &view), c.fillUndo(r, v, &view))
+		view.Made = r.path(withQuery(made, url.Values{giving.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
+		err = errors.Join(r.fillRows(&view), r.fillUndo(&view))
 	case im.Progress.Total > 0:
 		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
 	}
 	if err != nil {
 		return err
 	}
-	p := page{Title: "Import of " + im.Spec.Name, Section: "imports", Form: f, Data: &view}
-	if !isPart(r) {
-		return c.render(w, r, v, "import", p)
+	p := page{Title: "Import of " + im.Spec.Name, Section: "imports", Form: r.form, Data: &view}
+	if !r.isPart() {
+		return r.render("import", p)
 	}
 	if !view.Moving() {
-		w.Header().Set("HX-Refresh", "true") // there is more to show than a bar
+		r.w.Header().Set("HX-Refresh", "true") // there is more to show than a bar
 	}
-	return c.renderPart(w, v, "import", "import-progress", p)
+	return r.renderPart("import", "import-progress", p)
 }
 
 // Moving tells whether a node works on the import, or undoes it.
@@ -309,11 +309,11 @@ func (view *importView) Moving() bool {
 }
 
 // fillUndo tells how far an import was undone.
-func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
+func (r *request) fillUndo(view *importView) error {
 	if view.Undo == 0 {
 		return nil
 	}
-	j, err := c.store.Job(r.Context(), v.account(), view.Undo)
+	j, err := r.store.Job(r.Context(), r.account(), view.Undo)
 	if err != nil {
 		return err
 	}
@@ -322,7 +322,7 @@ func (c *Console) fillUndo(r *http.Request, v visit, view *importView) error {
 		return err
 	}
 	view.Undoing.Told = keptTold(view.Undoing.Kept, view.OfGifts())
-	view.Undoing.Left, err = c.keptLinks(r, v, view.Undo)
+	view.Undoing.Left, err = r.keptLinks(view.Undo)
 	return err
 }
 
@@ -343,43 +343,43 @@ var (
 var importModes = newOptions(string(jobs.MergeExisting)+"=Update the contact: add what is new", string(jobs.SkipExisting)+"=Leave the contact as it is", string(jobs.ForceCreate)+"=Add a second contact")
 
 // beginImport begins an import, or a dry run.
-func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	im, err := c.importOf(r, v)
+func (r *request) beginImport() error {
+	im, err := r.importOf()
 	if err != nil {
 		return err
 	}
-	mapping, err := readMapping(&im, f)
+	mapping, err := readMapping(&im, r.form)
 	if err != nil {
 		return err
 	}
-	if f.Value("unknown") == customColumns {
-		if mapping, err = c.withUnknown(r, &im, mapping); err != nil {
+	if r.form.Value("unknown") == customColumns {
+		if mapping, err = r.withUnknown(&im, mapping); err != nil {
 			return err
 		}
 	}
-	chosen := jobs.Choices{Mode: jobs.ImportMode(f.Value("mode")), OtherName: jobs.ImportMode(f.Value("other_name")), FileIsRight: f.Value("file_is_right") != "", Trial: f.Value("do") != "import"}
-	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
-		if mapping, chosen.Fields, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
+	chosen := jobs.Choices{Mode: jobs.ImportMode(r.form.Value("mode")), OtherName: jobs.ImportMode(r.form.Value("other_name")), FileIsRight: r.form.Value("file_is_right") != "", Trial: r.form.Value("do") != "import"}
+	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && r.membership.Role >= access.Owner {
+		if mapping, chosen.Fields, err = r.store.MakeFields(r.Context(), r.account(), mapping); err != nil {
 			return err
 		}
 	}
 	chosen.Mapping = mapping
-	if _, err = c.store.BeginImport(r.Context(), v.account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
-		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import has begun already."})
+	if _, err = r.store.BeginImport(r.Context(), r.account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
+		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import has begun already."})
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(importPath(im.ID)))
+	return r.redirect(r.path(importPath(im.ID)))
 }
 
 // withUnknown makes a custom field of each column that is not recognized.
-func (c *Console) withUnknown(r *http.Request, im *jobs.Import, mapping sheet.Mapping) (sheet.Mapping, error) {
-	fields, err := c.store.CustomFields(r.Context(), im.Account)
+func (r *request) withUnknown(im *jobs.Import, mapping sheet.Mapping) (sheet.Mapping, error) {
+	fields, err := r.store.CustomFields(r.Context(), im.Account)
 	if err != nil {
 		return nil, err
 	}
-	preview, err := c.store.Preview(r.Context(), im)
+	preview, err := r.store.Preview(r.Context(), im)
 	if err != nil {
 		return nil, err
 	}
@@ -387,8 +387,8 @@ func (c *Console) withUnknown(r *http.Request, im *jobs.Import, mapping sheet.Ma
 }
 
 // cancelImport ends an import. What was imported stays.
-func (c *Console) cancelImport(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	im, err := c.importOf(r, v)
+func (r *request) cancelImport() error {
+	im, err := r.importOf()
 	if err != nil {
 		return err
 	}
@@ -396,18 +396,18 @@ func (c *Console) cancelImport(w http.ResponseWriter, r *http.Request, v visit, 
 	if im.First != 0 {
 		said = "The import was stopped. What was imported until then stays, and can be undone."
 	}
-	if _, err = c.store.CancelJob(r.Context(), v.account(), im.ID); errors.Is(err, crm.ErrChanged) {
+	if _, err = r.store.CancelJob(r.Context(), r.account(), im.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This import has ended already.", nil
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(importPath(im.ID)), notice{Text: said})
+	return r.redirect(r.path(importPath(im.ID)), notice{Text: said})
 }
 
 // rejectedRows is the file of the rows that were rejected.
-func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	im, err := c.importOf(r, v)
+func (r *request) rejectedRows() error {
+	im, err := r.importOf()
 	if err != nil {
 		return err
 	}
@@ -415,31 +415,31 @@ func (c *Console) rejectedRows(w http.ResponseWriter, r *http.Request, v visit, 
 		return crm.ErrNotFound
 	}
 	format := im.Spec.RejectedFormat("")
-	h := w.Header()
+	h := r.w.Header()
 	h.Set("Content-Type", downloadKinds[format])
 	h.Set("Content-Disposition", `attachment; filename="rejected-`+strconv.FormatInt(im.ID, 10)+`.`+format+`"`)
-	return c.store.WriteRejected(r.Context(), &im, w)
+	return r.store.WriteRejected(r.Context(), &im, r.w)
 }
 
 // undoImport takes everything back that an import has done. An undo that was stopped is continued.
-func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	im, err := c.importOf(r, v)
+func (r *request) undoImport() error {
+	im, err := r.importOf()
 	if err != nil {
 		return err
 	}
-	undo := c.store.UndoJob
-	if f.Value("erase") != "" {
-		if v.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
-			return forbidden(v.membership, access.Owner)
+	undo := r.store.UndoJob
+	if r.form.Value("erase") != "" {
+		if r.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
+			return forbidden(r.membership, access.Owner)
 		}
-		undo = c.store.EraseImport
+		undo = r.store.EraseImport
 	}
-	_, err = undo(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
+	_, err = undo(r.Context(), r.account(), cmp.Or(im.Undo, im.ID), r.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
-		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
+		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(importPath(im.ID)))
+	return r.redirect(r.path(importPath(im.ID)))
 }

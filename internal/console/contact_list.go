@@ -64,52 +64,52 @@ type tagLink struct {
 
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
-func (c *Console) contactsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) contactsPage() error {
 	q, clean := listQuery(r.URL.Query())
-	part := isPart(r)
+	part := r.isPart()
 	if !clean && !part && r.Method == http.MethodGet {
-		return redirect(w, r, withQuery(v.path("/contacts"), q))
+		return r.redirect(withQuery(r.path("/contacts"), q))
 	}
 	scope, err := crm.ParseContactScope(q.Get("scope"))
 	if err != nil {
-		return redirect(w, r, v.path("/contacts"))
+		return r.redirect(r.path("/contacts"))
 	}
-	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: v.path("/contacts"), Saving: f}, Export: exportOf(q, v.path("/contacts"))}
-	counts, err := c.store.Counts(r.Context(), v.account())
+	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
+	counts, err := r.store.Counts(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
 	view.Any = totals[crm.All] > 0
-	if err := c.fillFilters(r, v, &view); err != nil {
+	if err := r.fillFilters(&view); err != nil {
 		return err
 	}
-	if err := c.fillContacts(r, v, &view, totals[scope]); err != nil {
+	if err := r.fillContacts(&view, totals[scope]); err != nil {
 		return err
 	}
 	view.Tabs = tabsOf(contactScopes, scope, totals, view.inScope)
-	view.Columns, view.Choices = view.columns(cookieValue(r, columnsCookie))
-	p := page{Title: "Contacts", Section: "contacts", Form: f, Data: &view}
+	view.Columns, view.Choices = view.columns(cookieValue(r.Request, columnsCookie))
+	p := page{Title: "Contacts", Section: "contacts", Form: r.form, Data: &view}
 	if len(view.Panel.Faults) > 0 {
 		p.Status = http.StatusUnprocessableEntity
 	}
 	if view.Part {
-		w.Header().Set("HX-Replace-Url", withQuery(v.path("/contacts"), q)) // the form's names are longer than those of a link
-		return c.renderPart(w, v, "contacts", "results", p)
+		r.w.Header().Set("HX-Replace-Url", withQuery(r.path("/contacts"), q)) // the form's names are longer than those of a link
+		return r.renderPart("contacts", "results", p)
 	}
-	return c.render(w, r, v, "contacts", p)
+	return r.render("contacts", p)
 }
 
 // contactQuery reads the query of a list. The days in it are days of the organization; the API takes times.
-func (c *Console) contactQuery(v visit, query url.Values) (scope crm.ContactScope, f find.Filter, err error) {
-	scope, f, err = find.ParseQuery(query.Encode(), c.options.Region)
-	f.Created, f.Updated = f.Created.OfDays(v.zone()), f.Updated.OfDays(v.zone())
+func (r *request) contactQuery(query url.Values) (scope crm.ContactScope, f find.Filter, err error) {
+	scope, f, err = find.ParseQuery(query.Encode(), r.options.Region)
+	f.Created, f.Updated = f.Created.OfDays(r.zone()), f.Updated.OfDays(r.zone())
 	return scope, f, err
 }
 
 // fillContacts finds the page of the list that is asked for, of so many contacts in the scope.
-func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all int64) error {
-	_, filter, err := c.contactQuery(v, view.query)
+func (r *request) fillContacts(view *contactsView, all int64) error {
+	_, filter, err := r.contactQuery(view.query)
 	if err != nil {
 		return view.refuse(err)
 	}
@@ -121,38 +121,38 @@ func (c *Console) fillContacts(r *http.Request, v visit, view *contactsView, all
 	searched := !filter.Search.IsEmpty()
 	view.Searched = searched || !rest.IsEmpty()
 	if view.Searched || filter.Sort != (find.Sort{Descending: true}) {
-		err = c.filterContacts(r, v, view, filter, all)
+		err = r.filterContacts(view, filter, all)
 	} else {
-		err = c.listContacts(r, v, view)
+		err = r.listContacts(view)
 	}
 	if err != nil || !searched {
 		return err
 	}
-	counts, err := c.store.SuggestTags(r.Context(), v.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
-	view.Tags = tagLinks(v, counts)
+	counts, err := r.store.SuggestTags(r.Context(), r.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
+	view.Tags = r.tagLinks(counts)
 	return err
 }
 
 // list is the page of the list that is asked for.
-func (view *contactsView) list(r *http.Request) list {
-	l := listOf(r, view.path, pageParameter, contactsPerPage)
+func (view *contactsView) list(r *request) list {
+	l := r.list(view.path, pageParameter, contactsPerPage)
 	l.query = maps.Clone(view.query)
 	return l
 }
 
-func (c *Console) listContacts(r *http.Request, v visit, view *contactsView) error {
+func (r *request) listContacts(view *contactsView) error {
 	l := view.list(r)
-	contacts, found, err := c.store.ContactPage(r.Context(), v.account(), view.Scope, l.PageRequest)
-	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
+	contacts, found, err := r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
+	view.Rows, view.Pager = r.contactRows(contacts), l.pager(found.Total)
 	view.Found, view.All = plural(found.Total, "contact"), plural(found.Total, "contact")
 	return err
 }
 
 // filterContacts finds contacts by the filters, or in another order.
-func (c *Console) filterContacts(r *http.Request, v visit, view *contactsView, filter find.Filter, all int64) error {
+func (r *request) filterContacts(view *contactsView, filter find.Filter, all int64) error {
 	l := view.list(r)
-	contacts, found, err := c.store.MatchingContacts(r.Context(), v.account(), view.Scope, filter, l.PageRequest)
-	view.Rows, view.Pager = contactRows(v, contacts), l.pager(found.Total)
+	contacts, found, err := r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
+	view.Rows, view.Pager = r.contactRows(contacts), l.pager(found.Total)
 	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	return err
 }
@@ -183,12 +183,12 @@ func employer(c *crm.Contact) string {
 	return c.Company
 }
 
-func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
+func (r *request) contactRows(contacts []crm.Contact) (rows []contactRow) {
 	for _, contact := range contacts {
 		row := contactRow{
 			ID:       contact.ID,
 			Initials: initials(contact.Name()),
-			Name:     strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), Address: v.path(contactPath(contact.ID)), // texts are a part of the document's
+			Name:     strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), Address: r.path(contactPath(contact.ID)), // texts are a part of the document's
 			Archived: contact.Archived(), CreatedAt: contact.CreatedAt, UpdatedAt: contact.UpdatedAt, LastGift: contact.LastGift, Given: contact.Stats.TotalContributions,
 		}
 		if len(contact.Emails) > 0 {
@@ -202,7 +202,7 @@ func contactRows(v visit, contacts []crm.Contact) (rows []contactRow) {
 		}
 		for _, name := range contact.Tags[:min(len(contact.Tags), shownTags)] {
 			name = strings.Clone(name)
-			row.Tags = append(row.Tags, tagLink{Name: name, Address: tagAddress(v, name)})
+			row.Tags = append(row.Tags, tagLink{Name: name, Address: r.tagAddress(name)})
 		}
 		row.MoreTags, row.Others = len(contact.Tags)-len(row.Tags), max(0, len(contact.Tags)-1)
 		rows = append(rows, row)
@@ -272,27 +272,27 @@ func (view *contactsView) sorted(col contactColumn) contactColumn {
 }
 
 // chooseColumns remembers in the browser which columns the list has.
-func (c *Console) chooseColumns(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) chooseColumns() error {
 	var names []string
-	f.values = r.URL.Query()
+	r.form.values = r.URL.Query()
 	for _, col := range contactColumns {
-		if f.Has("column", col.Name) {
+		if r.form.Has("column", col.Name) {
 			names = append(names, col.Name)
 		}
 	}
 	if names == nil {
 		names = []string{"none"}
 	}
-	setCookie(w, columnsCookie, strings.Join(names, columnsDivider), columnsTime)
-	return redirect(w, r, v.listPath(f.values.Get("query")))
+	setCookie(r.w, columnsCookie, strings.Join(names, columnsDivider), columnsTime)
+	return r.redirect(r.listPath(r.form.values.Get("query")))
 }
 
 // listPath is the list with the query of another page. What is no query of the list is left out.
-func (v visit) listPath(query string) string {
+func (r *request) listPath(query string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return v.path("/contacts")
+		return r.path("/contacts")
 	}
 	q, _ := listQuery(values)
-	return withQuery(v.path("/contacts"), q)
+	return withQuery(r.path("/contacts"), q)
 }

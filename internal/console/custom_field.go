@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -22,8 +21,8 @@ type fieldRow struct {
 	First, Last bool
 }
 
-func (c *Console) fieldsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+func (r *request) fieldsPage() error {
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func (c *Console) fieldsPage(w http.ResponseWriter, r *http.Request, v visit, f 
 			view.Ended = append(view.Ended, field)
 		}
 	}
-	return c.render(w, r, v, "custom_fields", page{Title: "Custom fields", Section: "settings", Form: f, Data: view})
+	return r.render("custom_fields", page{Title: "Custom fields", Section: "settings", Form: r.form, Data: view})
 }
 
 // fieldFormView is the form of a custom field, new or not.
@@ -50,13 +49,13 @@ type fieldFormView struct {
 	Hint           string // about options
 }
 
-func (c *Console) newFieldPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := fieldFormView{Form: f, Title: "New custom field", Action: v.path("/settings/fields"), Save: "Add field", ChoosesOptions: true,
+func (r *request) newFieldPage() error {
+	view := fieldFormView{Form: r.form, Title: "New custom field", Action: r.path("/settings/fields"), Save: "Add field", ChoosesOptions: true,
 		Hint: "Only for the type “One of a list”: one option per line."}
 	for _, t := range custom.FieldTypes {
 		view.Types = append(view.Types, option{Value: string(t), Label: t.Label()})
 	}
-	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
+	return r.render("custom_field_form", page{Title: view.Title, Section: "settings", Form: r.form, Data: view})
 }
 
 // readField understands the form of a custom field. There is one option in each line.
@@ -67,83 +66,83 @@ func readField(f *form) custom.FieldInput {
 	}
 }
 
-func (c *Console) createField(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	field, err := c.store.DefineField(r.Context(), v.account(), readField(f))
+func (r *request) createField() error {
+	field, err := r.store.DefineField(r.Context(), r.account(), readField(r.form))
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. You find it on the form of every contact."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. You find it on the form of every contact."})
 }
 
 // fieldOf is the custom field in the path.
-func (c *Console) fieldOf(r *http.Request, v visit) (custom.Field, error) {
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+func (r *request) fieldOf() (custom.Field, error) {
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return custom.Field{}, err
 	}
-	return pick(fields.All, nil, func(f custom.Field) bool { return f.ID == v.id })
+	return pick(fields.All, nil, func(f custom.Field) bool { return f.ID == r.id })
 }
 
 func fieldPath(id int64) string { return "/settings/fields/" + strconv.FormatInt(id, 10) }
 
-func (c *Console) editFieldPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	field, err := c.fieldOf(r, v)
+func (r *request) editFieldPage() error {
+	field, err := r.fieldOf()
 	if err != nil {
 		return err
 	}
-	f.setUnsent("title", field.Title)
-	f.setUnsent("description", field.Description)
-	f.setUnsent("options", strings.Join(field.Options, "\n"))
+	r.form.setUnsent("title", field.Title)
+	r.form.setUnsent("description", field.Description)
+	r.form.setUnsent("options", strings.Join(field.Options, "\n"))
 	view := fieldFormView{
-		Form: f, Title: "Edit " + field.Title, Action: v.path(fieldPath(field.ID)), Save: "Save changes", Field: &field,
+		Form: r.form, Title: "Edit " + field.Title, Action: r.path(fieldPath(field.ID)), Save: "Save changes", Field: &field,
 		ChoosesOptions: field.Type == custom.SelectField, Hint: "One option per line. A contact keeps a value that you remove here until someone changes it.",
 	}
-	return c.render(w, r, v, "custom_field_form", page{Title: view.Title, Section: "settings", Form: f, Data: view})
+	return r.render("custom_field_form", page{Title: view.Title, Section: "settings", Form: r.form, Data: view})
 }
 
-func (c *Console) saveField(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if err := c.store.ReviseField(r.Context(), v.account(), v.id, readField(f)); err != nil {
+func (r *request) saveField() error {
+	if err := r.store.ReviseField(r.Context(), r.account(), r.id, readField(r.form)); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The changes were saved."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "The changes were saved."})
 }
 
-func (c *Console) raiseField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.moveField(w, r, v, -1)
+func (r *request) raiseField() error {
+	return r.moveField(-1)
 }
 
-func (c *Console) lowerField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.moveField(w, r, v, 1)
+func (r *request) lowerField() error {
+	return r.moveField(1)
 }
 
-func (c *Console) moveField(w http.ResponseWriter, r *http.Request, v visit, by int) error {
-	if err := c.store.MoveField(r.Context(), v.account(), v.id, by); err != nil {
+func (r *request) moveField(by int) error {
+	if err := r.store.MoveField(r.Context(), r.account(), r.id, by); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/fields"))
+	return r.redirect(r.path("/settings/fields"))
 }
 
-func (c *Console) endField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	field, err := c.fieldOf(r, v)
+func (r *request) endField() error {
+	field, err := r.fieldOf()
 	if err != nil {
 		return err
 	}
-	if err := c.store.EndField(r.Context(), v.account(), v.id); err != nil {
+	if err := r.store.EndField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	said := notice{Text: "The field “" + field.Title + "” has ended. Contacts keep its values, and no longer show them.", Undo: v.path(fieldPath(v.id)) + "/resume"}
-	return redirect(w, r, v.path("/settings/fields"), said)
+	said := notice{Text: "The field “" + field.Title + "” has ended. Contacts keep its values, and no longer show them.", Undo: r.path(fieldPath(r.id)) + "/resume"}
+	return r.redirect(r.path("/settings/fields"), said)
 }
 
-func (c *Console) resumeField(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	field, err := c.fieldOf(r, v)
+func (r *request) resumeField() error {
+	field, err := r.fieldOf()
 	if err != nil {
 		return err
 	}
-	if err := c.store.ResumeField(r.Context(), v.account(), v.id); err != nil {
+	if err := r.store.ResumeField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” is back, with the values that contacts have in it."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” is back, with the values that contacts have in it."})
 }
 
 // customView is the custom fields in the form of a contact.

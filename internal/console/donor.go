@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -42,28 +41,28 @@ type donorRow struct {
 var donorKinds = []scope[giving.DonorKind]{{giving.AllDonors, "All"}, {giving.NewDonors, "New"}, {giving.ReturningDonors, "Returning"}, {giving.LapsedDonors, "Lapsed"}}
 
 // donorsPage shows who gave. What is wrong with the address is told, and nothing is listed.
-func (c *Console) donorsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	f.values = r.URL.Query()
-	filter := c.donorFilter(v, f)
-	view := donorsView{Form: f, Title: "Donors"}
-	if len(f.Faults) == 0 {
-		if err := c.listDonors(r, v, filter, &view); err != nil {
+func (r *request) donorsPage() error {
+	r.form.values = r.URL.Query()
+	filter := r.donorFilter()
+	view := donorsView{Form: r.form, Title: "Donors"}
+	if len(r.form.Faults) == 0 {
+		if err := r.listDonors(filter, &view); err != nil {
 			return err
 		}
 	}
-	return c.render(w, r, v, "donors", page{Title: view.Title, Section: "contacts", Form: f, Data: view})
+	return r.render("donors", page{Title: view.Title, Section: "contacts", Form: r.form, Data: view})
 }
 
 // donorFilter reads which donors are asked for: those of this year where nothing is said.
-func (c *Console) donorFilter(v visit, f *form) (filter giving.DonorFilter) {
-	if text := f.Value("campaign"); text != "" {
+func (r *request) donorFilter() (filter giving.DonorFilter) {
+	if text := r.form.Value("campaign"); text != "" {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
-			f.fail("campaign", "must be the number of one of your campaigns")
+			r.form.fail("campaign", "must be the number of one of your campaigns")
 		}
 		return giving.DonorFilter{Campaign: id}
 	}
-	return giving.DonorFilter{Year: yearOf(f, int64(c.today(v).Year())), Kind: donorKind(f)}
+	return giving.DonorFilter{Year: yearOf(r.form, int64(r.today().Year())), Kind: donorKind(r.form)}
 }
 
 // donorKind reads which kind of donors is asked for.
@@ -95,9 +94,9 @@ func yearOf(f *form, otherwise int64) int64 {
 	return year
 }
 
-func (c *Console) listDonors(r *http.Request, v visit, filter giving.DonorFilter, view *donorsView) error {
+func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error {
 	if filter.Campaign != 0 {
-		record, err := c.store.Campaign(r.Context(), v.account(), filter.Campaign)
+		record, err := r.store.Campaign(r.Context(), r.account(), filter.Campaign)
 		if err != nil {
 			return err
 		}
@@ -108,18 +107,18 @@ func (c *Console) listDonors(r *http.Request, v visit, filter giving.DonorFilter
 	} else {
 		view.Title = capital(strings.TrimSpace(string(filter.Kind)+" donors")) + " of " + strconv.FormatInt(filter.Year, 10)
 	}
-	found, err := c.store.Donors(r.Context(), v.account(), filter, donorPlace(r.URL.Query()), donorsPerPage)
+	found, err := r.store.Donors(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), donorsPerPage)
 	if err != nil {
 		return err
 	}
 	for _, d := range found.Donors {
 		view.Rows = append(view.Rows, donorRow{
-			contactRow: contactRows(v, []crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: text.MoneyExact(d.Giving.Amount, found.Currency),
-			GiftsPath: giftsAddress(v, with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign)),
+			contactRow: r.contactRows([]crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: text.MoneyExact(d.Giving.Amount, found.Currency),
+			GiftsPath: r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign)),
 		})
 	}
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
-	view.Pager.Previous, view.Pager.Next = donorsAddress(v, filter, found.Prev), donorsAddress(v, filter, found.Next)
+	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)
 	if found.Prev == (gifts.DonorPlace{}) {
 		view.Pager.Previous = ""
 	}
@@ -127,7 +126,7 @@ func (c *Console) listDonors(r *http.Request, v visit, filter giving.DonorFilter
 		view.Pager.Next = ""
 	}
 	if filter.Campaign == 0 {
-		view.Tabs = c.donorTabs(v, filter, found.Totals)
+		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind
 		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == giving.AllDonors && len(found.Others) > 0
 	}
@@ -136,13 +135,13 @@ func (c *Console) listDonors(r *http.Request, v visit, filter giving.DonorFilter
 }
 
 // donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
-func (c *Console) donorTabs(v visit, filter giving.DonorFilter, totals map[giving.DonorKind]int64) []tab {
+func (r *request) donorTabs(filter giving.DonorFilter, totals map[giving.DonorKind]int64) []tab {
 	kinds := donorKinds
-	if filter.Year >= int64(c.today(v).Year()) && filter.Kind != giving.LapsedDonors {
+	if filter.Year >= int64(r.today().Year()) && filter.Kind != giving.LapsedDonors {
 		kinds = kinds[:len(kinds)-1]
 	}
 	return tabsOf(kinds, filter.Kind, totals, func(kind giving.DonorKind) string {
-		return donorsAddress(v, giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
+		return r.donorsAddress(giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
 	})
 }
 
@@ -175,8 +174,8 @@ func donorPlace(q url.Values) (at gifts.DonorPlace) {
 }
 
 // donorsAddress is the list of donors that a filter finds, at a place of it.
-func donorsAddress(v visit, f giving.DonorFilter, at gifts.DonorPlace) string {
-	return withQuery(v.path("/donors"), donorQuery(f, at))
+func (r *request) donorsAddress(f giving.DonorFilter, at gifts.DonorPlace) string {
+	return withQuery(r.path("/donors"), donorQuery(f, at))
 }
 
 // donorQuery is a filter of donors, at a place of what it finds.
@@ -198,7 +197,9 @@ func donorQuery(f giving.DonorFilter, at gifts.DonorPlace) url.Values {
 }
 
 // giftsAddress is the list of gifts with filters.
-func giftsAddress(v visit, filters url.Values) string { return withQuery(v.path("/gifts"), filters) }
+func (r *request) giftsAddress(filters url.Values) string {
+	return withQuery(r.path("/gifts"), filters)
+}
 
 // giftsOfYear filters gifts by their year, 0 for all.
 func giftsOfYear(year int64) url.Values {

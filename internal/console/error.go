@@ -18,11 +18,11 @@ type problem struct {
 // errorPage shows a failure to a person: what happened, what to do next, and the number under which the log has it.
 func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 	shown := newProblem(w.Header(), err)
-	v := visit{}
+	looks := &request{Console: c, Request: r, w: w}
 	if shown.Status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
-		v = c.visitOf(r)
+		looks.recognize()
 	}
-	if c.render(w, r, v, "error", page{Title: shown.Heading, Status: shown.Status, Data: shown}) != nil {
+	if looks.render("error", page{Title: shown.Heading, Status: shown.Status, Data: shown}) != nil {
 		_ = c.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
 	}
 }
@@ -40,13 +40,12 @@ func newProblem(h http.Header, err error) problem {
 	return problem{Status: status, Heading: cmp.Or(shown.Heading, http.StatusText(status)), Message: cmp.Or(shown.Message, message)}
 }
 
-// visitOf is who looks at an error page, as far as that can be found out.
-func (c *Console) visitOf(r *http.Request) (v visit) {
-	if session, err := c.sessionOf(r); err == nil {
-		v.session = session
-		v.membership, _ = c.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
+// recognize finds out who looks at an error page, as far as that is possible.
+func (r *request) recognize() {
+	if session, err := r.sessionOf(r.Request); err == nil {
+		r.session = session
+		r.membership, _ = r.store.Membership(r.Context(), session.User.ID, r.PathValue("org"))
 	}
-	return v
 }
 
 // problems are what error pages say. Where one has no message, the page shows that of the error.

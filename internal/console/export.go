@@ -57,7 +57,7 @@ func exportOptions(query url.Values) move.ExportOptions {
 // pickedScope stands for the contacts that were picked in the list, so that no others are ever taken for them.
 const pickedScope = "picked"
 
-func (c *Console) exportContacts(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) exportContacts() error {
 	sent := r.URL.Query()
 	query, _ := listQuery(sent)
 	of := jobs.Selection{All: true}
@@ -65,48 +65,48 @@ func (c *Console) exportContacts(w http.ResponseWriter, r *http.Request, v visit
 		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
 		var err error
-		if of.Scope, of.Filter, err = c.contactQuery(v, query); err != nil {
-			return redirect(w, r, withQuery(v.path("/contacts"), query)) // the list says what is wrong
+		if of.Scope, of.Filter, err = r.contactQuery(query); err != nil {
+			return r.redirect(withQuery(r.path("/contacts"), query)) // the list says what is wrong
 		}
 	}
 	how := exportOptions(sent)
-	file, err := c.store.ExportContacts(r.Context(), v.account(), of, how)
+	file, err := r.store.ExportContacts(r.Context(), r.account(), of, how)
 	if err != nil {
 		return err
 	}
-	return c.download(w, r, v, "contacts", how.Format, file)
+	return r.download("contacts", how.Format, file)
 }
 
-func (c *Console) exportGifts(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) exportGifts() error {
 	query := r.URL.Query()
-	currency, err := c.store.Currency(r.Context(), v.account())
+	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	filter, err := giving.ParseGiftSearch(query.Get, currency)
 	if err != nil {
-		return redirect(w, r, v.path("/gifts?"+r.URL.RawQuery)) // the list says what is wrong
+		return r.redirect(r.path("/gifts?" + r.URL.RawQuery)) // the list says what is wrong
 	}
 	how := exportOptions(query)
-	file, err := c.store.ExportGifts(r.Context(), v.account(), filter, how)
+	file, err := r.store.ExportGifts(r.Context(), r.account(), filter, how)
 	if err != nil {
 		return err
 	}
-	return c.download(w, r, v, "gifts", how.Format, file)
+	return r.download("gifts", how.Format, file)
 }
 
-func (c *Console) exportCampaigns(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) exportCampaigns() error {
 	query := r.URL.Query()
 	scope, err := campaign.ParseScope(query.Get("scope"))
 	if err != nil {
-		return redirect(w, r, v.path("/campaigns"))
+		return r.redirect(r.path("/campaigns"))
 	}
 	how := exportOptions(query)
-	file, err := c.store.ExportCampaigns(r.Context(), v.account(), scope, c.options.Proxies.BaseURL(r), how)
+	file, err := r.store.ExportCampaigns(r.Context(), r.account(), scope, r.options.Proxies.BaseURL(r.Request), how)
 	if err != nil {
 		return err
 	}
-	return c.download(w, r, v, "campaigns", how.Format, file)
+	return r.download("campaigns", how.Format, file)
 }
 
 var downloadKinds = map[string]string{
@@ -116,11 +116,11 @@ var downloadKinds = map[string]string{
 
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
 // whole.
-func (c *Console) download(w http.ResponseWriter, r *http.Request, v visit, what, format string, file *move.Export) error {
-	if err := beginDownload(w, downloadName(v, what, format, c.today(v)), format); err != nil {
+func (r *request) download(what, format string, file *move.Export) error {
+	if err := beginDownload(r.w, r.downloadName(what, format, r.today()), format); err != nil {
 		return err
 	}
-	return file.Write(r.Context(), w, func(_, _ int64) {})
+	return file.Write(r.Context(), r.w, func(_, _ int64) {})
 }
 
 func beginDownload(w http.ResponseWriter, name, format string) error {
@@ -134,6 +134,6 @@ func beginDownload(w http.ResponseWriter, name, format string) error {
 }
 
 // downloadName tells files apart in a folder: river-aid-contacts-2026-11-16.csv.
-func downloadName(v visit, what, format string, now time.Time) string {
-	return strings.Join([]string{campaign.Slug(v.membership.Account.Name), what, now.Format(time.DateOnly)}, "-") + "." + format
+func (r *request) downloadName(what, format string, now time.Time) string {
+	return strings.Join([]string{campaign.Slug(r.membership.Account.Name), what, now.Format(time.DateOnly)}, "-") + "." + format
 }

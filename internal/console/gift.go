@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -63,18 +62,18 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []mark) {
 }
 
 // giftRows are the rows of some gifts, with the titles of their campaigns.
-func (c *Console) giftRows(r *http.Request, v visit, gifts []gifts.GiftRecord) (rows []giftRow, err error) {
+func (r *request) giftRows(gifts []gifts.GiftRecord) (rows []giftRow, err error) {
 	ids := map[int64]bool{}
 	for _, g := range gifts {
 		if g.Campaign != 0 {
 			ids[g.Campaign] = true
 		}
 	}
-	names, err := c.store.CampaignNames(r.Context(), v.account(), slices.Collect(maps.Keys(ids)))
+	names, err := r.store.CampaignNames(r.Context(), r.account(), slices.Collect(maps.Keys(ids)))
 	for _, g := range gifts {
 		rows = append(rows, giftRow{
-			Address: v.path(giftPath(g.Code)), Amount: text.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, text.WallClock(c.now(), v.zone())),
-			Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names),
+			Address: r.path(giftPath(g.Code)), Amount: text.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, text.WallClock(r.now(), r.zone())),
+			Contact: link{giverName(g.Giver), r.path(contactPath(g.Contact))}, Campaign: r.campaignLink(g.Campaign, names),
 		})
 	}
 	return rows, err
@@ -91,11 +90,11 @@ func leftOf(g *giving.Gift) int64 {
 // giverName is a giver as the list shows them: it keeps nothing of the gift's document.
 func giverName(g giving.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
 
-func campaignLink(v visit, id int64, names map[int64]gifts.CampaignName) link {
+func (r *request) campaignLink(id int64, names map[int64]gifts.CampaignName) link {
 	if id == 0 {
 		return link{}
 	}
-	return link{cmp.Or(names[id].Title, "Campaign"), v.path(campaignPath(id))}
+	return link{cmp.Or(names[id].Title, "Campaign"), r.path(campaignPath(id))}
 }
 
 func giftPath(code string) string { return "/gifts/" + code }
@@ -118,17 +117,17 @@ type giftsView struct {
 // giftFilters are the filters that the address may have.
 var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", giving.ImportParameter}
 
-func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) giftsPage() error {
 	if to, clean := withoutEmpty(r.URL); !clean {
-		return redirect(w, r, to)
+		return r.redirect(to)
 	}
-	f.values = r.URL.Query()
-	currency, err := c.store.Currency(r.Context(), v.account())
+	r.form.values = r.URL.Query()
+	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view := giftsView{
-		Form: f, Tabs: givingTabs(v, "gifts"), Quick: quickTimes(v, f, c.today(v)), Clear: v.path("/gifts"), Export: exportOf(r.URL.Query(), v.path("/gifts")),
+		Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: r.path("/gifts"), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -136,34 +135,34 @@ func (c *Console) giftsPage(w http.ResponseWriter, r *http.Request, v visit, f *
 	for _, status := range giving.GiftStatuses {
 		view.Statuses = append(view.Statuses, spokenOptions(string(status))...)
 	}
-	if code := f.Value("plan"); code != "" && code != "any" {
+	if code := r.form.Value("plan"); code != "" && code != "any" {
 		view.Plans = append(view.Plans, option{Value: code, Label: "One plan"})
 	}
-	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign"), "All campaigns", currency); err != nil {
+	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign"), "All campaigns", currency); err != nil {
 		return err
 	}
-	filter, err := giving.ParseGiftSearch(f.Value, currency)
-	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return f.Value(name) != "" })
+	filter, err := giving.ParseGiftSearch(r.form.Value, currency)
+	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return r.form.Value(name) != "" })
 	if err == nil {
-		err = c.listGifts(r, v, &view, filter)
+		err = r.listGifts(&view, filter)
 	}
-	if err := f.refuse(err); err != nil {
+	if err := r.form.refuse(err); err != nil {
 		return err
 	}
-	return c.render(w, r, v, "gifts", page{Title: "Gifts", Section: "gifts", Form: f, Data: view})
+	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: view})
 }
 
-func (c *Console) listGifts(r *http.Request, v visit, view *giftsView, filter giving.GiftFilter) error {
-	l := listOf(r, v.path("/gifts"), pageParameter, giftsPerPage)
-	gifts, totals, err := c.store.GiftPage(r.Context(), v.account(), filter, l.PageRequest)
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+	l := r.list(r.path("/gifts"), pageParameter, giftsPerPage)
+	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	if view.Rows, err = c.giftRows(r, v, gifts); err != nil {
+	if view.Rows, err = r.giftRows(gifts); err != nil {
 		return err
 	}
 	if filter.Contact != 0 {
-		view.Contact = &link{"one contact", v.path(contactPath(filter.Contact))}
+		view.Contact = &link{"one contact", r.path(contactPath(filter.Contact))}
 		if len(view.Rows) > 0 {
 			view.Contact = &view.Rows[0].Contact
 		}
@@ -210,7 +209,7 @@ func withoutEmpty(u *url.URL) (address string, clean bool) {
 }
 
 // quickTimes are the times that people ask for most, with the other filters as they are.
-func quickTimes(v visit, f *form, now time.Time) (links []tab) {
+func (r *request) quickTimes(now time.Time) (links []tab) {
 	year, month, _ := now.Date()
 	day := func(year int, month time.Month, day int) string {
 		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
@@ -221,7 +220,7 @@ func quickTimes(v visit, f *form, now time.Time) (links []tab) {
 	} {
 		q := url.Values{}
 		for _, name := range giftFilters[2:] {
-			if value := f.Value(name); value != "" {
+			if value := r.form.Value(name); value != "" {
 				q.Set(name, value)
 			}
 		}
@@ -229,16 +228,16 @@ func quickTimes(v visit, f *form, now time.Time) (links []tab) {
 			q.Set("from", t[1])
 			q.Set("to", t[2])
 		}
-		links = append(links, tab{Label: t[0], Address: withQuery(v.path("/gifts"), q), Current: f.Value("from") == t[1] && f.Value("to") == t[2]})
+		links = append(links, tab{Label: t[0], Address: withQuery(r.path("/gifts"), q), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
 	}
 	return links
 }
 
 // givingTabs lead to gifts and to plans.
-func givingTabs(v visit, current string) []tab {
+func (r *request) givingTabs(current string) []tab {
 	return []tab{
-		{Label: "Gifts", Address: v.path("/gifts"), Current: current == "gifts"},
-		{Label: "Recurring plans", Address: v.path("/plans"), Current: current == "plans"},
+		{Label: "Gifts", Address: r.path("/gifts"), Current: current == "gifts"},
+		{Label: "Recurring plans", Address: r.path("/plans"), Current: current == "plans"},
 	}
 }
 
@@ -247,13 +246,13 @@ const offeredCampaigns = 50
 
 // campaignOptions are the newest campaigns of the organization, and the chosen one. Those in another currency than the one that is
 // named say so.
-func (c *Console) campaignOptions(r *http.Request, v visit, chosen, none, currency string) ([]option, error) {
-	all, err := c.store.NewestCampaigns(r.Context(), v.account(), offeredCampaigns)
+func (r *request) campaignOptions(chosen, none, currency string) ([]option, error) {
+	all, err := r.store.NewestCampaigns(r.Context(), r.account(), offeredCampaigns)
 	if err != nil {
 		return nil, err
 	}
 	if id := idOf(chosen); id > 0 && !slices.ContainsFunc(all, func(n gifts.CampaignName) bool { return n.ID == id }) {
-		names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
+		names, err := r.store.CampaignNames(r.Context(), r.account(), []int64{id})
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -89,34 +88,34 @@ func (f *form) id(name string, faults *doc.Invalid) int64 {
 const attemptField = "attempt" // a random text that tells a form from the next one
 
 // recordGift records a gift of the contact in the path.
-func (c *Console) recordGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) recordGift() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := c.currencyFor(r, v, f)
+	currency, err := r.currencyFor()
 	if err != nil {
 		return err
 	}
-	in, faults := giftInput(f, currency)
+	in, faults := giftInput(r.form, currency)
 	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, c.options.Region, c.today(v)); err != nil {
+	if err := in.Validate(faults, true, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	made, err := c.store.CreateGift(onceFor(r.Context(), f), v.account(), in)
+	made, err := r.store.CreateGift(onceFor(r.Context(), r.form), r.account(), in)
 	var first *store.Replayed
 	if errors.As(err, &first) { // the button was clicked twice
-		said := notice{Text: "The gift was recorded.", View: v.path(giftPath(string(first.Body))), Link: "View gift"}
-		return redirect(w, r, v.path(contactPath(v.id)), said)
+		said := notice{Text: "The gift was recorded.", View: r.path(giftPath(string(first.Body))), Link: "View gift"}
+		return r.redirect(r.path(contactPath(r.id)), said)
 	}
 	if err != nil {
 		return err
 	}
-	said := notice{Text: text.Money(made.Donated(), made.Currency) + " was recorded.", View: v.path(giftPath(made.Code)), Link: "View gift"}
+	said := notice{Text: text.Money(made.Donated(), made.Currency) + " was recorded.", View: r.path(giftPath(made.Code)), Link: "View gift"}
 	if made.Existing {
 		said.Text = "A gift with this external ID was recorded before, so nothing was added."
 	}
-	return redirect(w, r, v.path(contactPath(v.id)), said)
+	return r.redirect(r.path(contactPath(r.id)), said)
 }
 
 // onceFor is a context in which a form records one gift, however often it is sent as it is. A form without an attempt of its own has no such
@@ -133,21 +132,21 @@ func onceFor(ctx context.Context, f *form) context.Context {
 }
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
-func (c *Console) currencyFor(r *http.Request, v visit, f *form) (string, error) {
-	plan, err := c.store.Plan(r.Context(), v.account(), f.Value("plan_id"))
+func (r *request) currencyFor() (string, error) {
+	plan, err := r.store.Plan(r.Context(), r.account(), r.form.Value("plan_id"))
 	if !errors.Is(err, crm.ErrNotFound) {
 		return plan.Currency, err
 	}
-	id := idOf(f.Value("campaign_id"))
-	names, err := c.store.CampaignNames(r.Context(), v.account(), []int64{id})
+	id := idOf(r.form.Value("campaign_id"))
+	names, err := r.store.CampaignNames(r.Context(), r.account(), []int64{id})
 	if err != nil || names[id].Currency != "" {
 		return names[id].Currency, err
 	}
-	return c.store.Currency(r.Context(), v.account())
+	return r.store.Currency(r.Context(), r.account())
 }
 
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
-func (c *Console) giftFields(r *http.Request, v visit, f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
+func (r *request) giftFields(f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
 	view = giftFormView{Form: f, Currency: currency, Methods: spokenOptions(giving.Methods...)}
 	for _, plan := range plans {
 		if plan.Status != giving.Ended || plan.Code == f.Value("plan_id") {
@@ -157,7 +156,7 @@ func (c *Console) giftFields(r *http.Request, v visit, f *form, currency string,
 	if len(view.Plans) > 0 {
 		view.Plans = append([]option{{Label: "No plan"}}, view.Plans...)
 	}
-	view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign", currency)
+	view.Campaigns, err = r.campaignOptions(f.Value("campaign_id"), "No campaign", currency)
 	view.MoreOpen = slices.ContainsFunc(moreFields, func(name string) bool { return f.Value(name) != "" || f.fault(name, "") != "" })
 	return view, err
 }
@@ -169,9 +168,9 @@ var moreFields = []string{
 }
 
 // newGiftForm is the form on a contact's page. A link may name the plan whose gift it is; the method is that of the last gift.
-func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency string, plans []giving.Plan) (giftFormView, error) {
+func (r *request) newGiftForm(f *form, last, currency string, plans []giving.Plan) (giftFormView, error) {
 	f = f.ifSentTo("/gifts")
-	f.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
+	f.setUnsent("transacted_at", r.today().Format(time.DateOnly))
 	f.setUnsent("method", cmp.Or(last, "check"))
 	for _, plan := range plans {
 		if plan.Code == r.URL.Query().Get("plan") {
@@ -181,29 +180,29 @@ func (c *Console) newGiftForm(r *http.Request, v visit, f *form, last, currency 
 			f.setUnsent("plan_id", plan.Code)
 		}
 	}
-	return c.giftFields(r, v, f, currency, plans)
+	return r.giftFields(f, currency, plans)
 }
 
-func (c *Console) editGiftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.giftOf(r, v)
+func (r *request) editGiftPage() error {
+	record, err := r.giftOf()
 	if err != nil {
 		return err
 	}
 	g := &record.Gift
-	if f.path == "" {
-		fillGiftForm(f, g)
+	if r.form.path == "" {
+		fillGiftForm(r.form, g)
 	}
-	plans, err := c.store.ContactPlans(r.Context(), v.account(), g.Contact, contactPlans)
+	plans, err := r.store.ContactPlans(r.Context(), r.account(), g.Contact, contactPlans)
 	if err != nil {
 		return err
 	}
-	view, err := c.giftFields(r, v, f, g.Currency, plans)
+	view, err := r.giftFields(r.form, g.Currency, plans)
 	if err != nil {
 		return err
 	}
-	view.Name, view.Back = giftName(g), v.path(giftPath(g.Code))
+	view.Name, view.Back = giftName(g), r.path(giftPath(g.Code))
 	view.Pending, view.NoFee, view.MayCorrect, view.Refunded = g.Status == giving.Pending, g.Payment().Fee == 0, g.CanCorrect(), g.Refunded() != 0
-	return c.render(w, r, v, "gift_form", page{Title: "Edit gift", Section: "gifts", Form: f, Data: view})
+	return r.render("gift_form", page{Title: "Edit gift", Section: "gifts", Form: r.form, Data: view})
 }
 
 func fillGiftForm(f *form, g *giving.Gift) {
@@ -235,31 +234,31 @@ func dayInput(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-func (c *Console) saveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.giftOf(r, v)
+func (r *request) saveGift() error {
+	record, err := r.giftOf()
 	if err != nil {
 		return err
 	}
 	g := &record.Gift
-	in, faults := giftInput(f, g.Currency)
-	in.Seen = f.Value(seenField)
-	readCorrection(f, &in, faults)
+	in, faults := giftInput(r.form, g.Currency)
+	in.Seen = r.form.Value(seenField)
+	readCorrection(r.form, &in, faults)
 	if in.GivenAt != nil && *in.GivenAt == dayInput(g.Local) { // a form knows the day only, and the time of that day stays
 		in.GivenAt = nil
 	}
 	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
 		in.DepositedAt = nil
 	}
-	if err := in.Validate(faults, false, c.options.Region, c.today(v)); err != nil {
+	if err := in.Validate(faults, false, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	_, err = c.store.UpdateGift(r.Context(), v.account(), g.Code, in)
+	_, err = r.store.UpdateGift(r.Context(), r.account(), g.Code, in)
 	if errors.Is(err, crm.ErrChanged) {
-		f.failSeen("gift", g.Version())
+		r.form.failSeen("gift", g.Version())
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: "The changes were saved."})
+	return r.redirect(r.path(giftPath(g.Code)), notice{Text: "The changes were saved."})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -83,52 +82,52 @@ type giftQuestion struct {
 	At                 time.Time
 }
 
-func (c *Console) refundGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.moveMoney(w, r, v, f, moneyMove{giving.Gift.Refund, c.store.RefundGift, " was refunded.",
+func (r *request) refundGift() error {
+	return r.moveMoney(moneyMove{giving.Gift.Refund, r.store.RefundGift, " was refunded.",
 		giftQuestion{Title: "Refund %s to %s?", Button: "Record refund", Not: "Don’t refund"}})
 }
 
-func (c *Console) undoRefund(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.moveMoney(w, r, v, f, moneyMove{giving.Gift.UndoRefund, c.store.UndoRefund, " is no longer refunded.",
+func (r *request) undoRefund() error {
+	return r.moveMoney(moneyMove{giving.Gift.UndoRefund, r.store.UndoRefund, " is no longer refunded.",
 		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
 }
 
 // moveMoney asks about a move, and records it when the question is answered. The form knows which state of the gift it is about, so that it moves
 // money once, however often it is sent.
-func (c *Console) moveMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, move moneyMove) error {
-	record, err := c.giftOf(r, v)
+func (r *request) moveMoney(move moneyMove) error {
+	record, err := r.giftOf()
 	if err != nil {
 		return err
 	}
 	g, faults := &record.Gift, new(doc.Invalid)
-	amount := giving.ParseMoney(faults, "amount", f.Value("amount"), g.Currency, true)
+	amount := giving.ParseMoney(faults, "amount", r.form.Value("amount"), g.Currency, true)
 	if amount == nil {
 		faults.Add("amount", doc.Required)
 	}
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	seen := f.Value(seenField)
-	if seen == g.Version() && f.Value(decisionField) == "" {
-		moved, err := move.try(*g, amount, c.now())
+	seen := r.form.Value(seenField)
+	if seen == g.Version() && r.form.Value(decisionField) == "" {
+		moved, err := move.try(*g, amount, r.now())
 		if err != nil {
 			return err
 		}
-		return c.askAboutMoney(w, r, v, f, move.asked, g, &moved)
+		return r.askAboutMoney(move.asked, g, &moved)
 	}
 	made, err := gifts.GiftDocument{}, crm.ErrChanged
 	if seen == g.Version() {
-		made, err = move.save(r.Context(), v.account(), g.Code, amount, seen)
+		made, err = move.save(r.Context(), r.account(), g.Code, amount, seen)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		f.fail("", "This gift changed after you opened the page, so nothing was recorded now. Check the payments below, then try again.")
-		f.set(seenField, g.Version())
+		r.form.fail("", "This gift changed after you opened the page, so nothing was recorded now. Check the payments below, then try again.")
+		r.form.set(seenField, g.Version())
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(giftPath(g.Code)), notice{Text: movedMoney(&made.Gift) + move.done})
+	return r.redirect(r.path(giftPath(g.Code)), notice{Text: movedMoney(&made.Gift) + move.done})
 }
 
 // movedMoney is what the last entry of a gift has moved.
@@ -137,11 +136,11 @@ func movedMoney(g *giving.Gift) string {
 	return strings.TrimSpace(text.Money(max(amount, -amount), g.Currency))
 }
 
-func (c *Console) askAboutMoney(w http.ResponseWriter, r *http.Request, v visit, f *form, asked giftQuestion, g, moved *giving.Gift) error {
-	asked.Form, asked.Amount, asked.Left, asked.At = f, movedMoney(moved), text.Money(moved.Left(), g.Currency), g.Local
-	asked.Name, asked.Back, asked.Action = giftName(g), v.path(giftPath(g.Code)), r.URL.Path
+func (r *request) askAboutMoney(asked giftQuestion, g, moved *giving.Gift) error {
+	asked.Form, asked.Amount, asked.Left, asked.At = r.form, movedMoney(moved), text.Money(moved.Left(), g.Currency), g.Local
+	asked.Name, asked.Back, asked.Action = giftName(g), r.path(giftPath(g.Code)), r.URL.Path
 	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
-	return c.render(w, r, v, "gift_question", page{Title: title, Section: "gifts", Form: f, Data: asked})
+	return r.render("gift_question", page{Title: title, Section: "gifts", Form: r.form, Data: asked})
 }
 
 // giftName is what people call a gift, such as $50 from Zoë Okafor.
@@ -150,25 +149,25 @@ func giftName(g *giving.Gift) string {
 }
 
 // receiveGift notes that a promise was kept, on the day that the form asks for.
-func (c *Console) receiveGift(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	status, day := string(giving.Succeeded), f.Value("transacted_at")
-	in := giving.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(f.Value(seenField), "none")}
-	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
+func (r *request) receiveGift() error {
+	status, day := string(giving.Succeeded), r.form.Value("transacted_at")
+	in := giving.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(r.form.Value(seenField), "none")}
+	if err := in.Validate(nil, false, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	made, err := c.store.UpdateGift(r.Context(), v.account(), r.PathValue("gift"), in)
+	made, err := r.store.UpdateGift(r.Context(), r.account(), r.PathValue("gift"), in)
 	if errors.Is(err, crm.ErrChanged) {
-		record, err := c.giftOf(r, v)
+		record, err := r.giftOf()
 		if err != nil {
 			return err
 		}
-		f.failSeen("gift", record.Version())
+		r.form.failSeen("gift", record.Version())
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(giftPath(made.Code)), notice{Text: giftName(&made.Gift) + " was received."})
+	return r.redirect(r.path(giftPath(made.Code)), notice{Text: giftName(&made.Gift) + " was received."})
 }
 
 // correctable are the fields of the form that corrects money.

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -37,38 +36,38 @@ func (v giftView) Received() bool { return v.Gift.Status == giving.Succeeded }
 // Promised tells whether it may still come.
 func (v giftView) Promised() bool { return v.Gift.Status == giving.Pending }
 
-func (c *Console) giftOf(r *http.Request, v visit) (gifts.GiftRecord, error) {
-	return c.store.GiftRecord(r.Context(), v.account(), r.PathValue("gift"))
+func (r *request) giftOf() (gifts.GiftRecord, error) {
+	return r.store.GiftRecord(r.Context(), r.account(), r.PathValue("gift"))
 }
 
 // giftPage shows a gift, with the forms that refund it and that receive a promise.
-func (c *Console) giftPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	record, err := c.giftOf(r, v)
+func (r *request) giftPage() error {
+	record, err := r.giftOf()
 	if err != nil {
 		return err
 	}
 	g := &record.Gift
-	names, err := c.namesOf(r, v, record)
+	names, err := r.namesOf(record)
 	if err != nil {
 		return err
 	}
 	view := giftView{
-		Form: f, Refund: f.ifSentTo("/refund"), Receive: f.ifSentTo("/receive"), Gift: g, Number: giving.GiftNumber(g.ID), Marks: giftMarks(g, text.WallClock(c.now(), v.zone())), Ledger: ledgerRows(g),
-		Contact: link{giverName(g.Giver), v.path(contactPath(g.Contact))}, Campaign: campaignLink(v, g.Campaign, names.campaigns),
+		Form: r.form, Refund: r.form.ifSentTo("/refund"), Receive: r.form.ifSentTo("/receive"), Gift: g, Number: giving.GiftNumber(g.ID), Marks: giftMarks(g, text.WallClock(r.now(), r.zone())), Ledger: ledgerRows(g),
+		Contact: link{giverName(g.Giver), r.path(contactPath(g.Contact))}, Campaign: r.campaignLink(g.Campaign, names.campaigns),
 		Left: text.Money(g.Left(), g.Currency), Payout: text.Money(g.Payment().Payout(), g.Currency),
 		Fee: moneyOrNone(g.Payment().Fee, g.Currency), Covered: moneyOrNone(g.Payment().FeeCovered, g.Currency),
 		MayRefund: g.Status == giving.Succeeded && g.Left() > 0, History: names.history(record),
 	}
 	view.Name = giftName(g)
 	if g.PlanCode != "" {
-		view.Plan = link{"View plan", v.path(planPath(g.PlanCode))}
+		view.Plan = link{"View plan", r.path(planPath(g.PlanCode))}
 	}
 	view.Refund.setUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
-	view.Receive.setUnsent("transacted_at", c.today(v).Format(time.DateOnly))
+	view.Receive.setUnsent("transacted_at", r.today().Format(time.DateOnly))
 	for _, form := range []*form{view.Refund, view.Receive} {
 		form.setUnsent(seenField, g.Version())
 	}
-	return c.render(w, r, v, "gift", page{Title: view.Name, Section: "gifts", Form: f, Data: view})
+	return r.render("gift", page{Title: view.Name, Section: "gifts", Form: r.form, Data: view})
 }
 
 func moneyOrNone(minor int64, currency string) string {
@@ -94,7 +93,7 @@ type giftNames struct {
 // maxHistoryNames bounds how many contacts are looked up for one page. The others are called by their ids.
 const maxHistoryNames = 20
 
-func (c *Console) namesOf(r *http.Request, v visit, record gifts.GiftRecord) (names giftNames, err error) {
+func (r *request) namesOf(record gifts.GiftRecord) (names giftNames, err error) {
 	campaigns, contacts := []int64{record.Campaign}, []int64{}
 	for _, event := range record.Events {
 		for _, change := range event.Changes {
@@ -108,8 +107,8 @@ func (c *Console) namesOf(r *http.Request, v visit, record gifts.GiftRecord) (na
 			}
 		}
 	}
-	if names.contacts, err = c.store.ContactNames(r.Context(), v.account(), contacts[:min(len(contacts), maxHistoryNames)]); err == nil {
-		names.campaigns, err = c.store.CampaignNames(r.Context(), v.account(), campaigns)
+	if names.contacts, err = r.store.ContactNames(r.Context(), r.account(), contacts[:min(len(contacts), maxHistoryNames)]); err == nil {
+		names.campaigns, err = r.store.CampaignNames(r.Context(), r.account(), campaigns)
 	}
 	return names, err
 }

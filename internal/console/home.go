@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"donorbook/internal/crm"
@@ -38,41 +37,41 @@ func (h homeView) HasContacts() bool { return h.Contacts.Active+h.Contacts.Archi
 // New tells whether there is nothing to look at yet.
 func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 && h.Giving == nil }
 
-func (c *Console) homePage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	view, err := c.glance(r.Context(), v)
+func (r *request) homePage() error {
+	view, err := r.glance(r.Context())
 	if err != nil {
 		return err
 	}
-	return c.render(w, r, v, "home", page{Title: "Home", Section: "home", Data: view})
+	return r.render("home", page{Title: "Home", Section: "home", Data: view})
 }
 
-func (c *Console) glance(ctx context.Context, v visit) (view homeView, err error) {
-	account := v.account()
-	if view.Contacts, err = c.store.Counts(ctx, account); err != nil {
+func (r *request) glance(ctx context.Context) (view homeView, err error) {
+	account := r.account()
+	if view.Contacts, err = r.store.Counts(ctx, account); err != nil {
 		return view, err
 	}
-	campaigns, result, err := c.store.CampaignPage(ctx, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: homeCampaigns})
+	campaigns, result, err := r.store.CampaignPage(ctx, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: homeCampaigns})
 	if err != nil {
 		return view, err
 	}
 	view.CampaignsTotal = result.Total
-	if view.Giving, err = c.glanceAtGiving(ctx, v); err != nil {
+	if view.Giving, err = r.glanceAtGiving(ctx); err != nil {
 		return view, err
 	}
 	for _, campaign := range campaigns {
-		view.Campaigns = append(view.Campaigns, c.campaignRow(v, campaign))
+		view.Campaigns = append(view.Campaigns, r.campaignRow(campaign))
 	}
 	if !view.HasContacts() {
-		keys, err := c.store.Keys(ctx, account)
+		keys, err := r.store.Keys(ctx, account)
 		view.HasKey = len(keys) > 0
 		return view, err
 	}
-	return view, c.glanceAtContacts(ctx, v, &view)
+	return view, r.glanceAtContacts(ctx, &view)
 }
 
-func (c *Console) glanceAtContacts(ctx context.Context, v visit, view *homeView) (err error) {
-	account, months := v.account(), lastMonths(c.today(v), homeMonths)
-	before, err := c.store.Growth(ctx, account, append(months, months[homeMonths-1].AddDate(0, 1, 0)))
+func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err error) {
+	account, months := r.account(), lastMonths(r.today(), homeMonths)
+	before, err := r.store.Growth(ctx, account, append(months, months[homeMonths-1].AddDate(0, 1, 0)))
 	if err != nil {
 		return err
 	}
@@ -82,10 +81,10 @@ func (c *Console) glanceAtContacts(ctx context.Context, v visit, view *homeView)
 	}
 	view.Growth = newColumnChart(months, counts)
 	view.ThisMonth, view.LastMonth = counts[homeMonths-1], counts[homeMonths-2]
-	if view.Newest, _, err = c.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
+	if view.Newest, _, err = r.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
 		return err
 	}
-	tags, err := c.store.LargestTags(ctx, account, homeTags)
+	tags, err := r.store.LargestTags(ctx, account, homeTags)
 	view.Tags = newTagBars(tags)
 	return err
 }

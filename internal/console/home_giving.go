@@ -50,32 +50,32 @@ type largeGift struct {
 }
 
 // glanceAtGiving reads what was given; it is nil while no gift was recorded.
-func (c *Console) glanceAtGiving(ctx context.Context, v visit) (*givingView, error) {
-	now := text.WallClock(c.now(), v.zone())
-	overview, err := c.store.GivingOverview(ctx, v.account(), c.now())
+func (r *request) glanceAtGiving(ctx context.Context) (*givingView, error) {
+	now := text.WallClock(r.now(), r.zone())
+	overview, err := r.store.GivingOverview(ctx, r.account(), r.now())
 	if err != nil || !overview.Any {
 		return nil, err
 	}
 	months := lastMonths(now, gifts.OverviewMonths)
-	view := &givingView{Year: giving.Year(now), Figures: givingFigures(v, overview, now), Others: moneyList(overview.Others)}
-	view.OthersAt = giftsAddress(v, url.Values{"from": {months[0].Format(time.DateOnly)}})
-	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return monthAddress(v, month) })
-	top, err := c.store.TopCampaigns(ctx, v.account(), view.Year, homeTopCampaigns)
+	view := &givingView{Year: giving.Year(now), Figures: r.givingFigures(overview, now), Others: moneyList(overview.Others)}
+	view.OthersAt = r.giftsAddress(url.Values{"from": {months[0].Format(time.DateOnly)}})
+	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return r.monthAddress(month) })
+	top, err := r.store.TopCampaigns(ctx, r.account(), view.Year, homeTopCampaigns)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range top {
 		view.Top = append(view.Top, campaignBar{
-			Title: t.Campaign.Title, Address: v.path(campaignPath(t.Campaign.ID)), Amount: text.Money(t.Giving.Amount, overview.Currency),
-			GiftsPath: giftsAddress(v, with(giftsOfYear(view.Year), "campaign", t.Campaign.ID)), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
+			Title: t.Campaign.Title, Address: r.path(campaignPath(t.Campaign.ID)), Amount: text.Money(t.Giving.Amount, overview.Currency),
+			GiftsPath: r.giftsAddress(with(giftsOfYear(view.Year), "campaign", t.Campaign.ID)), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
 		})
 	}
-	view.Largest, err = c.largestGifts(ctx, v)
+	view.Largest, err = r.largestGifts(ctx)
 	return view, err
 }
 
-func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGift, err error) {
-	gifts, err := c.store.LargestGifts(ctx, v.account(), largestMonths, homeLargest)
+func (r *request) largestGifts(ctx context.Context) (largest []largeGift, err error) {
+	gifts, err := r.store.LargestGifts(ctx, r.account(), largestMonths, homeLargest)
 	if err != nil {
 		return nil, err
 	}
@@ -83,40 +83,40 @@ func (c *Console) largestGifts(ctx context.Context, v visit) (largest []largeGif
 	for _, g := range gifts {
 		campaigns = append(campaigns, g.Campaign)
 	}
-	names, err := c.store.CampaignNames(ctx, v.account(), campaigns)
+	names, err := r.store.CampaignNames(ctx, r.account(), campaigns)
 	for _, g := range gifts {
 		largest = append(largest, largeGift{
-			Name: giverName(g.Giver), Contact: v.path(contactPath(g.Contact)), Amount: text.Money(g.Net(), g.Currency),
-			Address: v.path(giftPath(g.Code)), At: g.Local, Campaign: names[g.Campaign].Title,
+			Name: giverName(g.Giver), Contact: r.path(contactPath(g.Contact)), Amount: text.Money(g.Net(), g.Currency),
+			Address: r.path(giftPath(g.Code)), At: g.Local, Campaign: names[g.Campaign].Title,
 		})
 	}
 	return largest, err
 }
 
 // givingFigures are the numbers at the head of the page.
-func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
+func (r *request) givingFigures(o gifts.GivingOverview, now time.Time) []figure {
 	year := giving.Year(now)
 	money := func(minor int64) string { return text.Money(minor, o.Currency) }
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
 	donors := func(year int64, kind giving.DonorKind) string {
-		return donorsAddress(v, giving.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
+		return r.donorsAddress(giving.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
 	}
-	gifts := giftsAddress(v, with(giftsOfYear(year), "status", giving.CountedGifts))
+	gifts := r.giftsAddress(with(giftsOfYear(year), "status", giving.CountedGifts))
 	figures := []figure{
 		{
-			Label: "Raised this month", Value: money(o.Months[giving.Month(first)].Amount), Address: monthAddress(v, first),
-			Number: money(o.Months[giving.Month(before)].Amount), Linked: monthAddress(v, before), After: "in all of " + before.Format("January 2006"),
+			Label: "Raised this month", Value: money(o.Months[giving.Month(first)].Amount), Address: r.monthAddress(first),
+			Number: money(o.Months[giving.Month(before)].Amount), Linked: r.monthAddress(before), After: "in all of " + before.Format("January 2006"),
 		},
-		againstLastYear(v, o, now),
+		r.againstLastYear(o, now),
 		{
 			Label: "Average gift", Value: money(rounded(o.ThisYear.Amount, o.ThisYear.Gifts)), Address: gifts,
 			Number: plural(o.ThisYear.Gifts, "gift"), Linked: gifts, After: "in " + thisYear,
 		},
 		{
-			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: giftsAddress(v, with(giftsOfYear(year), "plan", "any")),
-			Number: money(o.ThisYear.Recurring), Linked: giftsAddress(v, with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
+			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: r.giftsAddress(with(giftsOfYear(year), "plan", "any")),
+			Number: money(o.ThisYear.Recurring), Linked: r.giftsAddress(with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
 		},
 		{
 			Label: "New donors", Value: shownCount(o.Donors[giving.NewDonors]), Address: donors(year, giving.NewDonors),
@@ -139,14 +139,14 @@ func givingFigures(v visit, o gifts.GivingOverview, now time.Time) []figure {
 }
 
 // againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
-func againstLastYear(v visit, o gifts.GivingOverview, now time.Time) figure {
+func (r *request) againstLastYear(o gifts.GivingOverview, now time.Time) figure {
 	year := giving.Year(now)
 	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
 	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
 	f := figure{
-		Label: "Raised this year", Value: text.Money(o.ThisYear.Amount, o.Currency), Address: giftsAddress(v, giftsOfYear(year)),
+		Label: "Raised this year", Value: text.Money(o.ThisYear.Amount, o.Currency), Address: r.giftsAddress(giftsOfYear(year)),
 		Number: text.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
-		Linked: giftsAddress(v, giftsBetween(time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), until)),
+		Linked: r.giftsAddress(giftsBetween(time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), until)),
 	}
 	switch more := o.ThisYear.Amount - o.LastYearToDate; {
 	case o.LastYearToDate == 0:
@@ -160,8 +160,8 @@ func againstLastYear(v visit, o gifts.GivingOverview, now time.Time) figure {
 	return f
 }
 
-func monthAddress(v visit, month time.Time) string {
-	return giftsAddress(v, giftsBetween(month, month.AddDate(0, 1, -1)))
+func (r *request) monthAddress(month time.Time) string {
+	return r.giftsAddress(giftsBetween(month, month.AddDate(0, 1, -1)))
 }
 
 // rounded is a quotient to the nearest integer, 0 where there is nothing to divide by.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,23 +23,23 @@ func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strc
 
 // fillColumns shows the columns of a file: what they mean, which a person may change, and their first values. Gifts that are objects have the names of
 // the API, and nothing to choose.
-func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error {
+func (r *request) fillColumns(view *importView) error {
 	if view.OfGifts() && view.Spec.JSON {
 		return nil
 	}
-	f.setUnsent("mode", string(view.Spec.Mode))
-	f.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
+	r.form.setUnsent("mode", string(view.Spec.Mode))
+	r.form.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
 	if view.Spec.FileIsRight {
-		f.setUnsent("file_is_right", "1")
+		r.form.setUnsent("file_is_right", "1")
 	}
-	fields, err := c.store.CustomFields(r.Context(), view.Account)
+	fields, err := r.store.CustomFields(r.Context(), view.Account)
 	if err != nil {
 		return err
 	}
 	columns := jobs.SheetOf(view.Spec.Of)
 	known := targetOptions(columns, fields)
 	for i, column := range view.Spec.Mapping {
-		f.setUnsent(columnName(i), column.Target)
+		r.form.setUnsent(columnName(i), column.Target)
 		values := valuesOf(view.Preview, i)
 		choices := slices.Clip(known)
 		if !slices.ContainsFunc(known, func(o option) bool { return o.Value == column.Target }) {
@@ -49,20 +48,20 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		if made := newFieldTarget(values); view.MayDefine && column.Name != "" && made != column.Target {
 			choices = append(choices, option{Value: made, Label: columns.Label(made)})
 		}
-		if f.Value(columnName(i)) == sheet.Skip {
+		if r.form.Value(columnName(i)) == sheet.Skip {
 			view.Skipped++
 			if column.Name != "" && len(values) > 0 {
 				samples := text.Distinct(slices.Clone(values))
 				view.Ignored = append(view.Ignored, ignoredColumn{column.Name, shortened(strings.Join(samples[:min(3, len(samples))], " · "), 3*shownValue, 0)})
 			}
 		}
-		shown := columnView{field: newSelect(f, columnName(i), columnLabel(column.Name, i), choices)}
+		shown := columnView{field: newSelect(r.form, columnName(i), columnLabel(column.Name, i), choices)}
 		for _, value := range values {
 			shown.Values = append(shown.Values, shortened(value, shownValue, 0))
 		}
 		view.Columns = append(view.Columns, shown)
 	}
-	fillValues(view, f)
+	fillValues(view, r.form)
 	return nil
 }
 
@@ -185,8 +184,8 @@ type toldRows struct {
 }
 
 // fillRows lists rows that a person has to know of: a sample of each kind, or on demand all that are kept.
-func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
-	rows, err := c.store.JobRows(r.Context(), v.account(), view.ID, 0, rowsKept)
+func (r *request) fillRows(view *importView) error {
+	rows, err := r.store.JobRows(r.Context(), r.account(), view.ID, 0, rowsKept)
 	if err != nil {
 		return err
 	}

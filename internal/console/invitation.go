@@ -1,8 +1,6 @@
 package console
 
 import (
-	"net/http"
-
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 )
@@ -24,38 +22,38 @@ var rights = map[access.Role]string{
 	access.Viewer: "you can see contacts, campaigns and chapters, but not change them.",
 }
 
-func (c *Console) invitationPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) invitationPage() error {
 	token := r.PathValue("token")
-	invitation, err := c.store.Invitation(r.Context(), token)
+	invitation, err := r.store.Invitation(r.Context(), token)
 	if err != nil {
 		return usedLink(err, askAgain)
 	}
-	f.setUnsent("email", invitation.Email)
-	view := invitationView{Invitation: invitation, Rights: rights[invitation.Role], Path: root + "/invite/" + token, SignedIn: v.session.User}
-	return c.render(w, r, visit{}, "invite", page{Title: "Invitation", Form: f, Data: view})
+	r.form.setUnsent("email", invitation.Email)
+	view := invitationView{Invitation: invitation, Rights: rights[invitation.Role], Path: root + "/invite/" + token, SignedIn: r.session.User}
+	return r.asStranger().render("invite", page{Title: "Invitation", Form: r.form, Data: view})
 }
 
 // join makes a new user of the person who holds the link.
-func (c *Console) join(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	in := readUser(f)
+func (r *request) join() error {
+	in := readUser(r.form)
 	var user access.User
 	var account access.Account
-	a := attempt{login: text.Login(in.Email), client: c.options.Proxies.Client(r)}
-	err := c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
-		user, account, err = c.store.JoinByInvitation(r.Context(), r.PathValue("token"), in)
+	a := attempt{login: text.Login(in.Email), client: r.options.Proxies.Client(r.Request)}
+	err := r.throttle.try(r.Context(), a, func() (wrong bool, err error) {
+		user, account, err = r.store.JoinByInvitation(r.Context(), r.PathValue("token"), in)
 		return hasFault(err, "email"), err // it tells who is a user
 	})
 	if err != nil {
 		return usedLink(err, askAgain)
 	}
-	return c.welcome(w, r, v, user, account)
+	return r.welcome(user, account)
 }
 
 // accept lets a user who has signed in join.
-func (c *Console) accept(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	account, err := c.store.AcceptInvitation(r.Context(), r.PathValue("token"), v.session.User.ID)
+func (r *request) accept() error {
+	account, err := r.store.AcceptInvitation(r.Context(), r.PathValue("token"), r.session.User.ID)
 	if err != nil {
 		return usedLink(err, askAgain)
 	}
-	return redirect(w, r, orgPath(account, ""), notice{Text: "You have joined " + account.Name + "."})
+	return r.redirect(orgPath(account, ""), notice{Text: "You have joined " + account.Name + "."})
 }

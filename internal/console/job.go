@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -81,74 +80,74 @@ func undoState(undo *jobs.Job) mark {
 }
 
 // undoMark is the state of the undo where a job has one, and otherwise the mark of its own.
-func (c *Console) undoMark(r *http.Request, v visit, j *jobs.Job, own mark) (mark, error) {
+func (r *request) undoMark(j *jobs.Job, own mark) (mark, error) {
 	if j.Undo == 0 {
 		return own, nil
 	}
-	undo, err := c.store.Job(r.Context(), v.account(), j.Undo)
+	undo, err := r.store.Job(r.Context(), r.account(), j.Undo)
 	return undoState(&undo), err
 }
 
 // jobsPage lists what was done to many contacts at once.
-func (c *Console) jobsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	l := listOf(r, v.path("/jobs"), pageParameter, jobsPerPage)
-	jobs, found, err := c.store.Jobs(r.Context(), v.account(), l.PageRequest)
+func (r *request) jobsPage() error {
+	l := r.list(r.path("/jobs"), pageParameter, jobsPerPage)
+	jobs, found, err := r.store.Jobs(r.Context(), r.account(), l.PageRequest)
 	if err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
 	view := rows[jobView]{Pager: l.pager(found.Total)}
 	for _, j := range jobs {
-		one, err := c.jobView(r, v, people, j)
+		one, err := r.jobView(people, j)
 		if err != nil {
 			return err
 		}
 		view.Rows = append(view.Rows, one)
 	}
-	return c.render(w, r, v, "jobs", page{Title: "Bulk changes", Section: "jobs", Form: f, Data: view})
+	return r.render("jobs", page{Title: "Bulk changes", Section: "jobs", Form: r.form, Data: view})
 }
 
 // jobPage shows a job and how far it has come. A script asks for it again and again until it is done.
-func (c *Console) jobPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	j, err := c.jobOf(r, v)
+func (r *request) jobPage() error {
+	j, err := r.jobOf()
 	if err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
-	view, err := c.jobView(r, v, people, j)
+	view, err := r.jobView(people, j)
 	if err == nil && j.Kind == jobs.UndoingJob {
-		view.Kept, err = c.keptLinks(r, v, j.ID)
+		view.Kept, err = r.keptLinks(j.ID)
 	}
 	if err != nil {
 		return err
 	}
-	p := page{Title: view.Title, Section: "jobs", Form: f, Data: view}
-	if isPart(r) {
-		return c.renderPart(w, v, "job", "job-state", p)
+	p := page{Title: view.Title, Section: "jobs", Form: r.form, Data: view}
+	if r.isPart() {
+		return r.renderPart("job", "job-state", p)
 	}
-	return c.render(w, r, v, "job", p)
+	return r.render("job", p)
 }
 
 // jobView says what a job is and does. An undo is called by what it undoes.
-func (c *Console) jobView(r *http.Request, v visit, people people, j jobs.Job) (jobView, error) {
-	view, err := people.job(v, j)
+func (r *request) jobView(people people, j jobs.Job) (jobView, error) {
+	view, err := people.job(r, j)
 	if err == nil {
-		view.State, err = c.undoMark(r, v, &j, view.State)
+		view.State, err = r.undoMark(&j, view.State)
 	}
 	if err != nil || j.Kind != jobs.UndoingJob {
 		return view, err
 	}
-	undone, err := c.store.Job(r.Context(), v.account(), j.Undoes())
+	undone, err := r.store.Job(r.Context(), r.account(), j.Undoes())
 	if err != nil {
 		return view, err
 	}
-	of, err := people.job(v, undone)
+	of, err := people.job(r, undone)
 	if err != nil {
 		return view, err
 	}
@@ -162,39 +161,39 @@ func (c *Console) jobView(r *http.Request, v visit, people people, j jobs.Job) (
 	return view, err
 }
 
-func (c *Console) jobOf(r *http.Request, v visit) (jobs.Job, error) {
+func (r *request) jobOf() (jobs.Job, error) {
 	id, err := strconv.ParseInt(r.PathValue("job"), 10, 64)
 	if err != nil {
 		return jobs.Job{}, crm.ErrNotFound
 	}
-	return c.store.Job(r.Context(), v.account(), id)
+	return r.store.Job(r.Context(), r.account(), id)
 }
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
-func (c *Console) cancelJob(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	j, err := c.jobOf(r, v)
+func (r *request) cancelJob() error {
+	j, err := r.jobOf()
 	if err != nil {
 		return err
 	}
 	said := "Stopped. What was done until then stays."
-	if _, err = c.store.CancelJob(r.Context(), v.account(), j.ID); errors.Is(err, crm.ErrChanged) {
+	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This was done already.", nil
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(jobPath(j.ID)), notice{Text: said})
+	return r.redirect(r.path(jobPath(j.ID)), notice{Text: said})
 }
 
 // undoJob undoes a job. Where that is done at once, the person goes back to the list that the job was begun on.
-func (c *Console) undoJob(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	j, err := c.jobOf(r, v)
+func (r *request) undoJob() error {
+	j, err := r.jobOf()
 	if err != nil {
 		return err
 	}
-	undo, err := c.store.UndoSoon(r.Context(), v.account(), j.ID, c.options.Region)
+	undo, err := r.store.UndoSoon(r.Context(), r.account(), j.ID, r.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
-		return redirect(w, r, v.path(jobPath(j.ID)), notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
+		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
 	}
 	if err != nil {
 		return err
@@ -204,18 +203,18 @@ func (c *Console) undoJob(w http.ResponseWriter, r *http.Request, v visit, _ *fo
 		return err
 	}
 	if back := r.URL.Query().Get("to"); undo.Ended() && at.Kept == 0 && mayReturn(back) {
-		return redirect(w, r, v.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
+		return r.redirect(r.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
 	}
-	return redirect(w, r, v.path(jobPath(undo.ID)))
+	return r.redirect(r.path(jobPath(undo.ID)))
 }
 
 // undoAddress is the form that undoes a job and leads back to a page of the organization.
-func undoAddress(v visit, job int64, back string) string {
-	back = strings.TrimPrefix(back, v.path(""))
+func (r *request) undoAddress(job int64, back string) string {
+	back = strings.TrimPrefix(back, r.path(""))
 	if !mayReturn(back) {
 		back = "/contacts"
 	}
-	return withQuery(v.path(jobPath(job)+"/undo"), url.Values{"to": {back}})
+	return withQuery(r.path(jobPath(job)+"/undo"), url.Values{"to": {back}})
 }
 
 // mayReturn tells whether an address below the organization's is that of a list.
@@ -225,10 +224,10 @@ func mayReturn(back string) bool {
 }
 
 // job says what a job is and does.
-func (p people) job(v visit, j jobs.Job) (view jobView, err error) {
-	view = jobView{Job: &j, State: jobStates[j.State], Address: v.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
+func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
+	view = jobView{Job: &j, State: jobStates[j.State], Address: r.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
 	if j.Undo != 0 {
-		view.UndoneBy = v.path(jobPath(j.Undo))
+		view.UndoneBy = r.path(jobPath(j.Undo))
 	}
 	switch j.Kind {
 	case jobs.BulkJob:
@@ -318,13 +317,13 @@ func bulkTitle(action crm.BulkAction, total int64) string {
 }
 
 // keptLinks lead to what an undo has left alone: contacts, gifts and plans.
-func (c *Console) keptLinks(r *http.Request, v visit, job int64) (links []link, err error) {
-	rows, err := c.store.JobRows(r.Context(), v.account(), job, 0, keptShown)
+func (r *request) keptLinks(job int64) (links []link, err error) {
+	rows, err := r.store.JobRows(r.Context(), r.account(), job, 0, keptShown)
 	if err != nil {
 		return nil, err
 	}
 	for i := range rows {
-		to, err := c.keptLink(r, v, &rows[i])
+		to, err := r.keptLink(&rows[i])
 		if errors.Is(err, crm.ErrNotFound) { // of a person who was erased
 			continue
 		}
@@ -336,21 +335,21 @@ func (c *Console) keptLinks(r *http.Request, v visit, job int64) (links []link, 
 	return links, nil
 }
 
-func (c *Console) keptLink(r *http.Request, v visit, row *jobs.JobRow) (link, error) {
+func (r *request) keptLink(row *jobs.JobRow) (link, error) {
 	kept := row.Kept()
 	if kept.Gift != "" {
-		g, err := c.store.GiftRecord(r.Context(), v.account(), kept.Gift)
+		g, err := r.store.GiftRecord(r.Context(), r.account(), kept.Gift)
 		if err != nil {
 			return link{}, err
 		}
-		return link{text.Money(leftOf(&g.Gift), g.Currency) + " from " + giverName(g.Giver), v.path(giftPath(g.Code))}, nil
+		return link{text.Money(leftOf(&g.Gift), g.Currency) + " from " + giverName(g.Giver), r.path(giftPath(g.Code))}, nil
 	}
-	contact, err := c.store.ContactRecord(r.Context(), v.account(), row.Contact)
+	contact, err := r.store.ContactRecord(r.Context(), r.account(), row.Contact)
 	if err != nil {
 		return link{}, err
 	}
 	if kept.Plan != "" {
-		return link{"Plan of " + contactName(contact), v.path(planPath(kept.Plan))}, nil
+		return link{"Plan of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
 	}
-	return link{contactName(contact), v.path(contactPath(row.Contact))}, nil
+	return link{contactName(contact), r.path(contactPath(row.Contact))}, nil
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -53,21 +52,21 @@ var permissions = []struct {
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
-func (c *Console) keysPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	keys, err := c.store.Keys(r.Context(), v.account())
+func (r *request) keysPage() error {
+	keys, err := r.store.Keys(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	var active, others []keyRow
 	for _, k := range slices.Backward(keys) {
-		if row := newKeyRow(k, c.now()); row.Active {
+		if row := newKeyRow(k, r.now()); row.Active {
 			active = append(active, row)
 		} else {
 			others = append(others, row)
 		}
 	}
-	keyRows := paged(append(active, others...), r, v.path("/settings/keys"), pageParameter)
-	return c.render(w, r, v, "keys", page{Title: "API keys", Section: "settings", Data: keyRows})
+	keyRows := paged(r, append(active, others...), r.path("/settings/keys"), pageParameter)
+	return r.render("keys", page{Title: "API keys", Section: "settings", Data: keyRows})
 }
 
 // keyFormView is the form for a new key.
@@ -80,28 +79,28 @@ type keyFormView struct {
 // expiries are how long a key may be good for; what each means to access.ParseExpiry stands before the sign.
 var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=On a date you choose")
 
-func (c *Console) newKeyPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if f.path == "" {
+func (r *request) newKeyPage() error {
+	if r.form.path == "" {
 		for _, p := range permissions {
-			f.values.Add("permission", p.Name)
+			r.form.values.Add("permission", p.Name)
 		}
 	}
-	view := keyFormView{Fault: f.fault("permission", ""), Permissions: permissions, Expiries: expiries}
-	return c.render(w, r, v, "key_new", page{Title: "New API key", Section: "settings", Form: f, Data: view})
+	view := keyFormView{Fault: r.form.fault("permission", ""), Permissions: permissions, Expiries: expiries}
+	return r.render("key_new", page{Title: "New API key", Section: "settings", Form: r.form, Data: view})
 }
 
-func (c *Console) createKey(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	in := c.readKey(f)
-	if len(f.Faults) > 0 {
+func (r *request) createKey() error {
+	in := r.readKey(r.form)
+	if len(r.form.Faults) > 0 {
 		return errRefused
 	}
-	key, secret, err := c.store.CreateKey(r.Context(), v.account(), in)
+	key, secret, err := r.store.CreateKey(r.Context(), r.account(), in)
 	if err != nil {
 		return err
 	}
-	path := v.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
-	leaveSecret(w, path, secret)
-	return redirect(w, r, path)
+	path := r.path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
+	leaveSecret(r.w, path, secret)
+	return r.redirect(path)
 }
 
 // keyView is the page of one key. It shows the secret once, after the key was made.
@@ -111,16 +110,16 @@ type keyView struct {
 	OwnAuthority    bool   // the command names a file of this machine
 }
 
-func (c *Console) keyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	key, err := c.keyOf(r, v)
+func (r *request) keyPage() error {
+	key, err := r.keyOf()
 	if err != nil {
 		return err
 	}
-	view, title := keyView{Key: newKeyRow(key, c.now()), OwnAuthority: c.options.Trust != ""}, key.Name
-	if view.Secret = takeSecret(w, r); view.Secret != "" {
-		title, view.Example = "Your new API key", c.curl(c.options.Proxies.BaseURL(r), view.Secret, key.Permissions)
+	view, title := keyView{Key: newKeyRow(key, r.now()), OwnAuthority: r.options.Trust != ""}, key.Name
+	if view.Secret = r.takeSecret(); view.Secret != "" {
+		title, view.Example = "Your new API key", r.curl(r.options.Proxies.BaseURL(r.Request), view.Secret, key.Permissions)
 	}
-	return c.render(w, r, v, "key", page{Title: title, Section: "settings", Data: view})
+	return r.render("key", page{Title: title, Section: "settings", Data: view})
 }
 
 // readKey understands the form. No permission is none, and never all of them.
@@ -183,29 +182,29 @@ func (c *Console) curl(base, secret string, may access.Permission) string {
 }
 
 // keyOf is the key in the path, where it is one of the organization's.
-func (c *Console) keyOf(r *http.Request, v visit) (access.Key, error) {
-	keys, err := c.store.Keys(r.Context(), v.account())
-	return pick(keys, err, func(k access.Key) bool { return k.ID == v.id })
+func (r *request) keyOf() (access.Key, error) {
+	keys, err := r.store.Keys(r.Context(), r.account())
+	return pick(keys, err, func(k access.Key) bool { return k.ID == r.id })
 }
 
-func (c *Console) revokeKeyPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	key, err := c.keyOf(r, v)
+func (r *request) revokeKeyPage() error {
+	key, err := r.keyOf()
 	if err != nil {
 		return err
 	}
 	if !key.RevokedAt.IsZero() {
-		return redirect(w, r, v.path("/settings/keys"))
+		return r.redirect(r.path("/settings/keys"))
 	}
-	return c.render(w, r, v, "key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, c.now())})
+	return r.render("key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, r.now())})
 }
 
-func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	key, err := c.keyOf(r, v)
+func (r *request) revokeKey() error {
+	key, err := r.keyOf()
 	if err != nil {
 		return err
 	}
-	if err := c.store.RevokeKey(r.Context(), key.ID); err != nil {
+	if err := r.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
+	return r.redirect(r.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
 }

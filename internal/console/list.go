@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -24,8 +23,8 @@ const (
 	rowsPerPage = 25
 )
 
-// listOf reads which page of the list at a path is asked for. A wrong number is the first page: it comes from no link of ours.
-func listOf(r *http.Request, path, parameter string, perPage int64) list {
+// list reads which page of the list at a path is asked for. A wrong number is the first page: it comes from no link of ours.
+func (r *request) list(path, parameter string, perPage int64) list {
 	query := r.URL.Query()
 	n, err := strconv.ParseInt(query.Get(parameter), 10, 64)
 	if err != nil || n < 1 || n > 1<<40 {
@@ -89,14 +88,14 @@ type rows[T any] struct {
 }
 
 // paged cuts a list that a limit bounds to the page that is asked for, or to the last one.
-func paged[T any](all []T, r *http.Request, path, parameter string) rows[T] {
-	l, total := listOf(r, path, parameter, rowsPerPage), int64(len(all))
+func paged[T any](r *request, all []T, path, parameter string) rows[T] {
+	l, total := r.list(path, parameter, rowsPerPage), int64(len(all))
 	l.Page = min(l.Page, l.LastPage(total))
 	return rows[T]{all[l.Skip():min(l.Skip()+l.PerPage, total)], l.pager(total)}
 }
 
 // samePage is a path with the page numbers of the request, for forms that lead back to where they were sent from.
-func samePage(path string, r *http.Request) string {
+func (r *request) samePage(path string) string {
 	kept := url.Values{}
 	for _, parameter := range []string{pageParameter, invitedParameter} {
 		if number := r.URL.Query().Get(parameter); number != "" {

@@ -60,21 +60,21 @@ func (f *form) createMode() crm.CreateMode {
 
 // askAboutMatch shows who has the email or phone already, why the person is asked, and what each answer would do. old is the
 // contact that is being edited, if any.
-func (c *Console) askAboutMatch(w http.ResponseWriter, r *http.Request, v visit, f *form, in crm.ContactInput, old, match crm.Contact) error {
+func (r *request) askAboutMatch(in crm.ContactInput, old, match crm.Contact) error {
 	view := matchView{
-		Form: f, Contact: match, Name: contactName(match), Address: v.path(contactPath(match.ID)), Action: v.path("/contacts"),
-		Again: f.Value(matchField) != "",
+		Form: r.form, Contact: match, Name: contactName(match), Address: r.path(contactPath(match.ID)), Action: r.path("/contacts"),
+		Again: r.form.Value(matchField) != "",
 	}
 	view.Emails, view.Phones = in.Shared(match)
 	title := "Is this " + view.Name + "?"
 	if old.ID != 0 {
-		view.Edited, view.Action = contactName(old), v.path(contactPath(old.ID))
+		view.Edited, view.Action = contactName(old), r.path(contactPath(old.ID))
 		title = "Another contact has this email or phone"
-	} else if err := view.preview(in, c); err != nil {
+	} else if err := view.preview(in, r.Console); err != nil {
 		return err
 	}
-	f.set(matchField, match.Snapshot())
-	return c.render(w, r, v, "contact_match", page{Title: title, Status: http.StatusConflict, Section: "contacts", Data: view})
+	r.form.set(matchField, match.Snapshot())
+	return r.render("contact_match", page{Title: title, Status: http.StatusConflict, Section: "contacts", Data: view})
 }
 
 // preview works out what adding the input to the contact would change.

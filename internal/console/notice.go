@@ -37,12 +37,12 @@ func leaveSecret(w http.ResponseWriter, path, secret string) {
 }
 
 // takeSecret is the secret that was left for this page, "" for none. The next time there is none.
-func takeSecret(w http.ResponseWriter, r *http.Request) string {
-	secret, found := strings.CutPrefix(left(r, secretCookie), r.URL.Path+" ")
+func (r *request) takeSecret() string {
+	secret, found := strings.CutPrefix(left(r.Request, secretCookie), r.URL.Path+" ")
 	if !found {
 		return ""
 	}
-	dropCookie(w, secretCookie)
+	dropCookie(r.w, secretCookie)
 	return secret
 }
 
@@ -91,13 +91,13 @@ func shortened(text string, start, end int) string {
 }
 
 // takeNotice is what the page before left to say, nil for nothing.
-func takeNotice(w http.ResponseWriter, r *http.Request) *notice {
-	if cookieValue(r, noticeCookie) == "" {
+func (r *request) takeNotice() *notice {
+	if cookieValue(r.Request, noticeCookie) == "" {
 		return nil
 	}
-	dropCookie(w, noticeCookie)
+	dropCookie(r.w, noticeCookie)
 	n := new(notice)
-	if json.Unmarshal([]byte(left(r, noticeCookie)), n) != nil || n.Text == "" {
+	if json.Unmarshal([]byte(left(r.Request, noticeCookie)), n) != nil || n.Text == "" {
 		return nil
 	}
 	return n

@@ -101,25 +101,30 @@ func findPages(region string) (pages, error) {
 }
 
 // render answers with a whole page. It is put together before anything is sent, so that a failure is still an error page.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, v visit, name string, p page) error {
-	if err := c.fill(w, r, v, &p); err != nil {
+func (r *request) render(name string, p page) error {
+	if err := r.fill(&p); err != nil {
 		return err
 	}
-	return c.write(w, name, "layout", p)
+	return r.write(r.w, name, "layout", p)
+}
+
+// asStranger is the request as that of someone who has not signed in, for a page without the navigation.
+func (r *request) asStranger() *request {
+	return &request{Console: r.Console, Request: r.Request, w: r.w, form: r.form}
 }
 
 // fill adds to a page what every page shows.
-func (c *Console) fill(w http.ResponseWriter, r *http.Request, v visit, p *page) error {
-	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
-	p.RequestID = web.RequestID(w)
-	if v.session.ID != "" {
-		p.Notice = takeNotice(w, r)
+func (r *request) fill(p *page) error {
+	p.User, p.Account, p.Role, p.Timezone = r.session.User, r.membership.Account, r.membership.Role, r.membership.Timezone
+	p.RequestID = web.RequestID(r.w)
+	if r.session.ID != "" {
+		p.Notice = r.takeNotice()
 		var err error
-		if p.Organizations, err = c.store.Memberships(r.Context(), v.session.User.ID); err != nil {
+		if p.Organizations, err = r.store.Memberships(r.Context(), r.session.User.ID); err != nil {
 			return err
 		}
-		if v.account() != 0 && v.session.Account != v.account() {
-			if err := c.store.OpenAccount(r.Context(), v.session, v.account()); err != nil {
+		if r.account() != 0 && r.session.Account != r.account() {
+			if err := r.store.OpenAccount(r.Context(), r.session, r.account()); err != nil {
 				return err
 			}
 		}
@@ -139,9 +144,9 @@ func (p page) status() int {
 }
 
 // renderPart answers with one part of a page, for a script that puts it where it belongs.
-func (c *Console) renderPart(w http.ResponseWriter, v visit, name, part string, p page) error {
-	p.User, p.Account, p.Role, p.Timezone = v.session.User, v.membership.Account, v.membership.Role, v.membership.Timezone
-	return c.write(w, name, part, p)
+func (r *request) renderPart(name, part string, p page) error {
+	p.User, p.Account, p.Role, p.Timezone = r.session.User, r.membership.Account, r.membership.Role, r.membership.Timezone
+	return r.write(r.w, name, part, p)
 }
 
 func (c *Console) write(w http.ResponseWriter, name, part string, p page) error {
@@ -165,7 +170,7 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 }
 
 // isPart tells whether a script asks for a part of the page.
-func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
+func (r *request) isPart() bool { return r.Header.Get("HX-Request") == "true" }
 
 // functions are what templates may call.
 var functions = template.FuncMap{

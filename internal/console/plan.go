@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -44,25 +43,25 @@ func planPath(code string) string { return "/plans/" + code }
 var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.PastDue: "bad"}
 
 // planRows are the rows of some plans, with the titles of their campaigns.
-func (c *Console) planRows(r *http.Request, v visit, plans []giving.Plan) (rows []planRow, err error) {
+func (r *request) planRows(plans []giving.Plan) (rows []planRow, err error) {
 	var ids []int64
 	for _, p := range plans {
 		if p.Campaign != 0 && !slices.Contains(ids, p.Campaign) {
 			ids = append(ids, p.Campaign)
 		}
 	}
-	names, err := c.store.CampaignNames(r.Context(), v.account(), ids)
+	names, err := r.store.CampaignNames(r.Context(), r.account(), ids)
 	for _, p := range plans {
 		row := planRow{
-			Address: v.path(planPath(p.Code)), Name: planName(p), Method: spoken(p.Method), Next: p.NextBill,
-			Contact: link{giverName(p.Giver), v.path(contactPath(p.Contact))}, Campaign: campaignLink(v, p.Campaign, names),
+			Address: r.path(planPath(p.Code)), Name: planName(p), Method: spoken(p.Method), Next: p.NextBill,
+			Contact: link{giverName(p.Giver), r.path(contactPath(p.Contact))}, Campaign: r.campaignLink(p.Campaign, names),
 			Status: mark{spoken(string(p.Status)), planColors[p.Status]},
 		}
-		if p.Overdue(c.today(v)) {
-			row.Overdue = howLong(p.NextBill, text.WallClock(c.now(), v.zone()))
+		if p.Overdue(r.today()) {
+			row.Overdue = howLong(p.NextBill, text.WallClock(r.now(), r.zone()))
 		}
 		if p.Status != giving.Ended {
-			row.Record = v.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
+			row.Record = r.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
 		}
 		rows = append(rows, row)
 	}
@@ -92,27 +91,27 @@ type plansView struct {
 // MoreOverdue tells whether some of the overdue plans are left out.
 func (view plansView) MoreOverdue() bool { return view.OverdueTotal > int64(len(view.Overdue)) }
 
-func (c *Console) plansPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	l := listOf(r, v.path("/plans"), pageParameter, plansPerPage)
-	plans, found, err := c.store.PlanPage(r.Context(), v.account(), l.PageRequest, true)
+func (r *request) plansPage() error {
+	l := r.list(r.path("/plans"), pageParameter, plansPerPage)
+	plans, found, err := r.store.PlanPage(r.Context(), r.account(), l.PageRequest, true)
 	if err != nil {
 		return err
 	}
-	view := plansView{Tabs: givingTabs(v, "plans")}
+	view := plansView{Tabs: r.givingTabs("plans")}
 	view.Pager = l.pager(found.Total)
-	if view.Rows, err = c.planRows(r, v, plans); err != nil {
+	if view.Rows, err = r.planRows(plans); err != nil {
 		return err
 	}
 	if l.Page == 1 {
-		plans, view.OverdueTotal, err = c.store.OverduePlans(r.Context(), v.account(), overduePlans)
+		plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans)
 		if err != nil {
 			return err
 		}
-		if view.Overdue, err = c.planRows(r, v, plans); err != nil {
+		if view.Overdue, err = r.planRows(plans); err != nil {
 			return err
 		}
 	}
-	return c.render(w, r, v, "plans", page{Title: "Recurring plans", Section: "gifts", Data: view})
+	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: view})
 }
 
 // planView is the page of one plan.
@@ -123,28 +122,28 @@ type planView struct {
 	All   string // the list of all its gifts
 }
 
-func (c *Console) planOf(r *http.Request, v visit) (giving.Plan, error) {
-	return c.store.Plan(r.Context(), v.account(), r.PathValue("plan"))
+func (r *request) planOf() (giving.Plan, error) {
+	return r.store.Plan(r.Context(), r.account(), r.PathValue("plan"))
 }
 
-func (c *Console) planPage(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	plan, err := c.planOf(r, v)
+func (r *request) planPage() error {
+	plan, err := r.planOf()
 	if err != nil {
 		return err
 	}
-	rows, err := c.planRows(r, v, []giving.Plan{plan})
+	rows, err := r.planRows([]giving.Plan{plan})
 	if err != nil {
 		return err
 	}
-	gifts, err := c.store.LatestGifts(r.Context(), v.account(), giving.GiftFilter{Plan: plan.Code}, planGifts)
+	gifts, err := r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Plan: plan.Code}, planGifts)
 	if err != nil {
 		return err
 	}
-	view := planView{planRow: rows[0], Plan: &plan, All: v.path("/gifts?plan=" + plan.Code)}
-	if view.Gifts, err = c.giftRows(r, v, gifts); err != nil {
+	view := planView{planRow: rows[0], Plan: &plan, All: r.path("/gifts?plan=" + plan.Code)}
+	if view.Gifts, err = r.giftRows(gifts); err != nil {
 		return err
 	}
-	return c.render(w, r, v, "plan", page{Title: view.Name + " from " + view.Contact.Label, Section: "gifts", Data: view})
+	return r.render("plan", page{Title: view.Name + " from " + view.Contact.Label, Section: "gifts", Data: view})
 }
 
 // planFormView is the form of a plan, new or not.
@@ -158,28 +157,28 @@ type planFormView struct {
 	Frequencies, Methods, Campaigns []option
 }
 
-func (c *Console) planForm(w http.ResponseWriter, r *http.Request, v visit, f *form, view planFormView) (err error) {
-	view.Form, view.Frequencies, view.Methods = f, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
-	if view.Campaigns, err = c.campaignOptions(r, v, f.Value("campaign_id"), "No campaign", view.Currency); err != nil {
+func (r *request) planForm(view planFormView) (err error) {
+	view.Form, view.Frequencies, view.Methods = r.form, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
+	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
-	return c.render(w, r, v, "plan_form", page{Title: view.Title, Section: "gifts", Form: f, Data: view})
+	return r.render("plan_form", page{Title: view.Title, Section: "gifts", Form: r.form, Data: view})
 }
 
-func (c *Console) newPlanPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) newPlanPage() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := c.store.Currency(r.Context(), v.account())
+	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	f.setUnsent("frequency", "monthly")
-	f.setUnsent("method", "card")
-	f.setUnsent("start_at", c.today(v).Format(time.DateOnly))
-	path := v.path(contactPath(contact.ID))
-	return c.planForm(w, r, v, f, planFormView{
+	r.form.setUnsent("frequency", "monthly")
+	r.form.setUnsent("method", "card")
+	r.form.setUnsent("start_at", r.today().Format(time.DateOnly))
+	path := r.path(contactPath(contact.ID))
+	return r.planForm(planFormView{
 		Title: "New plan", Action: path + "/plans", Back: path, Save: "Create plan", Contact: link{contactName(contact), path}, IsNew: true, Currency: currency,
 		NextHint: "If it is not the start.",
 	})
@@ -197,29 +196,29 @@ func planInput(f *form, currency string) (in giving.PlanInput, faults *doc.Inval
 	return in, faults
 }
 
-func (c *Console) createPlan(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) createPlan() error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := c.currencyFor(r, v, f)
+	currency, err := r.currencyFor()
 	if err != nil {
 		return err
 	}
-	in, faults := planInput(f, currency)
+	in, faults := planInput(r.form, currency)
 	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, c.options.Region, c.today(v)); err != nil {
+	if err := in.Validate(faults, true, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	made, err := c.store.CreatePlan(r.Context(), v.account(), in)
+	made, err := r.store.CreatePlan(r.Context(), r.account(), in)
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(v.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: v.path(planPath(made.Code)), Link: "View plan"})
+	return r.redirect(r.path(contactPath(r.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: r.path(planPath(made.Code)), Link: "View plan"})
 }
 
-func (c *Console) editPlanPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	plan, err := c.planOf(r, v)
+func (r *request) editPlanPage() error {
+	plan, err := r.planOf()
 	if err != nil {
 		return err
 	}
@@ -227,77 +226,77 @@ func (c *Console) editPlanPage(w http.ResponseWriter, r *http.Request, v visit, 
 		"amount": text.MoneyInput(plan.Amount, plan.Currency), "frequency": plan.Frequency, "method": plan.Method, "campaign_id": idText(plan.Campaign),
 		"next_bill_date": dayInput(plan.NextBill), seenField: plan.Version(),
 	} {
-		f.setUnsent(name, value)
+		r.form.setUnsent(name, value)
 	}
-	path := v.path(planPath(plan.Code))
-	return c.planForm(w, r, v, f, planFormView{
+	path := r.path(planPath(plan.Code))
+	return r.planForm(planFormView{
 		Title: "Edit plan", Name: planName(plan), Action: path, Back: path, Save: "Save changes", Currency: plan.Currency, NextHint: "When you expect the next gift.",
-		Contact: link{giverName(plan.Giver), v.path(contactPath(plan.Contact))},
+		Contact: link{giverName(plan.Giver), r.path(contactPath(plan.Contact))},
 	})
 }
 
-func (c *Console) savePlan(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	plan, err := c.planOf(r, v)
+func (r *request) savePlan() error {
+	plan, err := r.planOf()
 	if err != nil {
 		return err
 	}
-	in, faults := planInput(f, plan.Currency)
-	in.Seen = f.Value(seenField)
-	if in.Amount == nil && f.sends("amount") {
+	in, faults := planInput(r.form, plan.Currency)
+	in.Seen = r.form.Value(seenField)
+	if in.Amount == nil && r.form.sends("amount") {
 		faults.Add("amount", doc.Required)
 	}
 	if in.NextBill != nil && *in.NextBill == dayInput(plan.NextBill) {
 		in.NextBill = nil
 	}
-	if err := in.Validate(faults, false, c.options.Region, c.today(v)); err != nil {
+	if err := in.Validate(faults, false, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	_, err = c.store.UpdatePlan(r.Context(), v.account(), plan.Code, in)
+	_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
 	if errors.Is(err, crm.ErrChanged) {
-		f.failSeen("plan", plan.Version())
+		r.form.failSeen("plan", plan.Version())
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.path(planPath(plan.Code)), notice{Text: "The changes were saved."})
+	return r.redirect(r.path(planPath(plan.Code)), notice{Text: "The changes were saved."})
 }
 
-func (c *Console) pausePlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.setPlanStatus(w, r, v, giving.Paused, "paused", "/resume")
+func (r *request) pausePlan() error {
+	return r.setPlanStatus(giving.Paused, "paused", "/resume")
 }
 
-func (c *Console) resumePlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	return c.setPlanStatus(w, r, v, giving.ActivePlan, "resumed", "")
+func (r *request) resumePlan() error {
+	return r.setPlanStatus(giving.ActivePlan, "resumed", "")
 }
 
 // endPlan ends a plan. Who takes that back has the next due day again.
-func (c *Console) endPlan(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	plan, err := c.store.Plan(r.Context(), v.account(), r.PathValue("plan"))
+func (r *request) endPlan() error {
+	plan, err := r.store.Plan(r.Context(), r.account(), r.PathValue("plan"))
 	if err != nil {
 		return err
 	}
-	return c.setPlanStatus(w, r, v, giving.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
+	return r.setPlanStatus(giving.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
 }
 
 // setPlanStatus changes the state of a plan; undo is the end of the address that takes it back, "" for none.
-func (c *Console) setPlanStatus(w http.ResponseWriter, r *http.Request, v visit, status giving.PlanStatus, became, undo string) error {
+func (r *request) setPlanStatus(status giving.PlanStatus, became, undo string) error {
 	text := string(status)
 	in := giving.PlanInput{GiftInput: giving.GiftInput{Status: &text}}
 	if next := r.URL.Query().Get("next"); next != "" {
 		in.NextBill = &next
 	}
-	if err := in.Validate(nil, false, c.options.Region, c.today(v)); err != nil {
+	if err := in.Validate(nil, false, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	plan, err := c.store.UpdatePlan(r.Context(), v.account(), r.PathValue("plan"), in)
+	plan, err := r.store.UpdatePlan(r.Context(), r.account(), r.PathValue("plan"), in)
 	if err != nil {
 		return err
 	}
-	path := v.path(planPath(plan.Code))
+	path := r.path(planPath(plan.Code))
 	said := notice{Text: "The plan of " + cmp.Or(giverName(plan.Giver), "this contact") + " was " + became + "."}
 	if undo != "" {
 		said.Undo = path + undo
 	}
-	return redirect(w, r, path, said)
+	return r.redirect(path, said)
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strings"
 
 	"donorbook/internal/crm/access"
@@ -22,73 +21,73 @@ type sessionRow struct {
 	Current bool
 }
 
-func (c *Console) profilePage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := profileView{Name: f.ifSentTo("/name"), Password: f.ifSentTo("/password")}
-	view.Name.setUnsent("name", v.session.User.Name)
-	all, err := c.store.Memberships(r.Context(), v.session.User.ID)
+func (r *request) profilePage() error {
+	view := profileView{Name: r.form.ifSentTo("/name"), Password: r.form.ifSentTo("/password")}
+	view.Name.setUnsent("name", r.session.User.Name)
+	all, err := r.store.Memberships(r.Context(), r.session.User.ID)
 	if err != nil {
 		return err
 	}
-	view.Organizations = paged(all, r, root+"/profile", pageParameter)
-	sessions, err := c.store.Sessions(r.Context(), v.session.User.ID)
+	view.Organizations = paged(r, all, root+"/profile", pageParameter)
+	sessions, err := r.store.Sessions(r.Context(), r.session.User.ID)
 	if err != nil {
 		return err
 	}
 	for _, s := range sessions {
-		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: browserName(s.Device.Agent), Current: s.ID == v.session.ID})
+		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: browserName(s.Device.Agent), Current: s.ID == r.session.ID})
 	}
-	return c.render(w, r, v, "profile", page{Title: "Your profile", Section: "profile", Form: f, Data: view})
+	return r.render("profile", page{Title: "Your profile", Section: "profile", Form: r.form, Data: view})
 }
 
-func toProfile(w http.ResponseWriter, r *http.Request, said string) error {
-	return redirect(w, r, root+"/profile", notice{Text: said})
+func (r *request) toProfile(said string) error {
+	return r.redirect(root+"/profile", notice{Text: said})
 }
 
-func (c *Console) renameUser(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if err := c.store.RenameUser(r.Context(), v.session.User.ID, f.Value("name")); err != nil {
+func (r *request) renameUser() error {
+	if err := r.store.RenameUser(r.Context(), r.session.User.ID, r.form.Value("name")); err != nil {
 		return err
 	}
-	return toProfile(w, r, "Your name is now "+f.Value("name")+".")
+	return r.toProfile("Your name is now " + r.form.Value("name") + ".")
 }
 
 // changePassword is throttled like signing in: a browser that was left open must not be good for guessing.
-func (c *Console) changePassword(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	current, password := f.secret("current_password"), f.secret("password")
-	err := c.throttle.try(r.Context(), attempt{login: text.Login(v.session.User.Email), browser: v.session.ID}, func() (wrong bool, err error) {
-		err = c.store.ChangePassword(r.Context(), v.session, current, password)
+func (r *request) changePassword() error {
+	current, password := r.form.secret("current_password"), r.form.secret("password")
+	err := r.throttle.try(r.Context(), attempt{login: text.Login(r.session.User.Email), browser: r.session.ID}, func() (wrong bool, err error) {
+		err = r.store.ChangePassword(r.Context(), r.session, current, password)
 		return hasFault(err, "current_password"), err
 	})
 	if err != nil {
 		return err
 	}
-	c.remember(w, r, v.session.User.ID)
-	return toProfile(w, r, "Your password was changed. You were signed out everywhere else.")
+	r.remember(r.session.User.ID)
+	return r.toProfile("Your password was changed. You were signed out everywhere else.")
 }
 
-func (c *Console) endSession(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) endSession() error {
 	id := r.PathValue("session")
-	if err := c.store.EndSession(r.Context(), v.session.User.ID, id); err != nil {
+	if err := r.store.EndSession(r.Context(), r.session.User.ID, id); err != nil {
 		return err
 	}
-	if id == v.session.ID {
-		return signedOut(w, r)
+	if id == r.session.ID {
+		return r.signedOut()
 	}
-	return toProfile(w, r, "The browser was signed out.")
+	return r.toProfile("The browser was signed out.")
 }
 
 // endSessions signs out everywhere, or everywhere else.
-func (c *Console) endSessions(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) endSessions() error {
 	kept := ""
-	if f.Value("which") == "others" {
-		kept = v.session.ID
+	if r.form.Value("which") == "others" {
+		kept = r.session.ID
 	}
-	if err := c.store.EndSessions(r.Context(), v.session.User.ID, kept); err != nil {
+	if err := r.store.EndSessions(r.Context(), r.session.User.ID, kept); err != nil {
 		return err
 	}
 	if kept == "" {
-		return signedOut(w, r)
+		return r.signedOut()
 	}
-	return toProfile(w, r, "You were signed out everywhere else.")
+	return r.toProfile("You were signed out everywhere else.")
 }
 
 // The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.

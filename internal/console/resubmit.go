@@ -66,34 +66,34 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 }
 
 // resubmit answers the sign-in form with the page of the form that it kept. The form of someone else is dropped.
-func (c *Console) resubmit(w http.ResponseWriter, r *http.Request, f *form, user access.User, token string) error {
-	if f.Value(resubmitBy) != strconv.FormatInt(user.ID, 10) {
-		return redirect(w, r, root, notice{Text: "You are signed in. Someone else had typed the form that was kept here, so it was dropped."})
+func (r *request) resubmit(user access.User, token string) error {
+	if r.form.Value(resubmitBy) != strconv.FormatInt(user.ID, 10) {
+		return r.redirect(root, notice{Text: "You are signed in. Someone else had typed the form that was kept here, so it was dropped."})
 	}
-	to, err := url.Parse(afterSignIn(f.Value(resubmitTo)))
+	to, err := url.Parse(afterSignIn(r.form.Value(resubmitTo)))
 	if err != nil {
 		return err
 	}
 	fields := url.Values{resubmitTo: {to.Path}}
-	for name, values := range f.values {
+	for name, values := range r.form.values {
 		if sent, isField := strings.CutPrefix(name, resubmitPrefix); isField {
 			fields[sent] = values
 		}
 	}
-	again := web.WithBody(r, []byte(fields.Encode())).Clone(r.Context())
+	again := web.WithBody(r.Request, []byte(fields.Encode())).Clone(r.Context())
 	again.URL, again.PostForm = to, nil
 	again.Header.Set("Cookie", sessionCookie+"="+token)
-	return c.mux.Serve(w, again)
+	return r.mux.Serve(r.w, again)
 }
 
 // showAgain answers with the form that a person had typed when the session ended: on its page, or alone where it is only a button.
-func (route route) showAgain(c *Console, w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) showAgain(route route) error {
 	if route.page == nil {
-		f.path = r.URL.RequestURI()
-		return c.render(w, r, v, "resubmit", page{Title: "Not done yet", Form: f})
+		r.form.path = r.URL.RequestURI()
+		return r.render("resubmit", page{Title: "Not done yet", Form: r.form})
 	}
-	f.fail("", "You were signed out before this was saved. Check the form, then submit it again.")
-	return route.page(c, w, r, v, f)
+	r.form.fail("", "You were signed out before this was saved. Check the form, then submit it again.")
+	return route.page(r)
 }
 
 // keptField is a field of a form that is to be submitted again, or where the form was going.

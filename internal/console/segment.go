@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
@@ -21,8 +20,8 @@ type segmentLink struct {
 }
 
 // fillSegments fills in the menu of segments.
-func (c *Console) fillSegments(r *http.Request, v visit, view *contactsView) error {
-	all, err := c.segments(r, v)
+func (r *request) fillSegments(view *contactsView) error {
+	all, err := r.segments()
 	for i := range all {
 		if all[i].Current = all[i].Address == withQuery(view.path, view.query); all[i].Current {
 			view.Segment = all[i].Name
@@ -32,66 +31,66 @@ func (c *Console) fillSegments(r *http.Request, v visit, view *contactsView) err
 	return err
 }
 
-func (c *Console) segments(r *http.Request, v visit) (links []segmentLink, err error) {
-	all, err := c.store.Segments(r.Context(), v.account())
+func (r *request) segments() (links []segmentLink, err error) {
+	all, err := r.store.Segments(r.Context(), r.account())
 	for _, s := range all {
-		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Address: v.listPath(s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
+		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Address: r.listPath(s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
 	}
 	return links, err
 }
 
 // segmentsPage lists the segments. A form that was refused is the new name of one.
-func (c *Console) segmentsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	all, err := c.segments(r, v)
+func (r *request) segmentsPage() error {
+	all, err := r.segments()
 	if err != nil {
 		return err
 	}
-	people, err := c.peopleOf(r, v)
+	people, err := r.peopleOf()
 	if err != nil {
 		return err
 	}
 	for i := range all {
 		all[i].Actor = people.called(all[i].Actor)
-		if s := &all[i]; f.sentTo("/segments/" + strconv.FormatInt(s.ID, 10)) {
-			s.Typed, s.Fault = f.Value("name"), f.firstFault("name", "Name")
+		if s := &all[i]; r.form.sentTo("/segments/" + strconv.FormatInt(s.ID, 10)) {
+			s.Typed, s.Fault = r.form.Value("name"), r.form.firstFault("name", "Name")
 		}
 	}
-	return c.render(w, r, v, "segments", page{Title: "Segments", Section: "segments", Form: f, Data: paged(all, r, v.path("/segments"), pageParameter)})
+	return r.render("segments", page{Title: "Segments", Section: "segments", Form: r.form, Data: paged(r, all, r.path("/segments"), pageParameter)})
 }
 
 // createSegment saves the filter of a list. Where it is refused, the list is shown again.
-func (c *Console) createSegment(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	made, err := find.NewSegment(f.Value("name"), f.values.Get("query"), c.options.Region)
+func (r *request) createSegment() error {
+	made, err := find.NewSegment(r.form.Value("name"), r.form.values.Get("query"), r.options.Region)
 	if err == nil {
-		made, err = c.store.CreateSegment(r.Context(), v.account(), made)
+		made, err = r.store.CreateSegment(r.Context(), r.account(), made)
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, v.listPath(made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You find it under Segments."})
+	return r.redirect(r.listPath(made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You find it under Segments."})
 }
 
 // refusedSegment is the list whose filter could not be saved.
-func (c *Console) refusedSegment(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	r.URL.RawQuery = f.values.Get("query")
-	return c.contactsPage(w, r, v, f)
+func (r *request) refusedSegment() error {
+	r.URL.RawQuery = r.form.values.Get("query")
+	return r.contactsPage()
 }
 
-func (c *Console) renameSegment(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	name, err := find.SegmentName(f.Value("name"))
+func (r *request) renameSegment() error {
+	name, err := find.SegmentName(r.form.Value("name"))
 	if err == nil {
-		err = c.store.RenameSegment(r.Context(), v.account(), v.id, name)
+		err = r.store.RenameSegment(r.Context(), r.account(), r.id, name)
 	}
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, samePage(v.path("/segments"), r), notice{Text: "The segment is now called “" + name + "”."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment is now called “" + name + "”."})
 }
 
-func (c *Console) deleteSegment(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	old, err := c.store.DeleteSegment(r.Context(), v.account(), v.id)
+func (r *request) deleteSegment() error {
+	old, err := r.store.DeleteSegment(r.Context(), r.account(), r.id)
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, samePage(v.path("/segments"), r), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts are as they were."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts are as they were."})
 }

@@ -43,34 +43,34 @@ func setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
 func dropCookie(w http.ResponseWriter, name string) { setCookie(w, name, "", -time.Second) }
 
 // device says where a request comes from, as far as a person recognizes it.
-func (c *Console) device(r *http.Request) access.Device {
+func (r *request) device() access.Device {
 	agent := strings.ToValidUTF8(r.UserAgent(), "")
-	return access.Device{Address: c.options.Proxies.Client(r).String(), Agent: agent[:min(len(agent), 255)]}
+	return access.Device{Address: r.options.Proxies.Client(r.Request).String(), Agent: agent[:min(len(agent), 255)]}
 }
 
 // begin signs a user in with this browser. A session that it had before ends.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request, v visit, user int64, token string) {
-	if v.session.ID != "" {
+func (r *request) begin(user int64, token string) {
+	if r.session.ID != "" {
 		// A session that cannot be ended now ends by itself: no browser holds its cookie any more.
-		_ = c.store.EndSession(r.Context(), v.session.User.ID, v.session.ID)
+		_ = r.store.EndSession(r.Context(), r.session.User.ID, r.session.ID)
 	}
-	setCookie(w, sessionCookie, token, sessionTime)
-	setCookie(w, userCookie, strconv.FormatInt(user, 10), userTime)
-	c.remember(w, r, user)
+	setCookie(r.w, sessionCookie, token, sessionTime)
+	setCookie(r.w, userCookie, strconv.FormatInt(user, 10), userTime)
+	r.remember(user)
 }
 
 // remember notes in the browser that the user has signed in with it.
-func (c *Console) remember(w http.ResponseWriter, r *http.Request, user int64) {
+func (r *request) remember(user int64) {
 	// A browser that cannot be remembered now is one more stranger the next time, and is signed in all the same.
-	if tokens, err := c.store.RememberDevice(r.Context(), user, cookieValue(r, deviceCookie)); err == nil {
-		setCookie(w, deviceCookie, tokens, deviceTime)
+	if tokens, err := r.store.RememberDevice(r.Context(), user, cookieValue(r.Request, deviceCookie)); err == nil {
+		setCookie(r.w, deviceCookie, tokens, deviceTime)
 	}
 }
 
 // knownBrowser is the id of a browser that the user with this email has signed in with before, "" for any other.
-func (c *Console) knownBrowser(r *http.Request, email string) (id string, err error) {
-	if tokens := cookieValue(r, deviceCookie); tokens != "" {
-		return c.store.KnownDevice(r.Context(), email, tokens)
+func (r *request) knownBrowser(email string) (id string, err error) {
+	if tokens := cookieValue(r.Request, deviceCookie); tokens != "" {
+		return r.store.KnownDevice(r.Context(), email, tokens)
 	}
 	return "", nil
 }
@@ -85,26 +85,27 @@ func cookieValue(r *http.Request, name string) string {
 
 // toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
 // page keeps it, and it is shown again.
-func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) error {
+func (r *request) toSignIn() error {
 	if r.Method == http.MethodPost {
-		f, err := formToResubmit(w, r)
+		f, err := formToResubmit(r.w, r.Request)
 		if err != nil {
 			return err
 		}
-		return c.showSignIn(w, r, http.StatusUnauthorized, f)
+		r.form = f
+		return r.showSignIn(http.StatusUnauthorized)
 	}
 	if r.Header.Get("HX-Target") == "tag-options" { // suggestions for a field: what is typed on the page stays there
 		return crm.ErrUnauthenticated
 	}
-	if isPart(r) { // the whole page must change, to what it shows now
+	if r.isPart() { // the whole page must change, to what it shows now
 		shown, err := url.Parse(r.Header.Get("HX-Current-URL"))
 		if err != nil {
 			shown = new(url.URL)
 		}
-		w.Header().Set("HX-Redirect", signInAddress(shown.RequestURI()))
+		r.w.Header().Set("HX-Redirect", signInAddress(shown.RequestURI()))
 		return nil
 	}
-	return redirect(w, r, signInAddress(r.URL.RequestURI()))
+	return r.redirect(signInAddress(r.URL.RequestURI()))
 }
 
 func signInAddress(next string) string {
@@ -123,61 +124,61 @@ func afterSignIn(next string) string {
 	return u.RequestURI()
 }
 
-func (c *Console) signInPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
+func (r *request) signInPage() error {
 	next := r.URL.Query().Get("next")
-	if r.Method != http.MethodPost && v.session.ID != "" {
-		return redirect(w, r, afterSignIn(next))
+	if r.Method != http.MethodPost && r.session.ID != "" {
+		return r.redirect(afterSignIn(next))
 	}
-	f.setUnsent("next", next)
-	return c.showSignIn(w, r, 0, f)
+	r.form.setUnsent("next", next)
+	return r.showSignIn(0)
 }
 
-func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int, f *form) error {
-	return c.render(w, r, visit{}, "signin", page{Title: "Sign in", Form: f, Status: status})
+func (r *request) showSignIn(status int) error {
+	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status})
 }
 
-func (c *Console) signIn(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	token, user, err := c.checkPassword(r, f.Value("email"), f.secret("password"))
+func (r *request) signIn() error {
+	token, user, err := r.checkPassword(r.form.Value("email"), r.form.secret("password"))
 	if outcome, ok := outcomeOf(err); ok {
-		c.options.SignIn(outcome)
+		r.options.SignIn(outcome)
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
-		f.fail("", "Wrong email or password.")
+		r.form.fail("", "Wrong email or password.")
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, v, user.ID, token)
-	if f.Value(resubmitTo) != "" {
-		return c.resubmit(w, r, f, user, token)
+	r.begin(user.ID, token)
+	if r.form.Value(resubmitTo) != "" {
+		return r.resubmit(user, token)
 	}
-	return redirect(w, r, afterSignIn(f.Value("next")))
+	return r.redirect(afterSignIn(r.form.Value("next")))
 }
 
 // checkPassword starts a session for a user who knows the password and is not throttled.
-func (c *Console) checkPassword(r *http.Request, email, password string) (token string, user access.User, err error) {
-	a := attempt{login: text.Login(email), client: c.options.Proxies.Client(r)}
-	if a.browser, err = c.knownBrowser(r, email); err != nil {
+func (r *request) checkPassword(email, password string) (token string, user access.User, err error) {
+	a := attempt{login: text.Login(email), client: r.options.Proxies.Client(r.Request)}
+	if a.browser, err = r.knownBrowser(email); err != nil {
 		return "", access.User{}, err
 	}
-	err = c.throttle.try(r.Context(), a, func() (wrong bool, err error) {
-		token, user, err = c.store.SignIn(r.Context(), email, password, c.device(r))
+	err = r.throttle.try(r.Context(), a, func() (wrong bool, err error) {
+		token, user, err = r.store.SignIn(r.Context(), email, password, r.device())
 		return errors.Is(err, crm.ErrUnauthenticated), err
 	})
 	return token, user, err
 }
 
-func (c *Console) signOut(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
-	err := c.store.EndSession(r.Context(), v.session.User.ID, v.session.ID)
+func (r *request) signOut() error {
+	err := r.store.EndSession(r.Context(), r.session.User.ID, r.session.ID)
 	if err != nil && !errors.Is(err, crm.ErrNotFound) { // it may have ended in between
 		return err
 	}
-	return signedOut(w, r)
+	return r.signedOut()
 }
 
 // signedOut leads a browser away whose session has ended.
-func signedOut(w http.ResponseWriter, r *http.Request) error {
-	dropCookie(w, sessionCookie)
-	return redirect(w, r, root+"/signin")
+func (r *request) signedOut() error {
+	dropCookie(r.w, sessionCookie)
+	return r.redirect(root + "/signin")
 }

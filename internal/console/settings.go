@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"strconv"
 
 	"donorbook/internal/crm"
@@ -26,17 +25,17 @@ type settingsView struct {
 	Settings    access.AccountSettings
 }
 
-func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view := settingsView{Name: f.ifSentTo("/name"), Giving: f.ifSentTo("/giving"), History: f.ifSentTo("/history"), Zone: f.ifSentTo("/timezone"), Zones: text.Timezones()}
+func (r *request) settingsPage() error {
+	view := settingsView{Name: r.form.ifSentTo("/name"), Giving: r.form.ifSentTo("/giving"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
 	var err error
-	if view.Settings, err = c.store.AccountSettings(r.Context(), v.account()); err != nil {
+	if view.Settings, err = r.store.AccountSettings(r.Context(), r.account()); err != nil {
 		return err
 	}
-	if view.ZoneMoving, err = c.store.ZoneMoving(r.Context(), v.account()); err != nil {
+	if view.ZoneMoving, err = r.store.ZoneMoving(r.Context(), r.account()); err != nil {
 		return err
 	}
 	view.Zone.setUnsent("timezone", view.Settings.Timezone)
-	view.Name.setUnsent("name", v.membership.Account.Name)
+	view.Name.setUnsent("name", r.membership.Account.Name)
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)
 	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
@@ -46,87 +45,87 @@ func (c *Console) settingsPage(w http.ResponseWriter, r *http.Request, v visit, 
 	if days := view.Settings.HistoryDays; days > 0 {
 		view.History.setUnsent("history_days", strconv.FormatInt(days, 10))
 	}
-	members, err := c.store.Members(r.Context(), v.account())
+	members, err := r.store.Members(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view.Members = len(members)
-	if v.membership.Role >= access.Owner {
-		if err := c.countForOwners(r, v, &view); err != nil {
+	if r.membership.Role >= access.Owner {
+		if err := r.countForOwners(&view); err != nil {
 			return err
 		}
 	}
-	if parent := v.membership.Account.ParentID; parent != "" {
-		above, err := c.store.Membership(r.Context(), v.session.User.ID, parent)
+	if parent := r.membership.Account.ParentID; parent != "" {
+		above, err := r.store.Membership(r.Context(), r.session.User.ID, parent)
 		if err != nil && !errors.Is(err, crm.ErrNotFound) { // only members of the account above are told its name
 			return err
 		}
 		view.Parent = above.Account.Name
 	}
-	return c.render(w, r, v, "settings", page{Title: "Settings", Section: "settings", Form: f, Data: view})
+	return r.render("settings", page{Title: "Settings", Section: "settings", Form: r.form, Data: view})
 }
 
-func (c *Console) countForOwners(r *http.Request, v visit, view *settingsView) error {
-	keys, err := c.store.Keys(r.Context(), v.account())
+func (r *request) countForOwners(view *settingsView) error {
+	keys, err := r.store.Keys(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		if k.Valid(c.now()) {
+		if k.Valid(r.now()) {
 			view.Keys++
 		}
 	}
-	fields, err := c.store.CustomFields(r.Context(), v.account())
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view.Fields = len(fields.Active())
-	invitations, err := c.store.Invitations(r.Context(), v.account())
+	invitations, err := r.store.Invitations(r.Context(), r.account())
 	view.Invitations = len(invitations)
 	return err
 }
 
-func (c *Console) renameOrganization(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	account := v.membership.Account
-	if err := c.store.RenameAccount(r.Context(), account, account.ID, f.Value("name")); err != nil {
+func (r *request) renameOrganization() error {
+	account := r.membership.Account
+	if err := r.store.RenameAccount(r.Context(), account, account.ID, r.form.Value("name")); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings"), notice{Text: "The name is now " + f.Value("name") + "."})
+	return r.redirect(r.path("/settings"), notice{Text: "The name is now " + r.form.Value("name") + "."})
 }
 
 // saveGivingSettings saves what statements show. The currency is only asked for while there are no gifts.
-func (c *Console) saveGivingSettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	address, taxID := f.Value("address"), f.Value("tax_id")
-	noReturn := f.Value("no_return") == "yes"
+func (r *request) saveGivingSettings() error {
+	address, taxID := r.form.Value("address"), r.form.Value("tax_id")
+	noReturn := r.form.Value("no_return") == "yes"
 	in := access.AccountSettingsInput{Address: &address, TaxID: &taxID, NoReturn: &noReturn}
-	if f.values.Has("currency") {
-		currency := f.Value("currency")
+	if r.form.values.Has("currency") {
+		currency := r.form.Value("currency")
 		in.Currency = &currency
 	}
-	if err := c.store.SetAccountSettings(r.Context(), v.account(), in); err != nil {
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), in); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings#giving"), notice{Text: "The giving settings were saved."})
+	return r.redirect(r.path("/settings#giving"), notice{Text: "The giving settings were saved."})
 }
 
 // saveTimezone sets the time zone. Gifts whose time is known get the days of the new one in the background.
-func (c *Console) saveTimezone(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	zone := f.Value("timezone")
-	if err := c.store.SetAccountSettings(r.Context(), v.account(), access.AccountSettingsInput{Timezone: &zone}); err != nil {
+func (r *request) saveTimezone() error {
+	zone := r.form.Value("timezone")
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		return err
 	}
-	return redirect(w, r, v.path("/settings#timezone"), notice{Text: "The time zone is now " + zone + "."})
+	return r.redirect(r.path("/settings#timezone"), notice{Text: "The time zone is now " + zone + "."})
 }
 
 // saveHistorySettings sets for how many days changes are kept.
-func (c *Console) saveHistorySettings(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	days := f.Value("history_days")
-	if err := c.store.SetAccountSettings(r.Context(), v.account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
+func (r *request) saveHistorySettings() error {
+	days := r.form.Value("history_days")
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
 		return err
 	}
 	said := "The history is kept for good."
 	if n := idOf(days); n > 0 {
 		said = "The history is kept for " + shownCount(n) + " days."
 	}
-	return redirect(w, r, v.path("/settings#history"), notice{Text: said})
+	return r.redirect(r.path("/settings#history"), notice{Text: said})
 }

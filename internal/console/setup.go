@@ -18,8 +18,8 @@ type setupView struct {
 // newAccount is the choice that makes a new organization.
 const newAccount = "new"
 
-func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *form) error {
-	offer, err := c.store.SetupOffer(r.Context(), r.PathValue("token"))
+func (r *request) setupPage() error {
+	offer, err := r.store.SetupOffer(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return usedLink(err, "The server prints a new link each time it starts, and only the newest one works. If someone has already set up this server, ask them for an invitation.")
 	}
@@ -30,19 +30,19 @@ func (c *Console) setupPage(w http.ResponseWriter, r *http.Request, _ visit, f *
 	if len(offer.Accounts) > 0 {
 		view.Accounts = append(view.Accounts, option{Value: newAccount, Label: "A new organization"})
 	}
-	return c.render(w, r, visit{}, "setup", page{Title: "Setup", Form: f, Data: view})
+	return r.asStranger().render("setup", page{Title: "Setup", Form: r.form, Data: view})
 }
 
-func (c *Console) setup(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	in := access.SetupInput{UserInput: readUser(f), Organization: f.Value("organization"), Account: f.Value("account"), Timezone: f.Value("timezone")}
+func (r *request) setup() error {
+	in := access.SetupInput{UserInput: readUser(r.form), Organization: r.form.Value("organization"), Account: r.form.Value("account"), Timezone: r.form.Value("timezone")}
 	if in.Account == newAccount {
 		in.Account = ""
 	}
-	user, account, err := c.store.Setup(r.Context(), r.PathValue("token"), in)
+	user, account, err := r.store.Setup(r.Context(), r.PathValue("token"), in)
 	if err != nil {
 		return usedLink(err, "Someone else has already set up this server. Sign in, or ask them for an invitation.")
 	}
-	return c.welcome(w, r, v, user, account)
+	return r.welcome(user, account)
 }
 
 // usedLink says of a link that leads nowhere what became of it, and what to do now.
@@ -59,11 +59,11 @@ func readUser(f *form) access.UserInput {
 }
 
 // welcome signs a new user in.
-func (c *Console) welcome(w http.ResponseWriter, r *http.Request, v visit, user access.User, account access.Account) error {
-	token, err := c.store.StartSession(r.Context(), user.ID, c.device(r))
+func (r *request) welcome(user access.User, account access.Account) error {
+	token, err := r.store.StartSession(r.Context(), user.ID, r.device())
 	if err != nil {
 		return err
 	}
-	c.begin(w, r, v, user.ID, token)
-	return redirect(w, r, orgPath(account, ""), notice{Text: "Welcome to " + account.Name + ", " + user.Name + "."})
+	r.begin(user.ID, token)
+	return r.redirect(orgPath(account, ""), notice{Text: "Welcome to " + account.Name + ", " + user.Name + "."})
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"iter"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -58,48 +57,48 @@ type statementGift struct {
 }
 
 // statementPage is the statement of one contact. A person who was erased has none.
-func (c *Console) statementPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	contact, err := c.contactOf(r, v)
+func (r *request) statementPage() error {
+	contact, err := r.contactOf()
 	if err == nil && contact.Erased() {
 		err = crm.ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	view, err := c.newStatements(r, v, f, contactPath(v.id)+"/statement")
+	view, err := r.newStatements(contactPath(r.id) + "/statement")
 	if err != nil {
 		return err
 	}
-	row := contactRows(v, []crm.Contact{contact})[0]
+	row := r.contactRows([]crm.Contact{contact})[0]
 	view.Contact = &row
-	if len(f.Faults) == 0 {
-		err = c.store.Statement(r.Context(), v.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return view.add(contact, gifts) })
+	if len(r.form.Faults) == 0 {
+		err = r.store.Statement(r.Context(), r.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return view.add(contact, gifts) })
 	}
 	if err != nil {
 		return err
 	}
-	return c.showStatements(w, r, v, view, "Giving statement of "+row.Name)
+	return r.showStatements(view, "Giving statement of "+row.Name)
 }
 
 // statementsPage is the statements of the contacts whom the list of donors shows with the same filter, page by page.
-func (c *Console) statementsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view, err := c.newStatements(r, v, f, "/statements")
+func (r *request) statementsPage() error {
+	view, err := r.newStatements("/statements")
 	if err != nil {
 		return err
 	}
-	if len(f.Faults) == 0 {
+	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
-		page, err := c.store.Statements(r.Context(), v.account(), filter, donorPlace(r.URL.Query()), view.add)
+		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.add)
 		if err != nil {
 			return err
 		}
-		view.tell(v, filter, page)
+		view.tell(r, filter, page)
 	}
-	return c.showStatements(w, r, v, view, "Giving statements")
+	return r.showStatements(view, "Giving statements")
 }
 
 // tell says whose statements a page has, and where the others are.
-func (view *statementsView) tell(v visit, filter giving.DonorFilter, page gifts.StatementPage) {
+func (view *statementsView) tell(r *request, filter giving.DonorFilter, page gifts.StatementPage) {
 	view.Erased = page.Erased
 	switch {
 	case page.Total > 0:
@@ -111,33 +110,33 @@ func (view *statementsView) tell(v visit, filter giving.DonorFilter, page gifts.
 		if at == (gifts.DonorPlace{}) {
 			return ""
 		}
-		return withQuery(v.path("/statements"), donorQuery(filter, at))
+		return withQuery(r.path("/statements"), donorQuery(filter, at))
 	}
 	view.Pager.Previous, view.Pager.Next = address(page.Prev), address(page.Next)
 }
 
-func (c *Console) newStatements(r *http.Request, v visit, f *form, path string) (*statementsView, error) {
-	f.values = r.URL.Query()
-	year := int64(c.today(v).Year()) - 1
-	if gave, err := c.store.GaveIn(r.Context(), v.account(), year); err != nil {
+func (r *request) newStatements(path string) (*statementsView, error) {
+	r.form.values = r.URL.Query()
+	year := int64(r.today().Year()) - 1
+	if gave, err := r.store.GaveIn(r.Context(), r.account(), year); err != nil {
 		return nil, err
 	} else if !gave { // an organization that has just begun
 		year++
 	}
 	view := &statementsView{
-		Form: f, Action: v.path(path), Year: yearOf(f, year), Kind: donorKind(f), Today: c.today(v),
-		console: c, ctx: r.Context(), account: v.account(), names: map[int64]gifts.CampaignName{},
+		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year), Kind: donorKind(r.form), Today: r.today(),
+		console: r.Console, ctx: r.Context(), account: r.account(), names: map[int64]gifts.CampaignName{},
 	}
 	var err error
-	view.Settings, err = c.store.AccountSettings(r.Context(), v.account())
+	view.Settings, err = r.store.AccountSettings(r.Context(), r.account())
 	return view, err
 }
 
-func (c *Console) showStatements(w http.ResponseWriter, r *http.Request, v visit, view *statementsView, title string) error {
+func (r *request) showStatements(view *statementsView, title string) error {
 	if len(view.Form.Faults) == 0 {
 		title += " " + strconv.FormatInt(view.Year, 10)
 	}
-	return c.render(w, r, v, "statement", page{Title: title, Section: "contacts", Form: view.Form, Data: view})
+	return r.render("statement", page{Title: title, Section: "contacts", Form: view.Form, Data: view})
 }
 
 // add adds the statement of a contact.

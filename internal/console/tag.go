@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -30,21 +29,19 @@ func splitTags(fields ...string) (tags []string) {
 	return tags
 }
 
-func (c *Console) addTags(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.changeTags(w, r, v, f, splitTags(f.Value("tag")), c.store.AddTags, "added", "already there")
+func (r *request) addTags() error {
+	return r.changeTags(splitTags(r.form.Value("tag")), r.store.AddTags, "added", "already there")
 }
 
 // removeTag removes one tag by its whole name: a program may have given it a comma.
-func (c *Console) removeTag(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	return c.changeTags(w, r, v, f, []string{f.Value("tag")}, c.store.RemoveTags, "already removed", "removed")
+func (r *request) removeTag() error {
+	return r.changeTags([]string{r.form.Value("tag")}, r.store.RemoveTags, "already removed", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, f *form, names []string,
-	change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string,
-) error {
-	contact, ok, err := c.activeContact(w, r, v)
+func (r *request) changeTags(names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
+	contact, ok, err := r.activeContact()
 	if err != nil || !ok {
 		return err
 	}
@@ -53,10 +50,10 @@ func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, f 
 	}
 	tags, err := crm.CheckTags(names)
 	if err == nil {
-		_, err = change(r.Context(), v.account(), v.id, tags)
+		_, err = change(r.Context(), r.account(), r.id, tags)
 	}
 	if err != nil {
-		return c.refuseTags(w, r, v, f, contact, err)
+		return r.refuseTags(contact, err)
 	}
 	became := map[string][]string{}
 	for _, name := range tags {
@@ -67,7 +64,7 @@ func (c *Console) changeTags(w http.ResponseWriter, r *http.Request, v visit, f 
 		became[word] = append(became[word], "“"+name+"”")
 	}
 	said := strings.TrimSpace(told(became[lacked], lacked) + " " + told(became[had], had))
-	return redirect(w, r, v.path(contactPath(v.id))+"#f-tag", notice{Text: said})
+	return r.redirect(r.path(contactPath(r.id))+"#f-tag", notice{Text: said})
 }
 
 // told is a sentence about names, such as: “a”, “b” and “c” were added.
@@ -83,9 +80,9 @@ func told(names []string, became string) string {
 }
 
 // refuseTags says what is wrong with the tags at the field that they were typed into.
-func (c *Console) refuseTags(w http.ResponseWriter, r *http.Request, v visit, f *form, contact crm.Contact, err error) error {
-	if err := f.refuseTag(err); err != nil {
-		return c.goneBy(w, r, v, contact, err)
+func (r *request) refuseTags(contact crm.Contact, err error) error {
+	if err := r.form.refuseTag(err); err != nil {
+		return r.goneBy(contact, err)
 	}
 	return errRefused
 }
@@ -106,16 +103,16 @@ func (f *form) refuseTag(err error) error {
 }
 
 // goneBy leads back to a contact that someone archived between our read and our change.
-func (c *Console) goneBy(w http.ResponseWriter, r *http.Request, v visit, contact crm.Contact, err error) error {
+func (r *request) goneBy(contact crm.Contact, err error) error {
 	if !errors.Is(err, crm.ErrArchived) {
 		return err
 	}
-	return redirect(w, r, v.path(contactPath(contact.ID)), notice{Text: "Someone archived " + contactName(contact) + " a moment ago, so nothing was changed. Restore the contact to change it."})
+	return r.redirect(r.path(contactPath(contact.ID)), notice{Text: "Someone archived " + contactName(contact) + " a moment ago, so nothing was changed. Restore the contact to change it."})
 }
 
 // suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
 // and each suggestion is the whole field with it.
-func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit, _ *form) error {
+func (r *request) suggestTags() error {
 	typed := ""
 	for name, values := range r.URL.Query() {
 		if name == "tag" || strings.HasPrefix(name, "tags.") {
@@ -123,13 +120,13 @@ func (c *Console) suggestTags(w http.ResponseWriter, r *http.Request, v visit, _
 		}
 	}
 	last := strings.TrimLeft(typed[strings.LastIndex(typed, ",")+1:], " ")
-	counts, err := c.store.SuggestTags(r.Context(), v.account(), last, suggestedTags)
+	counts, err := r.store.SuggestTags(r.Context(), r.account(), last, suggestedTags)
 	if err != nil {
 		return err
 	}
-	options := tagLinks(v, slices.DeleteFunc(counts, func(tag contacts.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
+	options := r.tagLinks(slices.DeleteFunc(counts, func(tag contacts.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
 	for i := range options {
 		options[i].Name = strings.TrimSuffix(typed, last) + options[i].Name
 	}
-	return c.renderPart(w, v, "contact", "tag-options", page{Data: options})
+	return r.renderPart("contact", "tag-options", page{Data: options})
 }

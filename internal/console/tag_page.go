@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -41,45 +40,45 @@ type alikeTags struct {
 }
 
 // tagsPage lists the tags. A script asks for the ones that a field suggests.
-func (c *Console) tagsPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	if isPart(r) {
-		return c.suggestTags(w, r, v, f)
+func (r *request) tagsPage() error {
+	if r.isPart() {
+		return r.suggestTags()
 	}
 	view := tagsView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	l := listOf(r, v.path("/tags"), pageParameter, tagsPerPage)
-	counts, found, err := c.store.Tags(r.Context(), v.account(), view.Query, l.PageRequest)
+	l := r.list(r.path("/tags"), pageParameter, tagsPerPage)
+	counts, found, err := r.store.Tags(r.Context(), r.account(), view.Query, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	busy, err := c.busyTags(r, v)
+	busy, err := r.busyTags()
 	if err != nil {
 		return err
 	}
-	links, err := c.sizedTags(r, v, counts)
+	links, err := r.sizedTags(counts)
 	if err != nil {
 		return err
 	}
 	for _, link := range links {
 		of := url.Values{"tag": {link.Name}}
-		view.Rows = append(view.Rows, tagRow{link, withQuery(v.path("/tags/rename"), of), withQuery(v.path("/tags/delete"), of), busy[link.Name]})
+		view.Rows = append(view.Rows, tagRow{link, withQuery(r.path("/tags/rename"), of), withQuery(r.path("/tags/delete"), of), busy[link.Name]})
 	}
 	view.Total, view.Pager = found.Total, l.pager(found.Total)
 	if l.Page == 1 && view.Query == "" {
-		if view.Alike, err = c.alikeTags(r, v, busy); err != nil {
+		if view.Alike, err = r.alikeTags(busy); err != nil {
 			return err
 		}
 	}
-	return c.render(w, r, v, "tags", page{Title: "Tags", Section: "tags", Form: f, Data: view})
+	return r.render("tags", page{Title: "Tags", Section: "tags", Form: r.form, Data: view})
 }
 
 // sizedTags are tags with how many contacts have them, archived ones too.
-func (c *Console) sizedTags(r *http.Request, v visit, counts []contacts.TagCount) ([]tagLink, error) {
-	links := tagLinks(v, counts)
+func (r *request) sizedTags(counts []contacts.TagCount) ([]tagLink, error) {
+	links := r.tagLinks(counts)
 	names := make([]string, len(links))
 	for i := range links {
 		names[i] = links[i].Name
 	}
-	archived, err := c.store.ArchivedWithTags(r.Context(), v.account(), names)
+	archived, err := r.store.ArchivedWithTags(r.Context(), r.account(), names)
 	for i := range links {
 		links[i].Archived = archived[links[i].Name]
 	}
@@ -87,8 +86,8 @@ func (c *Console) sizedTags(r *http.Request, v visit, counts []contacts.TagCount
 }
 
 // busyTags says what is being done to tags in the background, by their names.
-func (c *Console) busyTags(r *http.Request, v visit) (map[string]string, error) {
-	works, err := c.store.TagsUnderWay(r.Context(), v.account())
+func (r *request) busyTags() (map[string]string, error) {
+	works, err := r.store.TagsUnderWay(r.Context(), r.account())
 	busy := map[string]string{}
 	for _, work := range works {
 		for _, name := range work.Names {
@@ -100,12 +99,12 @@ func (c *Console) busyTags(r *http.Request, v visit) (map[string]string, error) 
 	return busy, err
 }
 
-func (c *Console) alikeTags(r *http.Request, v visit, busy map[string]string) (all []alikeTags, err error) {
-	groups, err := c.store.AlikeTags(r.Context(), v.account(), alikeTagsMost)
+func (r *request) alikeTags(busy map[string]string) (all []alikeTags, err error) {
+	groups, err := r.store.AlikeTags(r.Context(), r.account(), alikeTagsMost)
 	if err != nil {
 		return nil, err
 	}
-	links, err := c.sizedTags(r, v, slices.Concat(groups...))
+	links, err := r.sizedTags(slices.Concat(groups...))
 	for _, group := range groups {
 		one := alikeTags{All: links[:len(group)]}
 		one.Into, links = one.All[0], links[len(group):]
@@ -128,103 +127,103 @@ type tagView struct {
 }
 
 // namedTag is the tag that a page or a form is about.
-func (c *Console) namedTag(r *http.Request, v visit, f *form) (view tagView, err error) {
-	name := f.Value("tag")
+func (r *request) namedTag() (view tagView, err error) {
+	name := r.form.Value("tag")
 	if name == "" {
 		name = r.URL.Query().Get("tag")
 	}
-	size, err := c.store.TagSize(r.Context(), v.account(), name)
-	view.Tag = tagLink{name, tagAddress(v, name), size.Active, size.Archived}
+	size, err := r.store.TagSize(r.Context(), r.account(), name)
+	view.Tag = tagLink{name, r.tagAddress(name), size.Active, size.Archived}
 	return view, err
 }
 
-func (c *Console) renameTagPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view, err := c.namedTag(r, v, f)
+func (r *request) renameTagPage() error {
+	view, err := r.namedTag()
 	if err != nil {
-		return c.tagGone(w, r, v, view, err)
+		return r.tagGone(view, err)
 	}
-	f.setUnsent("name", view.Tag.Name)
-	return c.render(w, r, v, "tag_rename", page{Title: "Rename " + view.Tag.Name, Section: "tags", Form: f, Data: view})
+	r.form.setUnsent("name", view.Tag.Name)
+	return r.render("tag_rename", page{Title: "Rename " + view.Tag.Name, Section: "tags", Form: r.form, Data: view})
 }
 
 // renameTag renames a tag. Into one that exists it is merged, once the person has been asked.
-func (c *Console) renameTag(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view, err := c.namedTag(r, v, f)
+func (r *request) renameTag() error {
+	view, err := r.namedTag()
 	if err != nil {
-		return c.tagGone(w, r, v, view, err)
+		return r.tagGone(view, err)
 	}
-	name := f.Value("name")
+	name := r.form.Value("name")
 	if err := crm.CheckTagName(name); err != nil {
 		return err
 	}
 	if name == view.Tag.Name {
-		return redirect(w, r, v.path("/tags"), notice{Text: "The tag has this name already. Nothing was changed."})
+		return r.redirect(r.path("/tags"), notice{Text: "The tag has this name already. Nothing was changed."})
 	}
-	into, err := c.store.TagSize(r.Context(), v.account(), name)
-	if exists := err == nil; exists && f.Value("merge") != name {
+	into, err := r.store.TagSize(r.Context(), r.account(), name)
+	if exists := err == nil; exists && r.form.Value("merge") != name {
 		view.Into = &tagLink{Name: name, Contacts: into.Active, Archived: into.Archived}
-		return c.render(w, r, v, "tag_rename", page{Title: "Merge " + view.Tag.Name, Section: "tags", Form: f, Data: view})
+		return r.render("tag_rename", page{Title: "Merge " + view.Tag.Name, Section: "tags", Form: r.form, Data: view})
 	}
 	if err != nil && !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	done, err := c.store.RenameTag(r.Context(), v.account(), view.Tag.Name, name)
+	done, err := r.store.RenameTag(r.Context(), r.account(), view.Tag.Name, name)
 	said := fmt.Sprintf("“%s” is now “%s” on %s.", view.Tag.Name, name, withArchived(done.Changed, done.Archived))
-	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("“%s” is being changed to “%s” in the background.", view.Tag.Name, name))
+	return r.tagChanged(view, done, err, said, fmt.Sprintf("“%s” is being changed to “%s” in the background.", view.Tag.Name, name))
 }
 
-func (c *Console) deleteTagPage(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view, err := c.namedTag(r, v, f)
+func (r *request) deleteTagPage() error {
+	view, err := r.namedTag()
 	if err != nil {
-		return c.tagGone(w, r, v, view, err)
+		return r.tagGone(view, err)
 	}
-	return c.render(w, r, v, "tag_delete", page{Title: "Delete " + view.Tag.Name, Section: "tags", Form: f, Data: view})
+	return r.render("tag_delete", page{Title: "Delete " + view.Tag.Name, Section: "tags", Form: r.form, Data: view})
 }
 
-func (c *Console) deleteTag(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	view, err := c.namedTag(r, v, f)
+func (r *request) deleteTag() error {
+	view, err := r.namedTag()
 	if err != nil {
-		return c.tagGone(w, r, v, view, err)
+		return r.tagGone(view, err)
 	}
-	done, err := c.store.DeleteTag(r.Context(), v.account(), view.Tag.Name)
+	done, err := r.store.DeleteTag(r.Context(), r.account(), view.Tag.Name)
 	said := fmt.Sprintf("“%s” was taken from %s.", view.Tag.Name, withArchived(done.Changed, done.Archived))
-	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("“%s” is being deleted in the background.", view.Tag.Name))
+	return r.tagChanged(view, done, err, said, fmt.Sprintf("“%s” is being deleted in the background.", view.Tag.Name))
 }
 
 // mergeTags makes one tag of those that are alike.
-func (c *Console) mergeTags(w http.ResponseWriter, r *http.Request, v visit, f *form) error {
-	into := f.Value("into")
-	names, err := crm.CheckTags(f.Values("tag"))
+func (r *request) mergeTags() error {
+	into := r.form.Value("into")
+	names, err := crm.CheckTags(r.form.Values("tag"))
 	if err == nil {
 		err = crm.CheckTagName(into)
 	}
 	if err != nil {
 		return err
 	}
-	done, err := c.store.MergeTags(r.Context(), v.account(), names, into)
+	done, err := r.store.MergeTags(r.Context(), r.account(), names, into)
 	said := fmt.Sprintf("%s became “%s” on %s.", quotedTags(names), into, withArchived(done.Changed, done.Archived))
 	view := tagView{Tag: tagLink{Name: names[0]}}
-	return c.tagChanged(w, r, v, view, done, err, said, fmt.Sprintf("%s is being changed to “%s” in the background.", quotedTags(names), into))
+	return r.tagChanged(view, done, err, said, fmt.Sprintf("%s is being changed to “%s” in the background.", quotedTags(names), into))
 }
 
 // tagChanged says what became of a tag.
-func (c *Console) tagChanged(w http.ResponseWriter, r *http.Request, v visit, view tagView, done jobs.TagChange, err error, said, begun string) error {
+func (r *request) tagChanged(view tagView, done jobs.TagChange, err error, said, begun string) error {
 	if err != nil {
-		return c.tagGone(w, r, v, view, err)
+		return r.tagGone(view, err)
 	}
-	told := notice{Text: said, Undo: undoAddress(v, done.Job, v.path("/tags"))}
+	told := notice{Text: said, Undo: r.undoAddress(done.Job, r.path("/tags"))}
 	if done.Unfinished() {
-		told = notice{Text: begun, View: v.path(jobPath(done.Job)), Link: "View progress"}
+		told = notice{Text: begun, View: r.path(jobPath(done.Job)), Link: "View progress"}
 	}
-	return redirect(w, r, v.path("/tags"), told)
+	return r.redirect(r.path("/tags"), told)
 }
 
 // tagGone leads back to the list where someone else has renamed or deleted the tag.
-func (c *Console) tagGone(w http.ResponseWriter, r *http.Request, v visit, view tagView, err error) error {
+func (r *request) tagGone(view tagView, err error) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return redirect(w, r, v.path("/tags"), notice{Text: "No contact has the tag “" + view.Tag.Name + "” anymore. Nothing was changed."})
+	return r.redirect(r.path("/tags"), notice{Text: "No contact has the tag “" + view.Tag.Name + "” anymore. Nothing was changed."})
 }
 
 // Size is how many contacts have the tag, in words: those that a list shows first, and archived ones.
