@@ -75,11 +75,7 @@ func (r *request) timelineOf(contact *crm.Contact, part crm.PageRequest) (t time
 }
 
 // timelinePage shows the whole history of a contact.
-func (r *request) timelinePage() error {
-	contact, err := r.contactOf()
-	if err != nil {
-		return err
-	}
+func (r *request) timelinePage(contact crm.Contact) (err error) {
 	path := r.path(contactPath(contact.ID))
 	l := r.list(path+"/history", pageParameter, activitiesPerPage)
 	view := historyView{Name: contactName(contact), Address: path}

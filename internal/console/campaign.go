@@ -158,11 +158,7 @@ type beneficiary struct {
 	Chosen   bool
 }
 
-func (r *request) campaignPage() error {
-	record, err := r.campaignOf()
-	if err != nil {
-		return err
-	}
+func (r *request) campaignPage(record campaigns.CampaignRecord) (err error) {
 	names, err := r.chapterNames()
 	if err != nil {
 		return err

@@ -63,11 +63,7 @@ func (r *request) createCampaign() error {
 	return r.redirect(r.path(campaignPath(made.ID)))
 }
 
-func (r *request) editCampaignPage() error {
-	record, err := r.ownCampaign()
-	if err != nil {
-		return err
-	}
+func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) {
 	if r.form.path != "" { // it was sent
 		return r.campaignForm(http.StatusOK, record.Campaign)
 	}
@@ -88,11 +84,7 @@ func (r *request) editCampaignPage() error {
 	return r.campaignForm(http.StatusOK, record.Campaign)
 }
 
-func (r *request) saveCampaign() error {
-	record, err := r.ownCampaign()
-	if err != nil {
-		return err
-	}
+func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	old, saved := record.Campaign, campaign.Campaign{}
 	in, err := campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
 	in.Seen = r.form.Value(seenField)

@@ -20,11 +20,7 @@ func stateNotice(c campaign.Campaign) notice {
 }
 
 // setCampaignStatus publishes, closes or reopens a campaign, or makes it a draft again. The next page offers to undo it.
-func (r *request) setCampaignStatus() error {
-	record, err := r.ownCampaign()
-	if err != nil {
-		return err
-	}
+func (r *request) setCampaignStatus(record campaigns.CampaignRecord) (err error) {
 	status := r.PathValue("status")
 	in := campaign.Input{Status: &status}
 	if in.Validate(&doc.Invalid{}, false) != nil {
@@ -62,11 +58,7 @@ func (r *request) deleteCampaignPage() error {
 	return r.render("campaign_delete", page{Title: "Delete " + view.Campaign.Title, Section: "campaigns", Form: r.form, Data: view})
 }
 
-func (r *request) deleteCampaign() error {
-	record, err := r.ownCampaign()
-	if err != nil {
-		return err
-	}
+func (r *request) deleteCampaign(record campaigns.CampaignRecord) error {
 	if err := r.store.DeleteCampaign(r.Context(), r.membership.Account, r.id, r.form.Value(seenField)); err != nil {
 		return err
 	}

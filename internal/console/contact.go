@@ -49,11 +49,7 @@ type contactView struct {
 }
 
 // contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
-func (r *request) contactPage() error {
-	contact, err := r.contactOf()
-	if err != nil {
-		return err
-	}
+func (r *request) contactPage(contact crm.Contact) (err error) {
 	view := contactView{Contact: &contact, Name: contactName(contact)}
 	for _, name := range contact.Tags {
 		view.Tags = append(view.Tags, tagLink{Name: name, Address: r.tagAddress(name)})
@@ -133,11 +129,7 @@ func (r *request) archiveContact() error {
 	return r.redirect(path, notice{Text: contactName(contact) + " was archived.", Undo: path + "/restore"})
 }
 
-func (r *request) restoreContact() error {
-	contact, err := r.contactOf()
-	if err != nil {
-		return err
-	}
+func (r *request) restoreContact(contact crm.Contact) error {
 	if _, err := r.store.RestoreContact(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}

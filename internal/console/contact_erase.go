@@ -26,11 +26,7 @@ type erasureView struct {
 	Name    string
 }
 
-func (r *request) eraseContactPage() error {
-	contact, err := r.contactOf()
-	if err != nil {
-		return err
-	}
+func (r *request) eraseContactPage(contact crm.Contact) error {
 	if contact.Erased() {
 		return r.redirect(r.path(contactPath(r.id)))
 	}
@@ -39,11 +35,7 @@ func (r *request) eraseContactPage() error {
 }
 
 // eraseContact needs the name to be typed: nothing brings an erased person back.
-func (r *request) eraseContact() error {
-	contact, err := r.contactOf()
-	if err != nil {
-		return err
-	}
+func (r *request) eraseContact(contact crm.Contact) (err error) {
 	if !strings.EqualFold(strings.Join(strings.Fields(r.form.Value("name")), " "), strings.Join(strings.Fields(contactName(contact)), " ")) {
 		wrong := new(doc.Invalid)
 		wrong.Add("name", "Type the name as it is written above. Nothing was erased.")

@@ -261,11 +261,7 @@ type undoView struct {
 	Left    []link
 }
 
-func (r *request) importPage() error {
-	im, err := r.importOf()
-	if err != nil {
-		return err
-	}
+func (r *request) importPage(im jobs.Import) (err error) {
 	people, err := r.peopleOf()
 	if err != nil {
 		return err
@@ -343,11 +339,7 @@ var (
 var importModes = newOptions(string(jobs.MergeExisting)+"=Update the contact: add what is new", string(jobs.SkipExisting)+"=Leave the contact as it is", string(jobs.ForceCreate)+"=Add a second contact")
 
 // beginImport begins an import, or a dry run.
-func (r *request) beginImport() error {
-	im, err := r.importOf()
-	if err != nil {
-		return err
-	}
+func (r *request) beginImport(im jobs.Import) (err error) {
 	mapping, err := readMapping(&im, r.form)
 	if err != nil {
 		return err
@@ -387,11 +379,7 @@ func (r *request) withUnknown(im *jobs.Import, mapping sheet.Mapping) (sheet.Map
 }
 
 // cancelImport ends an import. What was imported stays.
-func (r *request) cancelImport() error {
-	im, err := r.importOf()
-	if err != nil {
-		return err
-	}
+func (r *request) cancelImport(im jobs.Import) (err error) {
 	said := "The import was canceled. Nothing was imported."
 	if im.First != 0 {
 		said = "The import was stopped. What was imported until then stays, and can be undone."
@@ -406,11 +394,7 @@ func (r *request) cancelImport() error {
 }
 
 // rejectedRows is the file of the rows that were rejected.
-func (r *request) rejectedRows() error {
-	im, err := r.importOf()
-	if err != nil {
-		return err
-	}
+func (r *request) rejectedRows(im jobs.Import) error {
 	if !im.Ended() {
 		return crm.ErrNotFound
 	}
@@ -422,11 +406,7 @@ func (r *request) rejectedRows() error {
 }
 
 // undoImport takes everything back that an import has done. An undo that was stopped is continued.
-func (r *request) undoImport() error {
-	im, err := r.importOf()
-	if err != nil {
-		return err
-	}
+func (r *request) undoImport(im jobs.Import) (err error) {
 	undo := r.store.UndoJob
 	if r.form.Value("erase") != "" {
 		if r.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {

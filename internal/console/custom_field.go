@@ -85,11 +85,7 @@ func (r *request) fieldOf() (custom.Field, error) {
 
 func fieldPath(id int64) string { return "/settings/fields/" + strconv.FormatInt(id, 10) }
 
-func (r *request) editFieldPage() error {
-	field, err := r.fieldOf()
-	if err != nil {
-		return err
-	}
+func (r *request) editFieldPage(field custom.Field) error {
 	r.form.setUnsent("title", field.Title)
 	r.form.setUnsent("description", field.Description)
 	r.form.setUnsent("options", strings.Join(field.Options, "\n"))
@@ -122,11 +118,7 @@ func (r *request) moveField(by int) error {
 	return r.redirect(r.path("/settings/fields"))
 }
 
-func (r *request) endField() error {
-	field, err := r.fieldOf()
-	if err != nil {
-		return err
-	}
+func (r *request) endField(field custom.Field) error {
 	if err := r.store.EndField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
@@ -134,11 +126,7 @@ func (r *request) endField() error {
 	return r.redirect(r.path("/settings/fields"), said)
 }
 
-func (r *request) resumeField() error {
-	field, err := r.fieldOf()
-	if err != nil {
-		return err
-	}
+func (r *request) resumeField(field custom.Field) error {
 	if err := r.store.ResumeField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}

@@ -183,11 +183,7 @@ func (r *request) newGiftForm(f *form, last, currency string, plans []giving.Pla
 	return r.giftFields(f, currency, plans)
 }
 
-func (r *request) editGiftPage() error {
-	record, err := r.giftOf()
-	if err != nil {
-		return err
-	}
+func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	if r.form.path == "" {
 		fillGiftForm(r.form, g)
@@ -234,11 +230,7 @@ func dayInput(t time.Time) string {
 	return t.UTC().Format(time.DateOnly)
 }
 
-func (r *request) saveGift() error {
-	record, err := r.giftOf()
-	if err != nil {
-		return err
-	}
+func (r *request) saveGift(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	in, faults := giftInput(r.form, g.Currency)
 	in.Seen = r.form.Value(seenField)

@@ -41,11 +41,7 @@ func (r *request) giftOf() (gifts.GiftRecord, error) {
 }
 
 // giftPage shows a gift, with the forms that refund it and that receive a promise.
-func (r *request) giftPage() error {
-	record, err := r.giftOf()
-	if err != nil {
-		return err
-	}
+func (r *request) giftPage(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	names, err := r.namesOf(record)
 	if err != nil {

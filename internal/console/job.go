@@ -111,11 +111,7 @@ func (r *request) jobsPage() error {
 }
 
 // jobPage shows a job and how far it has come. A script asks for it again and again until it is done.
-func (r *request) jobPage() error {
-	j, err := r.jobOf()
-	if err != nil {
-		return err
-	}
+func (r *request) jobPage(j jobs.Job) (err error) {
 	people, err := r.peopleOf()
 	if err != nil {
 		return err
@@ -170,11 +166,7 @@ func (r *request) jobOf() (jobs.Job, error) {
 }
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
-func (r *request) cancelJob() error {
-	j, err := r.jobOf()
-	if err != nil {
-		return err
-	}
+func (r *request) cancelJob(j jobs.Job) (err error) {
 	said := "Stopped. What was done until then stays."
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This was done already.", nil
@@ -186,11 +178,7 @@ func (r *request) cancelJob() error {
 }
 
 // undoJob undoes a job. Where that is done at once, the person goes back to the list that the job was begun on.
-func (r *request) undoJob() error {
-	j, err := r.jobOf()
-	if err != nil {
-		return err
-	}
+func (r *request) undoJob(j jobs.Job) (err error) {
 	undo, err := r.store.UndoSoon(r.Context(), r.account(), j.ID, r.options.Region)
 	if errors.Is(err, crm.ErrChanged) {
 		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This was undone already, or is not done yet. Nothing was changed."})

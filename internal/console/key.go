@@ -110,11 +110,7 @@ type keyView struct {
 	OwnAuthority    bool   // the command names a file of this machine
 }
 
-func (r *request) keyPage() error {
-	key, err := r.keyOf()
-	if err != nil {
-		return err
-	}
+func (r *request) keyPage(key access.Key) error {
 	view, title := keyView{Key: newKeyRow(key, r.now()), OwnAuthority: r.options.Trust != ""}, key.Name
 	if view.Secret = r.takeSecret(); view.Secret != "" {
 		title, view.Example = "Your new API key", r.curl(r.options.Proxies.BaseURL(r.Request), view.Secret, key.Permissions)
@@ -187,22 +183,14 @@ func (r *request) keyOf() (access.Key, error) {
 	return pick(keys, err, func(k access.Key) bool { return k.ID == r.id })
 }
 
-func (r *request) revokeKeyPage() error {
-	key, err := r.keyOf()
-	if err != nil {
-		return err
-	}
+func (r *request) revokeKeyPage(key access.Key) error {
 	if !key.RevokedAt.IsZero() {
 		return r.redirect(r.path("/settings/keys"))
 	}
 	return r.render("key_revoke", page{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, r.now())})
 }
 
-func (r *request) revokeKey() error {
-	key, err := r.keyOf()
-	if err != nil {
-		return err
-	}
+func (r *request) revokeKey(key access.Key) error {
 	if err := r.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}

@@ -98,11 +98,7 @@ func (r *request) revokeInvitation() error {
 	return r.toPeople("The invitation was canceled. Its link no longer works.")
 }
 
-func (r *request) setRole() error {
-	member, err := r.memberOf()
-	if err != nil {
-		return err
-	}
+func (r *request) setRole(member access.Member) (err error) {
 	role, err := access.ParseRole(r.form.Value("role"))
 	if err != nil {
 		return err

@@ -126,11 +126,7 @@ func (r *request) planOf() (giving.Plan, error) {
 	return r.store.Plan(r.Context(), r.account(), r.PathValue("plan"))
 }
 
-func (r *request) planPage() error {
-	plan, err := r.planOf()
-	if err != nil {
-		return err
-	}
+func (r *request) planPage(plan giving.Plan) (err error) {
 	rows, err := r.planRows([]giving.Plan{plan})
 	if err != nil {
 		return err
@@ -217,11 +213,7 @@ func (r *request) createPlan() error {
 	return r.redirect(r.path(contactPath(r.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: r.path(planPath(made.Code)), Link: "View plan"})
 }
 
-func (r *request) editPlanPage() error {
-	plan, err := r.planOf()
-	if err != nil {
-		return err
-	}
+func (r *request) editPlanPage(plan giving.Plan) error {
 	for name, value := range map[string]string{
 		"amount": text.MoneyInput(plan.Amount, plan.Currency), "frequency": plan.Frequency, "method": plan.Method, "campaign_id": idText(plan.Campaign),
 		"next_bill_date": dayInput(plan.NextBill), seenField: plan.Version(),
@@ -235,11 +227,7 @@ func (r *request) editPlanPage() error {
 	})
 }
 
-func (r *request) savePlan() error {
-	plan, err := r.planOf()
-	if err != nil {
-		return err
-	}
+func (r *request) savePlan(plan giving.Plan) (err error) {
 	in, faults := planInput(r.form, plan.Currency)
 	in.Seen = r.form.Value(seenField)
 	if in.Amount == nil && r.form.sends("amount") {
