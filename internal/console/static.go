@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -11,8 +12,25 @@ import (
 	"donorbook/internal/web"
 )
 
-//go:embed static
+//go:embed static style
 var static embed.FS
+
+// styleSheet is what is in style/, the parts before the pages that are made of them, as one file: a page asks for no more.
+func styleSheet() []byte {
+	names, err := fs.Glob(static, "style/*.css") // in the order of their names
+	if err != nil {
+		panic(err)
+	}
+	var all bytes.Buffer
+	for _, name := range names {
+		part, err := static.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		all.Write(part)
+	}
+	return all.Bytes()
+}
 
 // fileKinds are the media types of our files. What the machine thinks of an ending has no say in it.
 var fileKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -23,7 +41,7 @@ var staticFiles = sync.OnceValue(func() map[string]web.File {
 	if err != nil {
 		panic(err)
 	}
-	files := map[string]web.File{}
+	files := map[string]web.File{"console.css": web.NewFile(fileKinds[".css"], styleSheet())}
 	for _, name := range names {
 		body, err := static.ReadFile(name)
 		if err != nil {
