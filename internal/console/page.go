@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
@@ -167,6 +169,13 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 	w.WriteHeader(p.status())
 	_, err = w.Write(b.Bytes())
 	return err
+}
+
+// designPage shows every part that pages are made of, for people who build pages and for the tests. docs/design.md says when to use which.
+func (r *request) designPage() error {
+	sample := &form{values: url.Values{"mail": {"ada@example"}, "name": {"Ada Lund"}}, Faults: []doc.Fault{{Field: "mail", Rule: "must be an email address"}}}
+	data := map[string]any{"Icons": icons, "Sample": sample, "At": time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)}
+	return r.render("design", page{Title: "Design", Section: "design", Status: http.StatusOK, Data: data})
 }
 
 // isPart tells whether a script asks for a part of the page.
