@@ -334,9 +334,9 @@ const customColumns = "custom"
 
 // What a person chooses from.
 var (
-	otherNames     = newOptions(string(jobs.KeepBoth)+"=Keep both: make a new contact", string(jobs.MergeExisting)+"=Merge the row into the contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
-	isRightOptions = newOptions("=Keep what the contact has", "1=The file is right: overwrite it")
-	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each")
+	otherNames     = newOptions(string(jobs.KeepBoth)+"=Add a new contact", string(jobs.MergeExisting)+"=Update that contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
+	isRightOptions = newOptions("=Keep the value of the contact", "1=Take the value of the file")
+	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each one")
 )
 
 // importModes are what a person chooses from.

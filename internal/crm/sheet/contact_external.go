@@ -13,9 +13,6 @@ var systems = map[string]string{
 	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
 }
 
-// importSource is the source of an id whose heading names no system.
-const importSource = "import"
-
 // idNames are the headings of ids.
 func idNames() string {
 	names := "accountnumber constituentid constituentnumber contactid donorid donornumber recordid externalid supporterid personid kontaktid spendernummer"
@@ -33,13 +30,13 @@ func sourceOf(heading string) string {
 			return name
 		}
 	}
-	return importSource
+	return crm.ImportSource
 }
 
 // readOwnIDs takes ids as our files have them, each with its source.
 func readOwnIDs(r *row, _ *cell, text string) {
 	for _, written := range splitTags(text) {
-		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, importSource))
+		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, crm.ImportSource))
 	}
 }
 

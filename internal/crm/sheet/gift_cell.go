@@ -286,7 +286,7 @@ func (r *row) meaning(c *cell, words map[string]string, value string) (meaning s
 	if slices.Contains(Meanings(c.target), value) {
 		return value, true
 	}
-	r.gift.faults.Add(c.target, unknownValue, value, strings.Join(Meanings(c.target), ", "))
+	r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
 	r.gift.Unknown = append(r.gift.Unknown, UnknownValue{c.name, c.target, value})
 	return "", false
 }
@@ -353,7 +353,7 @@ var kindWords = byWord(map[string]string{
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
 	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
-	noGift:      "generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+	noGift:      "nogift generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 
 func readKind(r *row, c *cell, text string) {

@@ -457,7 +457,7 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
 	case row.OtherName:
-		return fmt.Sprintf("%s has %s of %s, and another name: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
+		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
@@ -475,7 +475,7 @@ func (row *TrialRow) outcomeInWords() string {
 }
 
 // otherNameFates are what becomes of a row that has the email or phone of a contact of another name.
-var otherNameFates = map[string]string{RowCreated: "a contact of its own.", RowMerged: "merged.", RowUnchanged: "merged, and nothing is new.", RowSkipped: "left out."}
+var otherNameFates = map[string]string{RowCreated: "a new contact.", RowMerged: "merged into that contact.", RowUnchanged: "merged into that contact, nothing is new.", RowSkipped: "skipped."}
 
 // Tried is what the row of a job says about a row of a file.
 func (row *JobRow) Tried() (tried TrialRow, err error) {
