@@ -269,7 +269,7 @@ func TestAContactIsAddedWithTheKeyboardAlone(t *testing.T) {
 	p.press("Enter")
 	p.tabTo("link “Add your first contact”")
 	p.press("Enter")
-	for _, step := range []struct{ field, value string }{{"First name", "Ana"}, {"Last name", "Diaz"}, {"Email", "ana@example.org"}, {"Tag", "board"}} {
+	for _, step := range []struct{ field, value string }{{"First name required", "Ana"}, {"Last name required", "Diaz"}, {"Email", "ana@example.org"}, {"Tag", "board"}} {
 		p.tabTo("field “" + step.field + "”")
 		p.types(step.value)
 	}
