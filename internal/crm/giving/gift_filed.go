@@ -45,7 +45,7 @@ type GivenBack struct {
 const (
 	BackOverAmount doc.Rule = "must not be more than the amount"
 	NoOriginal     doc.Rule = "says that %v was refunded of gift %q, which is not known: import that gift first, then this row"
-	RefundOfNone   doc.Rule = `says that %v was refunded, and not of which gift: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
+	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
 )
 
 // checkFiled checks what went back, and what the plan is called elsewhere.
@@ -250,15 +250,25 @@ func (g *Gift) RefundedAt() (at time.Time) {
 	return at
 }
 
-// Unrefund takes back the refund that a file has told last. isOther tells that something else was told last, which stays.
+// Unrefund takes back the refund that a file has told last, of those that were not taken back before. isOther tells that something else was told last, which stays.
 func (g Gift) Unrefund(now time.Time) (before Gift, isOther bool) {
-	last := g.Entries[len(g.Entries)-1]
+	i := len(g.Entries) - 1
+	for i > 0 && g.isUntold(i) {
+		i--
+	}
+	last := g.Entries[i]
 	if last.Amount >= 0 || last.IsReversal() {
 		return g, true
 	}
 	before = g.with(Entry{ID: untoldID(&last), Amount: -last.Amount, FeeCovered: -last.FeeCovered, CapturedAt: now.UTC().Truncate(time.Second)})
 	before.Payment().RefundedAt = time.Time{}
 	return before, false
+}
+
+// isUntold tells whether an entry is a refund whose import was undone, or the entry against one.
+func (g *Gift) isUntold(i int) bool {
+	e := &g.Entries[i]
+	return g.hasEntry(untoldID(e)) || slices.ContainsFunc(g.Entries[:i], func(refund Entry) bool { return untoldID(&refund) == e.ID })
 }
 
 // End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.
