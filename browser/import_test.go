@@ -132,10 +132,10 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 	}
 	p.fill("Remark", "Note")
 	p.click("Preview import")
-	p.sees("Nothing was changed yet.", "Row 4: would be rejected: The Donation Amount field is negative", "Row 5: would be rejected: The Email field must be that of a contact")
+	p.sees("Nothing was changed yet.", "Row 4: would be rejected: The Donation Amount field says that 5 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift", "Row 5: would be rejected: The Email field must be that of a contact")
 	p.audit()
 	p.click("Import 5 rows")
-	p.sees("Done", "New gifts", "Rejected rows", "Row 4: The Donation Amount field is negative", "Undo import")
+	p.sees("Done", "New gifts", "Rejected rows", "Row 4: The Donation Amount field says that 5 was refunded", "Undo import")
 	p.audit()
 	p.click("View new gifts")
 	p.sees("3 gifts", "$1,050", "Cleo Stone")

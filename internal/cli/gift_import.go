@@ -25,7 +25,7 @@ func (giftImport) Help() string {
 
 --map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns.
 
-What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. Refunds are recorded after all gifts of the file.
+What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
 A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
 
@@ -33,7 +33,7 @@ The contact is the one with contact_id, or with the email or the phone. If there
 
 A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, refunds that it has recorded for earlier gifts are undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay, and so do promises that it has marked as paid.
 
 A dry run changes nothing. It knows the emails, phones and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 

@@ -133,7 +133,9 @@ func readDisputed(r *row, c *cell, value string) {
 // readDispute takes how a dispute stands. The money is gone until it is won.
 func readDispute(r *row, _ *cell, value string) {
 	switch plainWord(value) {
-	case "won", "warningclosed", "prevented", "none", "na":
+	case "won", "warningclosed", "prevented":
+		r.gift.isWon, r.gift.Filed.Won = true, true
+	case "none", "na":
 		r.gift.isWon = true
 	default:
 		r.gift.isDisputed = true
@@ -329,6 +331,9 @@ var statusWords = byWord(map[string]string{
 
 func readStatus(r *row, c *cell, text string) {
 	r.gift.state, _ = r.meaning(c, statusWords, text)
+	if plainWord(text) == "disputewon" { // other words of a gift that was paid stood there before the dispute, too
+		r.gift.Filed.Won = true
+	}
 }
 
 // Kinds of rows.

@@ -90,12 +90,16 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	made, from, err := DecideGift(t, a, in, now)
 	switch {
 	case err == nil && made.Updated:
-		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+		before := Of(a).Gifts.Rows[made.ID]
+		if err = SaveGift(t, a, before, made.Gift, now); err == nil && before.Status == giving.Pending {
+			err = payPledge(t, a, &made.Gift, in.Filed, now)
+		}
+		return made, err
 	case err != nil || made.Existing:
 		return made, err
 	}
-	if made, err = insertGift(t, a, made, from, now); err == nil && in.Filed != nil && in.Filed.Pledge != "" {
-		err = payPledge(t, a, &made.Gift, in.Filed.Pledge, now)
+	if made, err = insertGift(t, a, made, from, now); err == nil {
+		err = payPledge(t, a, &made.Gift, in.Filed, now)
 	}
 	return made, err
 }

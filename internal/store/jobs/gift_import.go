@@ -81,7 +81,7 @@ type giftRows struct {
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
 
-	later   []ImportRow     // that come after all others: gifts whose refunds other rows have, and then these
+	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows have, and then these
 	refunds map[string]bool // the external ids of gifts that rows give back
 	atEnd   bool            // of the file
 }
@@ -132,7 +132,7 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	return row, nil
 }
 
-// Next is the next row. Refunds come after all gifts: many systems list the latest first.
+// Next is the next row. Payments come after all pledges, and refunds after all gifts: many systems list the latest first.
 func (g *giftRows) Next() (row ImportRow, err error) {
 	for !g.atEnd {
 		row, err = g.named()
@@ -142,8 +142,7 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 			})
 			break
 		}
-		isLater := err == nil && (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && len(g.later) < maxLater
-		if !isLater {
+		if err != nil || !g.isLater(row.Gift) {
 			return row, err
 		}
 		if g.later = append(g.later, row); row.Gift.IsRefund() {
@@ -158,6 +157,11 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 		row.Gift.FindRefund(g.refunds[*row.Gift.ExternalID])
 	}
 	return row, nil
+}
+
+// isLater tells whether a row is held back. Payments leave room for refunds, which would be rejected.
+func (g *giftRows) isLater(row *giftRow) bool {
+	return (row.IsRefund() || row.AwaitsRefund()) && len(g.later) < maxLater || row.PaysPledge() && len(g.later) < maxLater/2
 }
 
 // named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
