@@ -23,6 +23,9 @@ const (
 	otherSource = "other" // of an id that came without one
 )
 
+// FileSource is the source of an id in a file whose heading names no system.
+const FileSource = "import"
+
 var externalTable = doc.Table[*ExternalID, *ExternalID]{
 	doc.Part("source", "source", idText(maxSource).And(checkSource), func(id *ExternalID) *string { return &id.Source }),
 	doc.Part("value", "", idText(doc.MaxText), func(id *ExternalID) *string { return &id.Value }),

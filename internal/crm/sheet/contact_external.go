@@ -13,14 +13,20 @@ var systems = map[string]string{
 	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
 }
 
-// importSource is the source of an id whose heading names no system.
-const importSource = "import"
+// personIDNames are the headings of ids that only a person has, also in a file of gifts.
+func personIDNames() string {
+	names := "accountnumber constituentid constituentnumber donorid donornumber supporterid personid kontaktid spendernummer"
+	for system := range systems {
+		names += " " + system + "contactid " + system + "constituentid " + system + "accountnumber " + system + "donorid"
+	}
+	return names
+}
 
 // idNames are the headings of ids.
 func idNames() string {
-	names := "accountnumber constituentid constituentnumber contactid donorid donornumber recordid externalid supporterid personid kontaktid spendernummer"
+	names := personIDNames() + " contactid recordid externalid"
 	for system := range systems {
-		names += " " + system + "id " + system + "contactid " + system + "constituentid " + system + "accountnumber"
+		names += " " + system + "id"
 	}
 	return names
 }
@@ -33,13 +39,13 @@ func sourceOf(heading string) string {
 			return name
 		}
 	}
-	return importSource
+	return crm.FileSource
 }
 
 // readOwnIDs takes ids as our files have them, each with its source.
 func readOwnIDs(r *row, _ *cell, text string) {
 	for _, written := range splitTags(text) {
-		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, importSource))
+		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, crm.FileSource))
 	}
 }
 
