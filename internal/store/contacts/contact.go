@@ -214,29 +214,36 @@ func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []strin
 	return best, err
 }
 
-// MatchID finds the active contact with an external id that was added. Where the file does not name the system, now or when the contact came, the value
-// alone tells, if one contact has it.
-func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (found *Stored, err error) {
-	if found, err = Match(t, a.Account, in, in.IDKeys()); found != nil || err != nil {
-		return found, err
-	}
+// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
+// came, the value alone tells, if one contact has it.
+func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
 	for _, id := range in.AddedIDs {
-		var ids []int64
-		if start := crm.ExternalIDKeys(id.Value); id.Source == crm.FileSource {
-			ids, err = db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
-		} else {
-			untold := crm.ExternalID{Source: crm.FileSource, Value: id.Value}
-			ids, err = holders(t, a, []string{untold.Key()})
+		ids, err := holders(t, a, []string{id.Key()})
+		if err == nil && len(ids) == 0 {
+			ids, err = sharing(t, a, id)
+		}
+		if err != nil {
+			return nil, err
 		}
 		slices.Sort(ids)
-		if ids = slices.Compact(ids); err != nil || len(ids) != 1 {
+		if ids = slices.Compact(ids); len(ids) != 1 {
 			continue
 		}
-		if found, err = Load(t, a.Account, ids[0]); err == nil && !found.Contact.Archived() {
-			return found, nil
+		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
+			return found, err
 		}
 	}
-	return nil, err
+	return nil, nil
+}
+
+// sharing are the contacts that may have an id by a source that a file did not tell.
+func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
+	if id.Source != crm.FileSource {
+		id.Source = crm.FileSource
+		return holders(t, a, []string{id.Key()})
+	}
+	start := crm.ExternalIDKeys(id.Value)
+	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
 }
 
 // maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.

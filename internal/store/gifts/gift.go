@@ -270,10 +270,14 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Tim
 		g.row = row
 		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
 	}
-	if err == nil { // an archived contact may have the id
-		err = contacts.CheckIDs(t, a, g.contact.ID, in.Giver.IDKeys())
+	if err != nil {
+		return g, giving.GiverFaults(err)
 	}
-	return g, giving.GiverFaults(err)
+	err = contacts.CheckIDs(t, a, g.contact.ID, in.Giver.IDKeys())
+	if errors.As(err, new(*doc.Invalid)) {
+		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
+	}
+	return g, err
 }
 
 // matchGiver finds the contact that a gift is from by its email, or by its phone, nil where there is none. What only files have is told by matchFiled. A row
@@ -305,6 +309,8 @@ func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.S
 	return row, nil
 }
 
+const archivedContact doc.Rule = "is the id of an archived contact: restore the contact first"
+
 // activeContact is a contact that a gift may be from.
 func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
 	if store.Foreign(a.Account, id) {
@@ -315,7 +321,7 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 	case errors.Is(err, crm.ErrNotFound):
 		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
 	case err == nil && row.Contact.Archived():
-		return nil, store.Fault("contact_id", "is the id of an archived contact: restore the contact first")
+		return nil, store.Fault("contact_id", archivedContact)
 	}
 	return row, err
 }
