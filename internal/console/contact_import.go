@@ -357,7 +357,7 @@ func (c *Console) beginImport(w http.ResponseWriter, r *http.Request, v visit, f
 			return err
 		}
 	}
-	chosen := jobs.Choices{Mode: jobs.ImportMode(f.Value("mode")), OtherName: jobs.ImportMode(f.Value("other_name")), FileIsRight: f.Value("file_is_right") != "", Trial: f.Value("do") != "import"}
+	chosen := jobs.Choices{Mode: jobs.ImportMode(f.Value("mode")), OtherName: jobs.ImportMode(f.Value("other_name")), FileIsRight: f.Value("file_is_right") != "", MatchNames: f.Value("match_names") != "", Trial: f.Value("do") != "import"}
 	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && v.membership.Role >= access.Owner {
 		if mapping, chosen.Fields, err = c.store.MakeFields(r.Context(), v.account(), mapping); err != nil {
 			return err

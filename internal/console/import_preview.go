@@ -25,6 +25,9 @@ func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strc
 // fillColumns shows the columns of a file: what they mean, which a person may change, and their first values. Gifts that are objects have the names of
 // the API, and nothing to choose.
 func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error {
+	if view.Spec.MatchNames {
+		f.setUnsent("match_names", "1")
+	}
 	if view.OfGifts() && view.Spec.JSON {
 		return nil
 	}

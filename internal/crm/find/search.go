@@ -87,6 +87,34 @@ func NameSearch(in *crm.ContactInput) (s Search, ok bool) {
 	return s, len(s.Terms) > 0
 }
 
+// NeighborSearch finds the contacts that may have the name of an input and live where it says: those with the last name and the ZIP code, and where it has a
+// street, those with all words of the name. ok is false where it has no address or no last name.
+func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
+	name := in.PersonName()
+	last := wordsOf(name.Last)
+	if in.Addresses == nil || len(last) == 0 {
+		return s, false
+	}
+	var term SearchTerm
+	for _, a := range *in.Addresses {
+		if zip := crm.ShortZip(a.Zipcode); zip != "" {
+			term = append(term, append(slices.Clip(last), beginning(zipWord(zip))))
+		}
+		if a.Line1 != "" {
+			term = append(term, append(slices.Clip(last), wordsOf(name.First)...))
+		}
+	}
+	s.add(term)
+	return s, len(term) > 0
+}
+
+func wordsOf(name string) (choice SearchChoice) {
+	for _, word := range text.Words(name) {
+		choice = append(choice, SearchWord{Text: searchWord(word)})
+	}
+	return choice
+}
+
 // IsEmpty tells whether nothing was asked for.
 func (s Search) IsEmpty() bool { return s.Text == "" }
 

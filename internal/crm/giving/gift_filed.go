@@ -20,6 +20,9 @@ type Filed struct {
 	RefundOf string     // of a row that is a refund: the external id of the gift; "" is not told
 	IsRefund bool       // the row is no gift, but gives one back
 	Key      string     // of a refund: all that its row says, in short
+
+	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
+	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
 }
 
 // Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.

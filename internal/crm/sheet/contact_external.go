@@ -13,11 +13,20 @@ var systems = map[string]string{
 	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
 }
 
+// personIDNames are the headings of ids that only a person has, also in a file of gifts.
+func personIDNames() string {
+	names := "accountnumber constituentid constituentnumber donorid donornumber supporterid personid kontaktid spendernummer"
+	for system := range systems {
+		names += " " + system + "contactid " + system + "constituentid " + system + "accountnumber " + system + "donorid"
+	}
+	return names
+}
+
 // idNames are the headings of ids.
 func idNames() string {
-	names := "accountnumber constituentid constituentnumber contactid donorid donornumber recordid externalid supporterid personid kontaktid spendernummer"
+	names := personIDNames() + " contactid recordid externalid"
 	for system := range systems {
-		names += " " + system + "id " + system + "contactid " + system + "constituentid " + system + "accountnumber"
+		names += " " + system + "id"
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,36 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 		}
 		*of(&r.gift.GiftInput) = &id
 	}
+}
+
+// readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
+func readGiverID(r *row, c *cell, text string) {
+	r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(c.name), Value: text}}
+}
+
+// salesforceID is the id of a contact in Salesforce, which a Primary Contact may be instead of a name.
+var salesforceID = regexp.MustCompile(`^003[0-9A-Za-z]{12}([0-9A-Za-z]{3})?$`)
+
+// readPrimaryContact takes the id of a contact that stands where its name was expected.
+func (r *row) readPrimaryContact() {
+	if r.gift == nil || !salesforceID.MatchString(r.fullName) {
+		return
+	}
+	if r.contact.AddedIDs == nil {
+		r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(r.columnOf(FullName, 0)), Value: r.fullName}}
+	}
+	r.fullName = ""
+}
+
+// readContactID takes an id of ours. A Contact ID may be one of another system, too, and no heading tells: the contact that has it as an external id comes first.
+func readContactID(r *row, c *cell, text string) {
+	if plainName(c.name) == "contactid" && c.name != c.target {
+		readGiverID(r, c, text)
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			return
+		}
+	}
+	readID(func(in *giving.GiftInput) **int64 { return &in.Contact })(r, c, text)
 }
 
 const notNegative doc.Rule = "must not be negative"

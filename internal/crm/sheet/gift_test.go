@@ -97,7 +97,11 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		"Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber":            "amount|transacted_at|method|full_name",
 		"Montant|Date du versement|Moyen de paiement|Nom complet":    "amount|transacted_at|method|full_name",
 		"amount|date|Contact ID":                                     "amount|transacted_at|contact_id",
-		"amount|date|Contact ID|Email":                               "amount|transacted_at|skip|email", // of another system
+		"amount|date|Contact ID|Email":                               "amount|transacted_at|contact_external_id|email", // of another system
+		"amount|date|Account Number":                                 "amount|transacted_at|contact_external_id",
+		"amount|date|LGL Constituent ID|Constituent ID|Name":         "amount|transacted_at|skip|contact_external_id|full_name",
+		"amount|date|Donor ID|Gift ID":                               "amount|transacted_at|contact_external_id|external_id",
+		"amount|date|Primary Contact|Primary Contact ID":             "amount|transacted_at|full_name|contact_external_id",
 		"amount|date|contact_id|email":                               "amount|transacted_at|contact_id|email",
 		"amount|date|Campaign ID":                                    "amount|transacted_at|campaign_id",
 		"amount|date|Campaign ID|Campaign Name":                      "amount|transacted_at|skip|campaign",

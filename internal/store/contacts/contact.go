@@ -208,6 +208,87 @@ func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (bes
 	return best, err
 }
 
+// MatchFitting is Match among those who fit.
+func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best *Stored, err error) {
+	best, _, err = match(t, account, in, keys, fits)
+	return best, err
+}
+
+// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
+// came, the value alone tells, if one contact has it.
+func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
+	for _, id := range in.AddedIDs {
+		ids, err := holders(t, a, []string{id.Key()})
+		if err == nil && len(ids) == 0 {
+			ids, err = sharing(t, a, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(ids)
+		if ids = slices.Compact(ids); len(ids) != 1 {
+			continue
+		}
+		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// sharing are the contacts that may have an id by a source that a file did not tell.
+func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
+	if id.Source != crm.ImportSource {
+		id.Source = crm.ImportSource
+		return holders(t, a, []string{id.Key()})
+	}
+	start := crm.ExternalIDKeys(id.Value)
+	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
+}
+
+// maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
+const maxNeighbors = 50
+
+// MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
+// is none, or more than one. A contact that the same system calls by another id is another person.
+func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) (found *Stored, err error) {
+	search, ok := find.NeighborSearch(in)
+	if !ok {
+		return nil, nil
+	}
+	var ids []int64
+	err = t.Search(store.WordsTable, query(a.Account, search), maxNeighbors+1, func(id int64) error {
+		ids = append(ids, id)
+		return nil
+	})
+	if len(ids) > maxNeighbors {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err != nil || doc.IDSeq(id) > upTo {
+			continue
+		}
+		var row *Stored
+		if row, err = Row(t, a, id); err != nil || row == nil || row.Damage != nil || !isNeighbor(&row.Contact, in) {
+			continue
+		}
+		if found != nil {
+			return nil, nil
+		}
+		found = row
+	}
+	return found, err
+}
+
+// isNeighbor tells whether a contact has the name and the address of an input.
+func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
+	name := in.PersonName()
+	return !c.Archived() && c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places()) &&
+		!slices.ContainsFunc(in.AddedIDs, func(id crm.ExternalID) bool {
+			return slices.ContainsFunc(c.ExternalIDs, func(other crm.ExternalID) bool { return other.Source == id.Source })
+		})
+}
+
 // match is Match among those who fit. other is the closest one of those who do not, where no one fits.
 func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
 	a, err := t.LockAccount(account)

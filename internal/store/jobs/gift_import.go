@@ -314,13 +314,11 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
-		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys); err != nil {
-				return gifts.GiftDocument{}, err
-			}
+		if err := r.trial.place(t, a, keys); err != nil {
+			return gifts.GiftDocument{}, err
 		}
-		made, _, err := gifts.DecideGift(t, a, in, r.store.Now())
-		return made, err
+		r.meet(a, row, a.ContactSeq)
+		return r.decideTry(t, a, in)
 	})
 	out.currency, out.counted = made.Currency, made.Counted
 	switch {
@@ -332,6 +330,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 			r.trial.keep(*in.ExternalID, &made.Gift)
 		}
 		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
+		r.trial.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 		return nil
 	}
 	if !in.FromRow { // equal rows without an external id are different gifts
@@ -341,9 +340,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	if out.newContact = made.NewGiver; made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
 	}
-	if in.Contact == nil {
-		r.trial.give(made.Contact, crm.PersonName{}, keys...)
-	}
+	r.trial.give(made.Contact, in.Giver.PersonName(), append(keys, row.Gift.giverKeys()...)...)
 	return nil
 }
 

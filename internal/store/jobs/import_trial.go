@@ -116,7 +116,7 @@ func (tr *trial) holding(key string) (all []holder) {
 
 // give notes who would have keys. name is that of a contact that a row would make.
 func (tr *trial) give(id int64, name crm.PersonName, keys ...string) {
-	if len(keys) == 0 {
+	if len(keys) == 0 || id == 0 {
 		return
 	}
 	at := uint32(0)
@@ -152,6 +152,25 @@ func (tr *trial) nameAt(at uint32) (name crm.PersonName) {
 	return name
 }
 
+// pretend puts a contact that a row would make among those that are there.
+func (tr *trial) pretend(a *store.Account, h holder) {
+	if madeBy(h.id) > 0 && contacts.Of(a).Contacts[h.id] == nil {
+		name := tr.nameAt(h.name)
+		contacts.Of(a).Contacts[h.id] = &contacts.Stored{ID: h.id,
+			Contact: crm.Contact{ID: h.id, FirstName: name.First, MiddleName: name.Middle, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany}}
+	}
+}
+
+// first is the one who got one of the keys last, as the first of them tells that is known.
+func (tr *trial) first(keys []string) (h holder) {
+	for _, key := range keys {
+		if at := tr.last[maphash.String(tr.seed, key)]; at != 0 {
+			return tr.holders[at]
+		}
+	}
+	return h
+}
+
 // place puts the contacts that have got keys by the rows before among those that have them.
 func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 	for _, key := range keys {
@@ -159,11 +178,7 @@ func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 			if slices.Contains(contacts.Of(a).Keys[key], h.id) {
 				continue
 			}
-			if madeBy(h.id) > 0 && contacts.Of(a).Contacts[h.id] == nil {
-				name := tr.nameAt(h.name)
-				contacts.Of(a).Contacts[h.id] = &contacts.Stored{ID: h.id,
-					Contact: crm.Contact{ID: h.id, FirstName: name.First, MiddleName: name.Middle, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany}}
-			}
+			tr.pretend(a, h)
 			row, err := contacts.Row(t, a, h.id)
 			if err != nil {
 				return err
@@ -180,8 +195,8 @@ func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 }
 
 // tryNeeds is what the rows look up to be decided about, and not what only a write needs.
-func (u *importUnit) tryNeeds(account int64) store.Needs {
-	n := u.needs(account)
+func (r *ImportRun) tryNeeds(u *importUnit) store.Needs {
+	n := r.needs(u)
 	for i := range n.More {
 		n.More[i].Sets, n.More[i].Gift = nil, nil
 	}
@@ -196,7 +211,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	}
 	err = r.deciding(ctx, u, func() error {
 		return r.store.Heavy.Again(ctx, r.account, func() error {
-			return r.store.Consider(ctx, r.account, u.tryNeeds(r.account), func(t *store.Tx, a *store.Account) (err error) {
+			return r.store.Consider(ctx, r.account, r.tryNeeds(u), func(t *store.Tx, a *store.Account) (err error) {
 				outcomes, err = r.try(t, a, u)
 				return err
 			})
@@ -366,8 +381,7 @@ func (p ImportProgress) asTried() ImportProgress {
 // TryFile says what would become of the rows of a file, and changes nothing.
 func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportProgress, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == JSONLines
-	r := s.newRun(account, spec, 0)
-	r.trial = newTrial(account)
+	r := s.newTry(account, spec)
 	if err := r.begin(ctx, rows); err != nil {
 		return ImportProgress{}, err
 	}
