@@ -311,7 +311,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 			return gifts.GiftDocument{Existing: true}, nil
 		}
 		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys); err != nil {
+			if err := r.trial.place(t, a, keys, crm.PersonName{}); err != nil {
 				return gifts.GiftDocument{}, err
 			}
 		}
