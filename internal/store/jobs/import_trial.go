@@ -293,6 +293,9 @@ func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRul
 // take notes what became of a row, or would, and which contact it is about.
 func (row *TrialRow) take(from *ImportRow, im *imported) {
 	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
+	if im.dropsName(from) {
+		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
+	}
 	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
