@@ -24,7 +24,6 @@ const (
 	ImportSource = "import" // of an id in a file whose heading names no system
 )
 
-
 var externalTable = doc.Table[*ExternalID, *ExternalID]{
 	doc.Part("source", "source", idText(maxSource).And(checkSource), func(id *ExternalID) *string { return &id.Source }),
 	doc.Part("value", "", idText(doc.MaxText), func(id *ExternalID) *string { return &id.Value }),

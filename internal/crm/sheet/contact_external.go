@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/text"
 )
 
 // systems are those whose ids headings name, by the word that a heading has.
@@ -24,7 +23,7 @@ func personIDNames() string {
 
 // idNames are the headings of ids.
 func idNames() string {
-	names := personIDNames() + " contactid recordid externalid"
+	names := personIDNames() + " contactid recordid externalid externalidentifier externalconstituentid contactexternalid customerid id"
 	for system := range systems {
 		names += " " + system + "id"
 	}
@@ -42,6 +41,14 @@ func sourceOf(heading string) string {
 	return crm.ImportSource
 }
 
+// foreignID leaves out what stands under "id" and is a number: every table has such ids, and they would name other contacts in the next one.
+func foreignID(c *cell, id string) string {
+	if strings.EqualFold(c.name, "id") && strings.Trim(id, "0123456789") == "" {
+		return ""
+	}
+	return id
+}
+
 // readOwnIDs takes ids as our files have them, each with its source.
 func readOwnIDs(r *row, _ *cell, text string) {
 	for _, written := range splitTags(text) {
@@ -55,23 +62,4 @@ func writtenIDs(c *crm.Contact) string {
 		ids = append(ids, c.ExternalIDs[i].Written())
 	}
 	return joinTags(ids)
-}
-
-// contactType reads what kind of contact a row is about. What is not known says nothing.
-func contactType(_ *cell, value string) string {
-	switch plainName(value) {
-	case "company", "organization", "organisation", "business", "corporation", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "institution":
-		return crm.Company
-	case "individual", "person", "household", "family", "einzelperson", "individu", "personne":
-		return crm.Individual
-	}
-	return ""
-}
-
-// optOut reads whether something is true that must not be overlooked: everything but no is yes.
-func optOut(_ *cell, value string) string {
-	if yes, ok := text.ReadYesNo(value); ok && !yes {
-		return "no"
-	}
-	return "yes"
 }

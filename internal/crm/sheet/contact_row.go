@@ -44,6 +44,10 @@ func (r *row) take(c *cell, value crm.Typed) {
 func (r *row) finish() {
 	in := &r.contact
 	r.readPrimaryContact()
+	if !r.isOwn && r.gift == nil {
+		r.settleNames()
+	}
+	r.applyMarks()
 	if r.fullName != "" {
 		r.fillName()
 	}

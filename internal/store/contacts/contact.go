@@ -218,15 +218,14 @@ func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []strin
 // came, the value alone tells, if one contact has it.
 func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
 	for _, id := range in.AddedIDs {
-		ids, err := holders(t, a, []string{id.Key()})
+		ids, err := holders(t, a, id.Key())
 		if err == nil && len(ids) == 0 {
 			ids, err = sharing(t, a, id)
 		}
 		if err != nil {
 			return nil, err
 		}
-		slices.Sort(ids)
-		if ids = slices.Compact(ids); len(ids) != 1 {
+		if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) != 1 {
 			continue
 		}
 		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
@@ -240,7 +239,7 @@ func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, erro
 func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
 	if id.Source != crm.ImportSource {
 		id.Source = crm.ImportSource
-		return holders(t, a, []string{id.Key()})
+		return holders(t, a, id.Key())
 	}
 	start := crm.ExternalIDKeys(id.Value)
 	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
@@ -312,42 +311,29 @@ func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits
 // FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
 const FewCandidates = 8
 
-// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
-// may have the same name.
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those with the
+// same name.
 func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
-	if ids, err = holders(t, a, keys); err != nil {
-		return nil, err
+	for _, key := range keys {
+		found, err := holders(t, a, key)
+		if err == nil && len(found) > FewCandidates {
+			found, err = crowdAbout(t, a, key, in)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if len(ids) > FewCandidates {
-		ids, err = db.List(t.Conn, store.Number, SQLActive, a.Account, ids)
-		slices.Sort(ids)
-	}
-	if err != nil || len(ids) <= FewCandidates {
-		return ids, err
-	}
-	if name, ok := find.NameSearch(in); ok {
-		return named(t, a.Account, ids, name)
-	}
-	return ids, nil
+	return slices.Compact(ids), nil
 }
 
-// holders are the contacts that have one of the keys, in any order.
-func holders(t *store.Tx, a *store.Account, keys []string) (ids []int64, err error) {
-	var unknown []string
-	for _, key := range keys {
-		if found, ok := Of(a).Keys[key]; ok {
-			ids = append(ids, found...)
-		} else {
-			unknown = append(unknown, key)
-		}
+// holders are the contacts that have a key, in any order.
+func holders(t *store.Tx, a *store.Account, key string) ([]int64, error) {
+	if found, known := Of(a).Keys[key]; known {
+		return found, nil
 	}
-	if len(unknown) == 0 {
-		return ids, nil
-	}
-	found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, unknown)
-	return append(ids, found...), err
+	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
 }
 
 const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
@@ -360,6 +346,7 @@ func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64, fits
 		if err != nil {
 			return nil, nil, err
 		}
+		Of(t.Account(account)).Contacts[id] = s // others may have the same key
 		if s.Contact.Archived() {
 			continue
 		}
@@ -414,6 +401,9 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact,
 	if moved || !slices.Equal(s.Contact.Tags, changed.Tags) {
 		countTags(t, account, s.Contact, -1)
 		countTags(t, account, changed, 1)
+	}
+	if moved || find.SortName(&s.Contact) != find.SortName(&changed) {
+		clear(Of(a).crowds)
 	}
 	if moved {
 		a.Touch(t)
@@ -488,7 +478,7 @@ func AddContact(t *store.Tx, a *store.Account, at Trace, c crm.Contact, body []b
 // CheckIDs refuses to give a contact external ids of another one, which may be archived.
 func CheckIDs(t *store.Tx, a *store.Account, id int64, keys []string) error {
 	for _, key := range crm.KindsOfKeys(keys)[0] {
-		having, err := holders(t, a, []string{key})
+		having, err := holders(t, a, key)
 		if err != nil {
 			return err
 		}
@@ -511,6 +501,7 @@ func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
 // dropKey takes a key from a contact.
 func dropKey(t *store.Tx, a *store.Account, key string, id int64) {
 	t.Delete(store.IndexTable, a.Account, key, id)
+	delete(Of(a).crowds, key)
 	if found, known := Of(a).Keys[key]; known {
 		Of(a).Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
 	}

@@ -314,7 +314,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
-		if err := r.trial.place(t, a, keys); err != nil {
+		if err := r.trial.place(t, a, keys, crm.PersonName{}); err != nil {
 			return gifts.GiftDocument{}, err
 		}
 		r.meet(a, row, a.ContactSeq)
