@@ -63,6 +63,25 @@ func TestAContactIsAddedEditedAndRead(t *testing.T) {
 	p.doesNotSee("The changes were saved.") // the message is shown once
 }
 
+// The labels say what the chosen type of contact needs, without scripts too.
+func TestAFormSaysWhatATypeOfContactNeeds(t *testing.T) {
+	t.Parallel()
+	p := start(t).owner()
+	home := p.path()
+	p.withoutScripts()
+	p.visit(home + "/contacts/new")
+	for _, of := range []struct{ kind, first, last, company string }{
+		{"Individual", "First name required", "Last name required", "Company"}, {"Company", "First name", "Last name", "Company required"},
+	} {
+		p.fill("Type", of.kind)
+		for field, want := range map[string]string{"first_name": of.first, "last_name": of.last, "company": of.company} {
+			if got := p.text("label[for=f-" + field + "]"); got != want {
+				t.Errorf("%s: a label says %q, want %q", of.kind, got, want)
+			}
+		}
+	}
+}
+
 func TestWrongInputIsToldBesideTheFields(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
@@ -250,7 +269,7 @@ func TestAContactIsAddedWithTheKeyboardAlone(t *testing.T) {
 	p.press("Enter")
 	p.tabTo("link “Add your first contact”")
 	p.press("Enter")
-	for _, step := range []struct{ field, value string }{{"First name", "Ana"}, {"Last name", "Diaz"}, {"Email", "ana@example.org"}, {"Tag", "board"}} {
+	for _, step := range []struct{ field, value string }{{"First name required", "Ana"}, {"Last name required", "Diaz"}, {"Email", "ana@example.org"}, {"Tag", "board"}} {
 		p.tabTo("field “" + step.field + "”")
 		p.types(step.value)
 	}

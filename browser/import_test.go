@@ -50,7 +50,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	}
 	p.fill("Tags", "Do not import")
 	p.fill("Tags", "Tags")
-	p.click("Try it without changes")
+	p.click("Preview import")
 	p.sees("Nothing was changed yet.", "Row 4: would be merged into the new contact of row 3, by +1 617-555-0103.", "Row 5: would be rejected: The Last name field is required.")
 	p.audit()
 	p.click("Import 5 rows")
@@ -131,11 +131,11 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 		t.Errorf("the column Donation Amount is taken for %q", got)
 	}
 	p.fill("Remark", "Note")
-	p.click("Try it without changes")
-	p.sees("Nothing was changed yet.", "Row 4: would be rejected: The Donation Amount field is negative", "Row 5: would be rejected: The Email field must be that of a contact")
+	p.click("Preview import")
+	p.sees("Nothing was changed yet.", "Row 4: would be rejected: The Donation Amount field says that 5 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift", "Row 5: would be rejected: The Email field must be that of a contact")
 	p.audit()
 	p.click("Import 5 rows")
-	p.sees("Done", "New gifts", "Rejected rows", "Row 4: The Donation Amount field is negative", "Undo import")
+	p.sees("Done", "New gifts", "Rejected rows", "Row 4: The Donation Amount field says that 5 was refunded", "Undo import")
 	p.audit()
 	p.click("View new gifts")
 	p.sees("3 gifts", "$1,050", "Cleo Stone")

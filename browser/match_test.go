@@ -63,7 +63,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 	home := p.path()
 	add := func(last string) {
 		p.visit(home + "/contacts/new")
-		for _, step := range []struct{ field, value string }{{"First name", "Ana"}, {"Last name", last}, {"Email", "marta@example.org"}} {
+		for _, step := range []struct{ field, value string }{{"First name required", "Ana"}, {"Last name required", last}, {"Email", "marta@example.org"}} {
 			p.tabTo("field “" + step.field + "”")
 			p.types(step.value)
 		}
@@ -75,7 +75,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 	p.tabTo("button “Back to the form”")
 	p.press("Enter")
 	p.withoutScripts()
-	p.tabTo("field “Last name”")
+	p.tabTo("field “Last name required”")
 	p.types("-Ruiz") // after the existing ones
 	p.expects(http.StatusConflict)
 	p.press("Enter")

@@ -93,7 +93,7 @@ func (c *contactImport) summary(r jobs.ImportProgress) string {
 }
 
 // otherNameSaid are what becomes of rows that have the email or phone of a contact with another name.
-var otherNameSaid = map[string]string{"keep": "contacts of their own", "merge": "merged into it", "skip": "skipped"}
+var otherNameSaid = map[string]string{"keep": "kept apart", "merge": "merged into it", "skip": "skipped"}
 
 // tried is what a dry run prints as JSON.
 type tried struct {

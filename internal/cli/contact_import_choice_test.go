@@ -34,7 +34,7 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 		run("First name,Last name,Email,Company\nAna,Ruiz,ana@example.org,Old Ltd\n")
 		const file2 = "First name,Last name,Email,Phone,Company,Title,Shoe size\nANA,Ruiz,ana@example.org,N/A,New Ltd,Head,38\nJuan,Ruiz,ana@example.org,,,,39\n"
 		sees(run(file2, "--dry-run", "--changes", changes), "Columns that are not imported: Shoe size (38; 39).", "Row 2: would be merged into Ana Ruiz", `Left out: Phone "N/A" must be`,
-			"Row 3: Juan Ruiz has ana@example.org of Ana Ruiz", "1 row has the email or phone of a contact with another name: contacts of their own. 1 value was left out. Nothing was changed.")
+			"Row 3: Juan Ruiz shares ana@example.org with Ana Ruiz", "1 row has the email or phone of a contact with another name: kept apart. 1 value was left out. Nothing was changed.")
 		if text, err := os.ReadFile(changes); err != nil || !strings.Contains(string(text), ",Ana Ruiz,Title,,Head") || strings.Contains(string(text), "New Ltd") {
 			t.Errorf("%v: the changes are %s", err, text)
 		}

@@ -13,11 +13,12 @@ import (
 type giftImport struct {
 	fileImport
 	CreateCampaigns bool `help:"Create campaigns that rows name and that do not exist, as drafts." name:"create-campaigns"`
+	MatchByName     bool `help:"If no contact has the ID, the email or the phone of a row, take the one contact with the same name and the same street or ZIP code." name:"match-by-name"`
 	JSON            bool `help:"Print a JSON object with rows, recorded, updated, known, rejected, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
-	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, email, phone, first_name, last_name, full_name and company say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
+	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company and an address say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
@@ -25,24 +26,24 @@ func (giftImport) Help() string {
 
 --map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns.
 
-What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. Refunds are recorded after all gifts of the file.
+What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
 A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
 
-The contact is the one with contact_id, or with the email or the phone. If there is none, a new one gets the first and last name.
+The contact is the one with contact_id, or with the ID that another system has for it (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new one gets the first and last name and that ID. With --match-by-name, it may be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact for each name and street or ZIP code. A gift never renames a contact: a row with the email of a contact of another name is a gift of that contact, unless the row has an ID of its own.
 
 A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, refunds that it has recorded for earlier gifts are undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay, and so do promises that it has marked as paid.
 
-A dry run changes nothing. It knows the emails, phones and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
+A dry run changes nothing. It knows the givers and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 
 Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was recorded; 4 no such account or file.`
 }
 
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
-	spec := jobs.FileImport{Of: jobs.ImportGifts}
+	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName}
 	if c.CreateCampaigns {
 		spec.Mode = jobs.MakeCampaigns
 	}

@@ -40,7 +40,7 @@ type contactView struct {
 	Tags    []tagLink
 	Links   []link // pages of the contact elsewhere
 	Facts   []fact // that most contacts do not have
-	Marks   []string
+	Marks   []mark
 	Custom  []customFact
 	Giving  contactGiving
 	History timeline
@@ -83,7 +83,7 @@ func (r *request) contactPage(contact crm.Contact) (err error) {
 // fact is something about a contact, with what people call it.
 type fact struct{ Label, Text string }
 
-func contactFacts(c *crm.Contact) (facts []fact, marks []string) {
+func contactFacts(c *crm.Contact) (facts []fact, marks []mark) {
 	add := func(label, text string) {
 		if text != "" {
 			facts = append(facts, fact{label, text})
@@ -91,17 +91,30 @@ func contactFacts(c *crm.Contact) (facts []fact, marks []string) {
 	}
 	if c.IsCompany {
 		add("Contact person", strings.TrimSpace(c.FirstName+" "+c.LastName))
+		add("Title", c.Title)
 	}
 	add("Prefix", c.Prefix)
 	add("Suffix", c.Suffix)
 	add("Salutation", c.Salutation)
 	for _, id := range c.ExternalIDs {
-		add("ID in "+id.Source, id.Value)
+		add(idLabel(id), id.Value)
 	}
-	for _, mark := range c.Marked() {
-		marks = append(marks, crm.MarkLabel(mark))
+	for _, name := range c.Marked() {
+		color := "warn"
+		if name == crm.Company {
+			color = ""
+		}
+		marks = append(marks, mark{crm.MarkLabel(name), color})
 	}
 	return facts, marks
+}
+
+// idLabel is what people call an ID of another system, which may be unknown.
+func idLabel(id crm.ExternalID) string {
+	if system := id.System(); system != "" {
+		return "ID in " + system
+	}
+	return "External ID"
 }
 
 func (r *request) contactOf() (crm.Contact, error) {

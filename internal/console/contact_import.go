@@ -330,9 +330,9 @@ const customColumns = "custom"
 
 // What a person chooses from.
 var (
-	otherNames     = newOptions(string(jobs.KeepBoth)+"=Keep both: make a new contact", string(jobs.MergeExisting)+"=Merge the row into the contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
-	isRightOptions = newOptions("=Keep what the contact has", "1=The file is right: overwrite it")
-	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each")
+	otherNames     = newOptions(string(jobs.KeepBoth)+"=Add a new contact", string(jobs.MergeExisting)+"=Update that contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
+	isRightOptions = newOptions("=Keep the value of the contact", "1=Take the value of the file")
+	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each one")
 )
 
 // importModes are what a person chooses from.
@@ -349,7 +349,7 @@ func (r *request) beginImport(im jobs.Import) (err error) {
 			return err
 		}
 	}
-	chosen := jobs.Choices{Mode: jobs.ImportMode(r.form.Value("mode")), OtherName: jobs.ImportMode(r.form.Value("other_name")), FileIsRight: r.form.Value("file_is_right") != "", Trial: r.form.Value("do") != "import"}
+	chosen := jobs.Choices{Mode: jobs.ImportMode(r.form.Value("mode")), OtherName: jobs.ImportMode(r.form.Value("other_name")), FileIsRight: r.form.Value("file_is_right") != "", MatchNames: r.form.Value("match_names") != "", Trial: r.form.Value("do") != "import"}
 	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && r.membership.Role >= access.Owner {
 		if mapping, chosen.Fields, err = r.store.MakeFields(r.Context(), r.account(), mapping); err != nil {
 			return err

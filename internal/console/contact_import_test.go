@@ -263,7 +263,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		}
 		path := a.location()
 		a = p.get(path)
-		if got, want := strings.Join(mapping(a), " "), "column.0 transacted_at column.1 amount column.2 method column.3 first_name column.4 last_name column.5 email column.6 skip column.7 external_id column.8 skip"; got != want {
+		if got, want := strings.Join(mapping(a), " "), "column.0 transacted_at column.1 amount column.2 method column.3 first_name column.4 last_name column.5 email column.6 contact_external_id column.7 external_id column.8 skip"; got != want {
 			t.Errorf("the columns are mapped as %s", got)
 		}
 		if strings.Contains(a.body, "<script>alert") || strings.Contains(a.words(), "custom field") || strings.Contains(a.body, `name="mode"`) {
@@ -283,7 +283,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		counts := "Rows 5 New gifts 3 Known before 0 Rejected 2 New contacts 1"
 		p.follow(path, append(form, "do", "try")...)
 		a = p.until(path, "Nothing was changed yet.")
-		for _, words := range []string{counts, "Row 4: would be rejected: The Donation Amount field gives back money of a gift that is not known", "Row 5: would be rejected: The E-Mail field must be that of a contact"} {
+		for _, words := range []string{counts, "Row 4: would be rejected: The Donation Amount field says that 5 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift.", "Row 5: would be rejected: The E-Mail field must be that of a contact"} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run does not say %q: %s", words, a.words())
 			}
@@ -383,7 +383,7 @@ func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
 	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader("First name,Last name,Shoe size,Hat\n"+strings.Repeat("Ada,Lovelace,38,7\n", 20_000))).location()
-	p.sees(p.get(path), "2 columns are not imported unless you choose a meaning for them.")
+	p.sees(p.get(path), "2 columns are not imported unless you choose a meaning for them: Shoe size 38 Hat 7")
 	p.follow(path, append(mapping(p.get(path)), "do", "import", "mode", "merge")...)
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {

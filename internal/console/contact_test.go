@@ -168,7 +168,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 func TestACompanyHasNoPersonsName(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
-		p.sees(p.get(p.org("/contacts/new")), "A company needs its name.", "Do not mail", "What other systems call this contact.")
+		p.sees(p.get(p.org("/contacts/new")), "A company needs its name under Company", "Do not mail", "The IDs of this contact in other systems.")
 		refused := p.post(p.org("/contacts"), "type", "company", "prefix", "Dr.")
 		p.sees(refused, "Company is required.")
 		a := p.follow(p.org("/contacts"), "type", "company", "company", "Quill & Co", "salutation", "Dear friends", "do_not_mail", "yes",
@@ -186,9 +186,12 @@ func TestACompanyHasNoPersonsName(t *testing.T) {
 		// A form that was opened before there were these fields changes none of them.
 		p.follow(page, "company", "Quill & Sons", "seen", s.version(p, page))
 		p.sees(p.get(page), "Quill & Sons", "ID in Bloomerang 4711", "Do not mail")
-		edited := p.follow(page, "type", "company", "company", "Quill & Sons", "first_name", "Bo", "last_name", "Quill", "external_ids.0.value", "", "seen", s.version(p, page))
-		p.sees(edited, "Contact person Bo Quill")
-		if c := s.contacts(p.account)[1]; len(c.ExternalIDs) > 0 || c.DoNotMail || c.Salutation != "" {
+		edited := p.follow(page, "type", "company", "company", "Quill & Sons", "first_name", "Bo", "last_name", "Quill", "title", "Clerk", "external_ids.0.value", "", "external_ids.1.value", "88", "seen", s.version(p, page))
+		p.sees(edited, "Contact person Bo Quill Title Clerk External ID 88")
+		if strings.Contains(edited.words(), "Date of birth") {
+			t.Error("a company has a date of birth")
+		}
+		if c := s.contacts(p.account)[1]; len(c.ExternalIDs) != 1 || c.DoNotMail || c.Salutation != "" {
 			t.Errorf("what was cleared is still there: %+v", c)
 		}
 	})

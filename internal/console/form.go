@@ -140,6 +140,7 @@ type field struct {
 	Name, Label, Value, Fault, Hint, Type string
 	Attributes                            map[string]string
 	Required                              bool
+	RequiredOf                            string // the type of contact that needs it
 	Options                               []option
 }
 
@@ -185,6 +186,8 @@ func newField(f *form, name, label string, options ...string) field {
 			out.Value = value
 		case "required":
 			out.Required = true
+		case "required-of":
+			out.RequiredOf = value
 		default:
 			out.Attributes[key] = value
 		}

@@ -48,5 +48,33 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 				t.Errorf("the dry run of a later file does not say %q: %s", words, a.words())
 			}
 		}
+		p.follow(later, append(mapping(a), "value.0", "other", "do", "import")...)
+		p.sees(p.until(later, "Undo import"), "It also undoes the refunds that the import has recorded for earlier gifts", "Campaigns that it has created stay")
+		p.follow(later + "/undo")
+		p.until(later, "The import was undone: the gifts that it had recorded are canceled and count nowhere, 1 refund of earlier gifts is undone")
+		p.sees(p.get(p.org("/jobs")), "1 refund was undone.")
 	})
+}
+
+// A person chooses whether gifts find contacts by name and address. The dry run counts the new contacts, and the import makes as many.
+func TestGiftsFindContactsByNameAndAddress(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Editor)
+	p.post(p.org("/contacts"), "first_name", "Otto", "last_name", "Lang", "addresses.0.address_1", "1 Main St", "addresses.0.city", "Boston", "addresses.0.state", "MA", "addresses.0.zipcode", "02140", "addresses.0.country", "USA")
+	const file = "Name,ZIP,Amount,Date\nOtto Lang,02140,4,2026-05-03\nPia Roth,02141,16,2026-05-05\nPia Roth,02141,32,2026-05-06\n"
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", file).location()
+	a := p.get(path)
+	p.sees(a, "Find contacts by name and address, too")
+	form := mapping(a)
+	p.follow(path, append(form, "do", "try")...)
+	p.sees(p.until(path, "Nothing was changed yet."), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 2")
+	form = append(form, "match_names", "1")
+	p.follow(path, append(form, "do", "try")...)
+	a = p.until(path, "New contacts 1")
+	if !strings.Contains(a.body, `name="match_names" value="1" checked`) {
+		t.Errorf("what was chosen is not kept: %s", a.body)
+	}
+	p.follow(path, append(form, "do", "import")...)
+	p.sees(p.until(path, "Undo import"), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $52.00")
 }

@@ -24,6 +24,9 @@ func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strc
 // fillColumns shows the columns of a file: what they mean, which a person may change, and their first values. Gifts that are objects have the names of
 // the API, and nothing to choose.
 func (r *request) fillColumns(view *importView) error {
+	if view.Spec.MatchNames {
+		r.form.setUnsent("match_names", "1")
+	}
 	if view.OfGifts() && view.Spec.JSON {
 		return nil
 	}
@@ -51,8 +54,7 @@ func (r *request) fillColumns(view *importView) error {
 		if r.form.Value(columnName(i)) == sheet.Skip {
 			view.Skipped++
 			if column.Name != "" && len(values) > 0 {
-				samples := text.Distinct(slices.Clone(values))
-				view.Ignored = append(view.Ignored, ignoredColumn{column.Name, shortened(strings.Join(samples[:min(3, len(samples))], " · "), 3*shownValue, 0)})
+				view.Ignored = append(view.Ignored, ignoredColumn{column.Name, shortened(strings.Join(values[:min(3, len(values))], " · "), 3*shownValue, 0)})
 			}
 		}
 		shown := columnView{field: newSelect(r.form, columnName(i), columnLabel(column.Name, i), choices)}
@@ -70,14 +72,14 @@ func newFieldTarget(values []string) string {
 	return sheet.NewFieldPrefix + string(custom.GuessType(values))
 }
 
-// valuesOf are the first values of a column.
+// valuesOf are the first values of a column, each once.
 func valuesOf(preview [][]string, column int) (values []string) {
 	for _, row := range preview {
 		if column < len(row) && row[column] != "" {
 			values = append(values, row[column])
 		}
 	}
-	return values
+	return text.Distinct(values)
 }
 
 // shownValue is how many characters of a value the preview shows.
@@ -179,8 +181,22 @@ func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 // toldRows are rows that a person has to know of, for one reason.
 type toldRows struct {
 	ID, Title, Text string
-	Rows            []string
+	Rows            []toldRow
 	More            int64 // that are not shown
+}
+
+// toldRow is what became of a row, or would, and what it is about.
+type toldRow struct{ Text, Path, See string }
+
+func newToldRow(told *jobs.TrialRow, ended bool) toldRow {
+	row := toldRow{Text: fmt.Sprintf("Row %d: %s", told.Line, rowSaid(told, ended))}
+	switch {
+	case told.Gift != "":
+		row.Path, row.See = giftPath(told.Gift), "View gift"
+	case told.Contact != 0:
+		row.Path, row.See = contactPath(told.Contact), "View "+cmp.Or(told.Name, "contact")
+	}
+	return row
 }
 
 // fillRows lists rows that a person has to know of: a sample of each kind, or on demand all that are kept.
@@ -195,11 +211,12 @@ func (r *request) fillRows(view *importView) error {
 	}
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
-		{ID: jobs.AboutOtherName, Title: "Same email or phone, other name", More: counts.OtherName, Text: "Someone else has the email or phone of a contact. You choose below what becomes of these rows."},
+		{ID: jobs.AboutOtherName, Title: "Same email or phone, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone. Choose below what becomes of these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},
 	}
+	group := func(id string) int { return slices.IndexFunc(groups, func(g toldRows) bool { return g.ID == id }) }
 	most := rowsShown
 	if view.All = r.URL.Query().Has("all"); view.All {
 		most = rowsKept
@@ -209,13 +226,16 @@ func (r *request) fillRows(view *importView) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(groups, func(g toldRows) bool { return g.ID == told.About() })
+		if at := group(told.Outcome); at >= 0 && told.About() != told.Outcome { // it is counted there, and listed elsewhere
+			groups[at].More--
+		}
+		at := group(told.About())
 		if at < 0 {
 			continue
 		}
 		g := &groups[at]
 		if g.More--; len(g.Rows) < most {
-			g.Rows = append(g.Rows, fmt.Sprintf("Row %d: %s", told.Line, rowSaid(&told, view.Ended())))
+			g.Rows = append(g.Rows, newToldRow(&told, view.Ended()))
 		} else {
 			g.More, view.MoreKept = g.More+1, true
 		}

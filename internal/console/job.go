@@ -266,6 +266,11 @@ func undoTold(at jobs.UndoProgress, of jobs.JobKind, gifts bool) (told string) {
 		told = "Nothing was undone."
 	case gifts:
 		told = plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts", "are canceled and count") + " nowhere."
+		if refunds := plural(at.Unrefunded, "refund") + " " + choose(at.Unrefunded, "was", "were") + " undone."; at.Withdrawn == 0 && at.Unrefunded > 0 {
+			told = refunds
+		} else if at.Unrefunded > 0 {
+			told += " " + refunds
+		}
 	case of == jobs.ImportJob:
 		told = plural(at.Undone, "change") + " " + choose(at.Undone, "was", "were") + " undone."
 	default:

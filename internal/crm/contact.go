@@ -92,6 +92,8 @@ type ContactInput struct {
 	// SentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
 	// key that stands for its first element: the others stay.
 	SentAs map[string]string
+
+	LeftOut []LeftOut // cells of a row that say nothing which a contact can have
 }
 
 // What a contact may hold.

@@ -20,7 +20,8 @@ const (
 	maxSource      = 64
 	maxExternalIDs = 100
 
-	otherSource = "other" // of an id that came without one
+	otherSource  = "other"  // of an id that came without one
+	ImportSource = "import" // of an id in a file whose heading names no system
 )
 
 var externalTable = doc.Table[*ExternalID, *ExternalID]{
@@ -57,7 +58,20 @@ func ReadExternalID(written, source string) ExternalID {
 	return ExternalID{Source: source, Value: written}
 }
 
-func (id *ExternalID) inWords() string { return id.Value + " (" + id.Source + ")" }
+// System is the system that has given the id, "" where it is not known.
+func (id *ExternalID) System() string {
+	if id.Source == otherSource || id.Source == ImportSource {
+		return ""
+	}
+	return id.Source
+}
+
+func (id *ExternalID) inWords() string {
+	if system := id.System(); system != "" {
+		return id.Value + " (" + system + ")"
+	}
+	return id.Value
+}
 
 // Key is the match key of an id. The value comes first, so that it is found whatever its source is.
 func (id *ExternalID) Key() string {

@@ -24,6 +24,7 @@ func (in *ContactInput) ValidateRow(fields *custom.Fields, region string, now ti
 	if len(in.Custom) > 0 {
 		in.Fields = fields
 	}
+	left = in.LeftOut
 	for {
 		sent := in.withOwnLists()
 		c := doc.NewChecker(nil, true)

@@ -54,6 +54,58 @@ func (n PersonName) Contradicts(other PersonName) bool {
 	return differ(n.given(), other.given()) || differ(lastWords(n.Last), lastWords(other.Last))
 }
 
+// NameKeys are what tells that rows of a file which have nothing but a name are about one person: the whole name with the ZIP code, and with the street, or
+// alone where there is neither. There are none without a whole name.
+func (in *ContactInput) NameKeys() (keys []string) {
+	name := in.PersonName()
+	first, last := joined(name.First), joined(name.Last)
+	if first == "" || last == "" {
+		return nil
+	}
+	places := in.Places()
+	if len(places) == 0 {
+		places = []string{""}
+	}
+	for _, place := range places {
+		keys = append(keys, "n:"+first+"\t"+last+"\t"+place)
+	}
+	return keys
+}
+
+// Places are the ZIP codes and streets of the input, as they are compared.
+func (in *ContactInput) Places() []string {
+	if in.Addresses == nil {
+		return nil
+	}
+	return placesOf(*in.Addresses)
+}
+
+// LivesAt tells whether the contact has one of the places.
+func (c *Contact) LivesAt(places []string) bool {
+	return slices.ContainsFunc(placesOf(c.Addresses), func(place string) bool { return slices.Contains(places, place) })
+}
+
+func placesOf(addresses []Address) (places []string) {
+	for i := range addresses {
+		if zip := ShortZip(addresses[i].Zipcode); zip != "" {
+			places = append(places, "z"+zip)
+		}
+		if street := joined(addresses[i].Line1); street != "" {
+			places = append(places, "s"+street)
+		}
+	}
+	return places
+}
+
+// ShortZip is the letters and digits of a ZIP code, without the four digits behind a code of the United States.
+func ShortZip(zip string) string {
+	const short, long = 5, 9
+	if zip = joined(zip); len(zip) == long && text.Digits(zip) == zip {
+		zip = zip[:short]
+	}
+	return zip
+}
+
 // given are the first and middle names. Those of a couple are one word, so that neither half of it is the couple.
 func (n PersonName) given() []string {
 	words := text.Words(n.First)

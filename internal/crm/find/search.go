@@ -68,23 +68,32 @@ func TagSearch(name string) Search {
 	return Search{Text: "tag:" + name, Terms: []SearchTerm{{{word}}}}
 }
 
-// NameSearch finds the contacts whose names have all words of this first and last name, or of this company; ok is false where there is no word.
-func NameSearch(in *crm.ContactInput) (s Search, ok bool) {
-	names := []*string{in.FirstName, in.LastName}
-	if in.IsCompany != nil && *in.IsCompany {
-		names = []*string{in.Company}
-	}
-	if slices.Contains(names, nil) {
+// NeighborSearch finds the contacts that may have the name of an input and live where it says: those with the last name and the ZIP code, and where it has a
+// street, those with all words of the name. ok is false where it has no address or no last name.
+func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
+	name := in.PersonName()
+	last := wordsOf(name.Last)
+	if in.Addresses == nil || len(last) == 0 {
 		return s, false
 	}
-	var words []string
-	for _, name := range names {
-		words = text.AppendWords(words, *name)
+	var term SearchTerm
+	for _, a := range *in.Addresses {
+		if zip := crm.ShortZip(a.Zipcode); zip != "" {
+			term = append(term, append(slices.Clip(last), beginning(zipWord(zip))))
+		}
+		if a.Line1 != "" {
+			term = append(term, append(slices.Clip(last), wordsOf(name.First)...))
+		}
 	}
-	for _, word := range words {
-		s.add(SearchTerm{{{Text: searchWord(word)}}})
+	s.add(term)
+	return s, len(term) > 0
+}
+
+func wordsOf(name string) (choice SearchChoice) {
+	for _, word := range text.Words(name) {
+		choice = append(choice, SearchWord{Text: searchWord(word)})
 	}
-	return s, len(s.Terms) > 0
+	return choice
 }
 
 // IsEmpty tells whether nothing was asked for.

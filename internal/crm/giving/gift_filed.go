@@ -13,12 +13,16 @@ import (
 // Filed is what a row of a file says about a gift and a client cannot: other systems have told before what became of it.
 type Filed struct {
 	Back     *GivenBack // nil where all of it stayed
+	Won      bool       // a dispute about it was won
 	Plan     string     // what its plan is called elsewhere; one that is not known is made. "" is none
 	Every    string     // how often the gifts of that plan come; "" is not known
 	Pledge   string     // the external id of the pledge that it pays for; "" is none
 	RefundOf string     // of a row that is a refund: the external id of the gift; "" is not told
 	IsRefund bool       // the row is no gift, but gives one back
 	Key      string     // of a refund: all that its row says, in short
+
+	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
+	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
 }
 
 // Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.
@@ -35,13 +39,16 @@ type GivenBack struct {
 	Amount *int64  // in ten-thousandths; nil is all of it
 	On     *string // a date or a time; nil is the day of the gift
 
+	Disputed bool // it comes again if the dispute is won
+
 	at time.Time
 }
 
 // The rules of what a file says about refunds.
 const (
 	BackOverAmount doc.Rule = "must not be more than the amount"
-	NoOriginal     doc.Rule = "gives back money of a gift that is not known: import the gift first, or say in a column which gift it is"
+	NoOriginal     doc.Rule = "says that %v was refunded of gift %q, which is not known: import that gift first, then this row"
+	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
 )
 
 // checkFiled checks what went back, and what the plan is called elsewhere.
@@ -80,7 +87,37 @@ func (g Gift) takeBack(in *GiftInput) (Gift, error) {
 	if in.Filed == nil || in.Filed.Back == nil || g.Status != Succeeded {
 		return g, nil
 	}
-	return g.Refund(in.Filed.Back.Amount, in.Filed.Back.when(&g))
+	return g.refund(in.Filed.Back.entry(&g), in.Filed.Back.Amount, in.Filed.Back.when(&g))
+}
+
+// entry is the id of the entry for money that went back. That of a dispute is made from what the gift is called elsewhere, so that it is known when the
+// dispute is won.
+func (b *GivenBack) entry(g *Gift) string {
+	if b == nil || !b.Disputed {
+		return text.Random62(codeLength)
+	}
+	_, next := g.disputeIDs()
+	return next
+}
+
+// disputeIDs are the id of the last entry for a dispute, "" for none, and that of the next.
+func (g *Gift) disputeIDs() (last, next string) {
+	for next = entryID("dispute " + g.ExternalID); g.hasEntry(next); next = entryID(next) {
+		last = next
+	}
+	return last, next
+}
+
+// winDispute takes back the refund of a dispute that a file says was won, but for what the file says was refunded all the same. The refund stays if anything
+// was done about the money since.
+func (g Gift) winDispute(in *GiftInput, told int64, now time.Time) (after Gift, isWon bool) {
+	last := &g.Entries[len(g.Entries)-1]
+	id, _ := g.disputeIDs()
+	amount := min(-last.Amount, g.Refunded()-told)
+	if !in.Filed.Won || g.Status != Succeeded || last.ID != id || amount <= 0 || len(g.Entries) >= maxEntries {
+		return g, false
+	}
+	return g.comeAgain(amount, now), true
 }
 
 func (b *GivenBack) when(g *Gift) time.Time {
@@ -101,8 +138,8 @@ func (in *GiftInput) samePayment(g *Gift) bool {
 		(g.Status == Pending || in.at.Sub(g.At).Abs() <= sameWithin)
 }
 
-// Advance is a gift that is known after a file has told what became of it since: a promise was kept or given up, or money went back. What people have undone
-// since stays undone.
+// Advance is a gift that is known after a file has told what became of it since: a promise was kept or given up, money went back, or a dispute was won.
+// What people have undone since stays undone.
 func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool, err error) {
 	status := GiftStatus(value(in.Status))
 	if g.Status == Pending && status != "" && status != Pending {
@@ -123,9 +160,10 @@ func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool,
 		}
 	}
 	if more := min(told-g.everRefunded(), g.Left()); more > 0 && len(g.Entries) < maxEntries {
-		return g.giveBack(text.Random62(codeLength), more, at), true, nil
+		return g.giveBack(in.Filed.Back.entry(&g), more, at), true, nil
 	}
-	return g, isChanged, nil
+	after, isWon := g.winDispute(in, told, now)
+	return after, isChanged || isWon, nil
 }
 
 // everRefunded is what was ever given back, whether people have undone that or not. What an import has told that was undone was never told.
@@ -215,15 +253,25 @@ func (g *Gift) RefundedAt() (at time.Time) {
 	return at
 }
 
-// Unrefund takes back the refund that a file has told last. isOther tells that something else was told last, which stays.
+// Unrefund takes back the refund that a file has told last, of those that were not taken back before. isOther tells that something else was told last, which stays.
 func (g Gift) Unrefund(now time.Time) (before Gift, isOther bool) {
-	last := g.Entries[len(g.Entries)-1]
+	i := len(g.Entries) - 1
+	for i > 0 && g.isUntold(i) {
+		i--
+	}
+	last := g.Entries[i]
 	if last.Amount >= 0 || last.IsReversal() {
 		return g, true
 	}
 	before = g.with(Entry{ID: untoldID(&last), Amount: -last.Amount, FeeCovered: -last.FeeCovered, CapturedAt: now.UTC().Truncate(time.Second)})
 	before.Payment().RefundedAt = time.Time{}
 	return before, false
+}
+
+// isUntold tells whether an entry is a refund whose import was undone, or the entry against one.
+func (g *Gift) isUntold(i int) bool {
+	e := &g.Entries[i]
+	return g.hasEntry(untoldID(e)) || slices.ContainsFunc(g.Entries[:i], func(refund Entry) bool { return untoldID(&refund) == e.ID })
 }
 
 // End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.

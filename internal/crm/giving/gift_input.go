@@ -296,7 +296,10 @@ func (in *GiftInput) checkMoney(c *doc.Checker) {
 }
 
 // giverFaults are the names of a contact's fields, where a gift has them by another name.
-var giverFaults = strings.NewReplacer("emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
+var giverFaults = strings.NewReplacer("external_ids", GiverID, "external_id", GiverID, "emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
+
+// GiverID is what a file calls the id that another system gives to the contact.
+const GiverID = "contact_external_id"
 
 // checkGiver checks the giver as a contact that may be new.
 func (in *GiftInput) checkGiver(c *doc.Checker) {
@@ -309,11 +312,12 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 	if in.Address != nil && *in.Address != nil {
 		in.Giver.Addresses = &[]crm.Address{**in.Address}
 	}
-	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && in.Giver.Emails == nil && in.Giver.Phones == nil {
+	hasKey := in.Giver.Emails != nil || in.Giver.Phones != nil || in.Giver.AddedIDs != nil
+	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && !hasKey {
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
 	}
-	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && (in.Giver.Emails != nil || in.Giver.Phones != nil) {
+	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey {
 		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
 	}
 	var faults *doc.Invalid
@@ -334,7 +338,7 @@ func (in *GiftInput) Named(err error) error {
 	for i := range named.Faults {
 		f := &named.Faults[i]
 		if f.Rule == doc.GiverRequired { // the table may have no column for the id
-			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, or a first and a last name."}
+			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, or a first and a last name."}
 		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}
@@ -347,8 +351,11 @@ const UnknownGiver doc.Rule = "must be that of a contact, or come with the first
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {
-	field := "email"
-	if in.Email == nil || *in.Email == "" {
+	field := GiverID
+	switch {
+	case value(in.Email) != "":
+		field = "email"
+	case value(in.Phone) != "":
 		field = "phone"
 	}
 	return doc.NewInvalid(field, UnknownGiver)

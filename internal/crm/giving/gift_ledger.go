@@ -148,9 +148,14 @@ func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 	if err != nil {
 		return g, err
 	}
+	return g.comeAgain(amount, now), nil
+}
+
+// comeAgain is the gift with an entry for refunded money that is there again.
+func (g Gift) comeAgain(amount int64, now time.Time) Gift {
 	g = g.with(Entry{ID: text.Random62(codeLength), Amount: amount, FeeCovered: -g.coveredPart(g.Left() + amount), CapturedAt: now.UTC().Truncate(time.Second)})
 	g.Payment().RefundedAt = time.Time{}
-	return g, nil
+	return g
 }
 
 // part is how much of an amount a refund, or the undoing of one, is about: all of it where sent is nil.

@@ -12,7 +12,8 @@ import (
 const (
 	oneTag       = "tag" // a column that has one tag, and no separator
 	externalID   = "external_id"
-	ownID        = "own_id" // the contact that a row of our own export was
+	restrictions = "restrictions" // how a contact must not be reached, all in one cell
+	ownID        = "own_id"       // the contact that a row of our own export was
 	street       = "addresses.#.address_1"
 	line2        = "addresses.#.address_2"
 	city         = "addresses.#.city"
@@ -57,28 +58,30 @@ func contactColumns() []column {
 			names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
 		{target: "company", clean: withoutHousehold,
 			names: "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
-		{target: "title", names: "title jobtitle position occupation profession organizationtitle beruf funktion berufsbezeichnung fonction poste"},
+		{target: "title", names: "title jobtitle position occupation profession organizationtitle proftitle professionaltitle beruf funktion berufsbezeichnung fonction poste"},
 		{target: "twitter_url", clean: profileOn("https://twitter.com/"), names: "twitter twitterurl twitterprofile twitterhandle twitterid"},
 		{target: "linkedin_url", clean: profileOn("https://www.linkedin.com/in/"), names: "linkedin linkedinurl linkedinprofile"},
 		{target: "facebook_url", clean: profileOn("https://www.facebook.com/"), names: "facebook facebookurl facebookprofile facebookid"},
 		{target: "note", repeats: true, read: func(r *row, _ *cell, text string) { addNote(&r.contact.Note, text) },
-			names: "note notes comment comments description remarks remark memo notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires"},
+			names: "note notes comment comments description remarks remark memo narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires"},
 		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
 			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) },
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
-		{target: "type", clean: contactType, names: "constituenttype contacttype donortype supportertype persontyp kontaktart"},
-		{target: "prefix", names: "prefix nameprefix honorific honorificprefix anrede civilite"},
-		{target: "suffix", names: "suffix namesuffix honorificsuffix namenszusatz suffixe"},
-		{target: "salutation", names: "salutation greeting formalsalutation informalsalutation briefanrede formuledappel"},
+		{target: "type", repeats: true, read: readContactType, names: "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"},
+		{target: "prefix", names: "prefix individualprefix nameprefix honorific honorificprefix anrede civilite"},
+		{target: "suffix", names: "suffix individualsuffix namesuffix honorificsuffix namenszusatz suffixe"},
+		{target: "salutation", names: "salutation greeting formalsalutation informalsalutation informalgreeting formalgreeting emailgreeting postalgreeting briefanrede formuledappel"},
 		{target: "external_ids", label: "External IDs", read: readOwnIDs, write: func(of *record, _ int) any { return writtenIDs(of.contact) }},
-		{target: externalID, label: "External ID", repeats: true, names: idNames(),
+		{target: externalID, label: "External ID", repeats: true, names: idNames(), clean: foreignID,
 			read: func(r *row, c *cell, text string) {
 				r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ExternalID{Source: sourceOf(c.name), Value: text})
 			}},
-		{target: "do_not_mail", clean: optOut, names: "donotmail nomail nopostalmail mailoptout optoutmail donotsendmail keinepost"},
-		{target: "do_not_email", clean: optOut, names: "donotemail noemail emailoptout optoutemail hasoptedoutofemail nobulkemail nobulkemails unsubscribed unsubscribedfromemail keineemail"},
-		{target: "do_not_call", clean: optOut, names: "donotcall nocall nocalls donotphone nophone phoneoptout optoutphone keineanrufe"},
-		{target: "deceased", clean: optOut, names: "deceased isdeceased verstorben decede"},
+		{target: "do_not_mail", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_mail"] + " addresssubscriptionstatus mailsubscriptionstatus"},
+		{target: "do_not_email", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_email"] + " emailsubscriptionstatus"},
+		{target: "do_not_call", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_call"] + " phonesubscriptionstatus"},
+		{target: "deceased", repeats: true, clean: optOut, read: readMark, names: markNames["deceased"]},
+		{target: restrictions, label: "Contact restrictions", repeats: true, read: readRestrictions,
+			names: "communicationrestrictions contactrestrictions solicitcodes solicitcode communicationtags donotcontact nocontact npspdonotcontactc accountstatus constituentstatus"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
 
 		{target: "emails.#.value", types: emailTypes, read: readValues(splitEmails), heading: "Email #", before: "email_#", write: func(of *record, i int) any { return typedAt(of.contact.Emails, i).Value }},

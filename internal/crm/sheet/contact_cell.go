@@ -109,7 +109,7 @@ func groupOf(text string) (group string) {
 
 // titles and particles are the words of a name that are neither a first nor a last name by themselves.
 var (
-	titles    = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
+	titles    = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
 	particles = []string{"van", "von", "vom", "zu", "zum", "zur", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "des", "la", "le", "el", "al", "bin", "ibn", "ter", "ten", "st", "saint", "mac", "mc"}
 	suffixes  = []string{"jr", "sr", "ii", "iii", "iv", "phd", "md", "esq"}
 )

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/text"
 )
 
 // systems are those whose ids headings name, by the word that a heading has.
@@ -13,14 +12,20 @@ var systems = map[string]string{
 	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
 }
 
-// importSource is the source of an id whose heading names no system.
-const importSource = "import"
+// personIDNames are the headings of ids that only a person has, also in a file of gifts.
+func personIDNames() string {
+	names := "accountnumber constituentid constituentnumber donorid donornumber supporterid personid kontaktid spendernummer"
+	for system := range systems {
+		names += " " + system + "contactid " + system + "constituentid " + system + "accountnumber " + system + "donorid"
+	}
+	return names
+}
 
 // idNames are the headings of ids.
 func idNames() string {
-	names := "accountnumber constituentid constituentnumber contactid donorid donornumber recordid externalid supporterid personid kontaktid spendernummer"
+	names := personIDNames() + " contactid recordid externalid externalidentifier externalconstituentid contactexternalid customerid id"
 	for system := range systems {
-		names += " " + system + "id " + system + "contactid " + system + "constituentid " + system + "accountnumber"
+		names += " " + system + "id"
 	}
 	return names
 }
@@ -33,13 +38,21 @@ func sourceOf(heading string) string {
 			return name
 		}
 	}
-	return importSource
+	return crm.ImportSource
+}
+
+// foreignID leaves out what stands under "id" and is a number: every table has such ids, and they would name other contacts in the next one.
+func foreignID(c *cell, id string) string {
+	if strings.EqualFold(c.name, "id") && strings.Trim(id, "0123456789") == "" {
+		return ""
+	}
+	return id
 }
 
 // readOwnIDs takes ids as our files have them, each with its source.
 func readOwnIDs(r *row, _ *cell, text string) {
 	for _, written := range splitTags(text) {
-		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, importSource))
+		r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ReadExternalID(written, crm.ImportSource))
 	}
 }
 
@@ -49,23 +62,4 @@ func writtenIDs(c *crm.Contact) string {
 		ids = append(ids, c.ExternalIDs[i].Written())
 	}
 	return joinTags(ids)
-}
-
-// contactType reads what kind of contact a row is about. What is not known says nothing.
-func contactType(_ *cell, value string) string {
-	switch plainName(value) {
-	case "company", "organization", "organisation", "business", "corporation", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "institution":
-		return crm.Company
-	case "individual", "person", "household", "family", "einzelperson", "individu", "personne":
-		return crm.Individual
-	}
-	return ""
-}
-
-// optOut reads whether something is true that must not be overlooked: everything but no is yes.
-func optOut(_ *cell, value string) string {
-	if yes, ok := text.ReadYesNo(value); ok && !yes {
-		return "no"
-	}
-	return "yes"
 }

@@ -43,6 +43,11 @@ func (r *row) take(c *cell, value crm.Typed) {
 // finish makes the input of what was taken.
 func (r *row) finish() {
 	in := &r.contact
+	r.readPrimaryContact()
+	if !r.isOwn && r.gift == nil {
+		r.settleNames()
+	}
+	r.applyMarks()
 	if r.fullName != "" {
 		r.fillName()
 	}

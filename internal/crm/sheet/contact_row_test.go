@@ -31,6 +31,9 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 		want := or(cellOf[f.Name], "x")
 		c := made(f.Name, want)
 		for _, other := range crm.ContactTexts {
+			if f.Name == "company" && other.Name == "type" { // a row with nothing but the name of a company is one
+				continue
+			}
 			if got := other.Text(&c); (got != other.Text(&crm.Contact{})) != (other.Name == f.Name) {
 				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
 			}

@@ -124,7 +124,7 @@ func TestColumnsAreRecognized(t *testing.T) {
 		"Country":                                                      "addresses.0.country",
 		"Region":                                                       "skip?",
 		"Tags|Kategorie|Notes|Comments":                                "tags|tags|note|note",
-		"Company|Employer|id|created_at||Shoe size":                    "company|skip?|skip|skip|skip|skip?",
+		"Company|Employer|id|created_at||Shoe size":                    "company|skip?|external_id|skip|skip|skip?",
 		"first_name|emails.0.value|emails.0.type|tags.0|stats.total":   "first_name|emails.0.value|emails.0.type|tag|skip",
 		"email|emails.0.value":                                         "emails.1.value|emails.0.value",
 		"shirt SIZE|Position|company|Company":                          "custom.3|custom.4|company|custom.5",

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,36 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 		}
 		*of(&r.gift.GiftInput) = &id
 	}
+}
+
+// readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
+func readGiverID(r *row, c *cell, text string) {
+	r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(c.name), Value: text}}
+}
+
+// salesforceID is the id of a contact in Salesforce, which a Primary Contact may be instead of a name.
+var salesforceID = regexp.MustCompile(`^003[0-9A-Za-z]{12}([0-9A-Za-z]{3})?$`)
+
+// readPrimaryContact takes the id of a contact that stands where its name was expected.
+func (r *row) readPrimaryContact() {
+	if r.gift == nil || !salesforceID.MatchString(r.fullName) {
+		return
+	}
+	if r.contact.AddedIDs == nil {
+		r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(r.columnOf(FullName, 0)), Value: r.fullName}}
+	}
+	r.fullName = ""
+}
+
+// readContactID takes an id of ours. A Contact ID may be one of another system, too, and no heading tells: the contact that has it as an external id comes first.
+func readContactID(r *row, c *cell, text string) {
+	if plainName(c.name) == "contactid" && c.name != c.target {
+		readGiverID(r, c, text)
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			return
+		}
+	}
+	readID(func(in *giving.GiftInput) **int64 { return &in.Contact })(r, c, text)
 }
 
 const notNegative doc.Rule = "must not be negative"
@@ -133,7 +164,9 @@ func readDisputed(r *row, c *cell, value string) {
 // readDispute takes how a dispute stands. The money is gone until it is won.
 func readDispute(r *row, _ *cell, value string) {
 	switch plainWord(value) {
-	case "won", "warningclosed", "prevented", "none", "na":
+	case "won", "warningclosed", "prevented":
+		r.gift.isWon, r.gift.Filed.Won = true, true
+	case "none", "na":
 		r.gift.isWon = true
 	default:
 		r.gift.isDisputed = true
@@ -286,7 +319,7 @@ func (r *row) meaning(c *cell, words map[string]string, value string) (meaning s
 	if slices.Contains(Meanings(c.target), value) {
 		return value, true
 	}
-	r.gift.faults.Add(c.target, unknownValue, value, strings.Join(Meanings(c.target), ", "))
+	r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
 	r.gift.Unknown = append(r.gift.Unknown, UnknownValue{c.name, c.target, value})
 	return "", false
 }
@@ -329,6 +362,9 @@ var statusWords = byWord(map[string]string{
 
 func readStatus(r *row, c *cell, text string) {
 	r.gift.state, _ = r.meaning(c, statusWords, text)
+	if plainWord(text) == "disputewon" { // other words of a gift that was paid stood there before the dispute, too
+		r.gift.Filed.Won = true
+	}
 }
 
 // Kinds of rows.
@@ -353,7 +389,7 @@ var kindWords = byWord(map[string]string{
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
 	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
-	noGift:      "generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+	noGift:      "nogift generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 
 func readKind(r *row, c *cell, text string) {

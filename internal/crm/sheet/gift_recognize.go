@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
 )
 
 // recognizeGifts knows the names that our own export, Givebutter, Bloomerang, Little Green Light, DonorPerfect, Salesforce, CiviCRM, Raiser's Edge, Stripe, PayPal and
@@ -117,15 +118,20 @@ func (s *Sheet) recognizeGiver(m Mapping, names []string) {
 	}
 }
 
-// leaveForeignIDs skips a Contact ID and a Campaign ID of another system, which would lead to the wrong contact or campaign of ours: those of a file that
-// also has names or emails, or titles of campaigns. Columns that have exactly our names are ours; of our own export the code of the campaign is taken,
+// leaveForeignIDs takes a Contact ID for that of another system, and skips its Campaign ID, which would lead to the wrong contact or campaign of ours: those
+// of a file that also has names or emails, or titles of campaigns. Columns that have exactly our names are ours; of our own export the code of the campaign is taken,
 // since another account has the same code under another id.
 func (m Mapping) leaveForeignIDs() {
 	isNamed, isTitled := m.has("email", "phone", "first_name", "last_name", FullName), m.has("campaign")
 	isOurs := func(c Column) bool { return c.Name == c.Target }
 	for i, c := range m {
 		switch {
-		case c.Target == "contact_id" && isNamed && !isOurs(c), c.Target == "campaign_id" && isTitled && (!isOurs(c) || m.find("campaign_code") >= 0):
+		case c.Target == "contact_id" && isNamed && !isOurs(c):
+			if other := slices.IndexFunc(m, func(c Column) bool { return c.Target == giving.GiverID }); other >= 0 {
+				m[other].Target = Skip // such as an id of a third system
+			}
+			m[i].Target = giving.GiverID
+		case c.Target == "campaign_id" && isTitled && (!isOurs(c) || m.find("campaign_code") >= 0):
 			m[i].Target = Skip
 		}
 	}

@@ -57,7 +57,7 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
-	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company = giver.FirstName, giver.LastName, giver.Company
+	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.AddedIDs = giver.FirstName, giver.LastName, giver.Company, giver.AddedIDs
 	if giver.Emails != nil {
 		g.Email = &(*giver.Emails)[0].Value
 	}
@@ -73,8 +73,10 @@ func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 // content is all that a row says, whatever the order of its columns is. An earlier version has recorded gifts by it.
 func (rows *Rows) content(cells []string) []byte {
 	said := make([]string, 0, len(rows.cells))
+	isNamed := rows.namesGiver(cells)
 	for _, c := range rows.cells {
-		if c.at >= len(cells) || c.mapped == ownGift || c.late { // the same gift is exported under another id by another account
+		isLate := c.late && (c.mapped != giving.GiverID || isNamed) // without another word about the giver, an earlier version has rejected it
+		if c.at >= len(cells) || c.mapped == ownGift || isLate {    // the same gift is exported under another id by another account
 			continue
 		}
 		if text := strings.TrimSpace(cells[c.at]); text != "" {
@@ -83,6 +85,14 @@ func (rows *Rows) content(cells []string) []byte {
 	}
 	slices.Sort(said)
 	return []byte(strings.Join(said, ""))
+}
+
+// namesGiver tells whether a row says who gave by anything but the id of another system.
+func (rows *Rows) namesGiver(cells []string) bool {
+	return slices.ContainsFunc(rows.cells, func(c cell) bool {
+		isWho := c.mapped == "contact_id" || Gifts.byTarget[c.mapped] != nil && Gifts.byTarget[c.mapped].giver != ""
+		return isWho && c.at < len(cells) && strings.TrimSpace(cells[c.at]) != ""
+	})
 }
 
 // GiftObject is the gift that a JSON object describes, by the names of the API.

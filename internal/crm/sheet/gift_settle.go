@@ -79,14 +79,14 @@ func (g *GiftRow) settleBack(rows *Rows) {
 		return
 	}
 	back := &giving.GivenBack{Amount: positive(g.refunded), On: g.refundedAt}
-	isDisputed := !g.isWon && (g.isDisputed || g.state == disputed || positive(g.disputed) != nil)
+	back.Disputed = !g.isWon && (g.isDisputed || g.state == disputed || positive(g.disputed) != nil)
 	switch {
-	case isDisputed && back.Amount == nil:
+	case back.Disputed && back.Amount == nil:
 		if back.Amount = positive(g.disputed); g.disputedAt != nil {
 			back.On = g.disputedAt
 		}
 		g.lines = append(g.lines, "Disputed")
-	case isDisputed: // a part was refunded before
+	case back.Disputed: // a part was refunded before
 		*back.Amount = min(*back.Amount+*g.gone(), *g.Amount)
 		g.lines = append(g.lines, "Disputed")
 	case back.Amount != nil, g.state == refunded, g.isRefunded:
@@ -116,6 +116,11 @@ func positive(amount *int64) *int64 {
 		return nil
 	}
 	return amount
+}
+
+// PaysPledge tells whether the row is money that came for a pledge.
+func (g *GiftRow) PaysPledge() bool {
+	return g.Filed != nil && g.Filed.Pledge != "" && !g.Filed.IsRefund && (g.Status == nil || *g.Status == string(giving.Succeeded))
 }
 
 // AwaitsRefund tells whether another row of the file may say how much of this gift was refunded.

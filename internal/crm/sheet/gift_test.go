@@ -97,7 +97,11 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		"Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber":            "amount|transacted_at|method|full_name",
 		"Montant|Date du versement|Moyen de paiement|Nom complet":    "amount|transacted_at|method|full_name",
 		"amount|date|Contact ID":                                     "amount|transacted_at|contact_id",
-		"amount|date|Contact ID|Email":                               "amount|transacted_at|skip|email", // of another system
+		"amount|date|Contact ID|Email":                               "amount|transacted_at|contact_external_id|email", // of another system
+		"amount|date|Account Number":                                 "amount|transacted_at|contact_external_id",
+		"amount|date|LGL Constituent ID|Constituent ID|Name":         "amount|transacted_at|skip|contact_external_id|full_name",
+		"amount|date|Donor ID|Gift ID":                               "amount|transacted_at|contact_external_id|external_id",
+		"amount|date|Primary Contact|Primary Contact ID":             "amount|transacted_at|full_name|contact_external_id",
 		"amount|date|contact_id|email":                               "amount|transacted_at|contact_id|email",
 		"amount|date|Campaign ID":                                    "amount|transacted_at|campaign_id",
 		"amount|date|Campaign ID|Campaign Name":                      "amount|transacted_at|skip|campaign",
@@ -261,8 +265,8 @@ func TestWordsOfGifts(t *testing.T) {
 		"Posted,cash,5.01,":            "The Amount Refunded field must not be more than the amount.",
 		"Partially Refunded,cash,2.5,": "",
 		"Partially Refunded,cash,,":    "The Stage field says that a part was refunded, and neither a column nor another row says how much.",
-		"Prospecting,cash,,":           "The Stage field says \"Prospecting\", which is not known: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly_refunded, disputed, test.",
-		"Posted,gold,0.00,":            "The Paid by field says \"gold\", which is not known: choose what it means, one of " + strings.Join(giving.Methods, ", ") + ".",
+		"Prospecting,cash,,":           "The Stage field says \"Prospecting\", which is not known: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.",
+		"Posted,gold,0.00,":            "The Paid by field says \"gold\", which is not known: choose what it means, one of " + strings.ReplaceAll(strings.Join(giving.Methods, ", "), "_", " ") + ".",
 		"Posted,,false,":               "",
 		"Posted,cash,0,perhaps":        "The Opt-in field must be true or false.",
 		"Posted,cash,0,Yes":            "",

@@ -36,7 +36,7 @@ var headings = func() map[string]meaning {
 		add(meaning{group: word}, word)
 	}
 	add(meaning{primary: true}, "primary main principal principale haupt")
-	add(meaning{}, "number numbers nummer numero nr no n value values wert valeur contact c npe of the and und et de du la le der die das addr dadresse")
+	add(meaning{}, "number numbers nummer numero nr no n value values wert valeur contact c npe from district neighborhood county territory prefecture republic of the and und et de du la le der die das addr dadresse")
 	add(meaning{part: "type"}, "type label typ")
 	add(meaning{part: "address"}, "address adresse addresses anschrift addr dadresse")
 	add(meaning{part: "whole"}, "formatted full")

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"donorbook/internal/crm/custom"
 )
 
-// recognizeContacts knows the names that our own export, Givebutter, Bloomerang, CiviCRM, Mailchimp, Salesforce and Google Contacts give to columns.
+// recognizeContacts knows the names that our own export, the systems whose files the tests have, Mailchimp and Google Contacts give to columns.
 func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping {
 	g := &recognition{sheet: s, mapping: make(Mapping, len(header)), taken: map[string]bool{}}
 	for i, name := range header {
@@ -17,6 +19,9 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping
 	isOwn := s.isOwn(g.mapping)
 	for i := range header {
 		name := g.mapping[i].Name
+		if s.isPrefix(name, header) && g.place(i, "prefix") {
+			continue
+		}
 		if isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) {
 			continue
 		}
@@ -40,6 +45,15 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping
 	return g.mapping
 }
 
+// isPrefix tells that Title or Salutation is Mr. or Dr., because jobs or greetings have a column of their own.
+func (s *Sheet) isPrefix(name string, header []string) bool {
+	name = strings.ToLower(name)
+	return (name == "title" || name == "salutation") && slices.ContainsFunc(header, func(other string) bool {
+		plain := plainName(other)
+		return s.names[plain].target == name && plain != name
+	})
+}
+
 // onlyWritten tells headings of our own files that no file gives: sums and times.
 func (s *Sheet) onlyWritten(name string) bool {
 	return slices.ContainsFunc(s.columns, func(c column) bool { return c.target == "" && c.heading == name })
@@ -48,8 +62,21 @@ func (s *Sheet) onlyWritten(name string) bool {
 // customMark stands before the title of a custom field that an import would take for another field. The tables of JSON Lines have it too.
 const customMark = "Custom: "
 
-// FieldTitle is the title of the custom field that becomes of a column.
-func FieldTitle(column string) string { return strings.TrimPrefix(column, customMark) }
+// FieldTitle is the title of the custom field that becomes of a column. GENDER and nick_name are names for programs, and become Gender and Nick name.
+func FieldTitle(column string) string {
+	title := strings.TrimPrefix(column, customMark)
+	isUpper := len(title) > 3 && title == strings.ToUpper(title)
+	if strings.Contains(title, " ") || !isUpper && !strings.Contains(title, "_") {
+		return title
+	}
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(title, "__c"), "_", " ")))
+	if len(words) == 0 {
+		return title
+	}
+	first, size := utf8.DecodeRuneInString(words[0])
+	words[0] = string(unicode.ToUpper(first)) + words[0][size:]
+	return strings.Join(words, " ")
+}
 
 // headed is the custom field that a column is named for, nil for none.
 func headed(fields *custom.Fields, name string) *custom.Field {
@@ -152,6 +179,7 @@ func (g *recognition) placeFound() {
 
 // placeAll places elements of a list behind each other, the primary one first, where no column says itself that it goes there.
 func (g *recognition) placeAll(list string, all []*element) {
+	all = slices.DeleteFunc(all, func(e *element) bool { return g.isRepeated(e, all) })
 	slices.SortStableFunc(all, func(a, b *element) int { return cmp.Compare(first(a.primary), first(b.primary)) })
 	n := int64(0)
 	for _, e := range all {
@@ -162,6 +190,17 @@ func (g *recognition) placeAll(list string, all []*element) {
 			g.place(p.column, numbered(p.target, n))
 		}
 	}
+}
+
+// isRepeated tells that all of an element is the shipping address of PayPal in one cell, which other columns have in parts.
+func (g *recognition) isRepeated(e *element, all []*element) bool {
+	if e.group != "shipping " || !e.has(wholeAddress) || e.has(street, city) || !slices.ContainsFunc(all, func(other *element) bool { return other.has(street) }) {
+		return false
+	}
+	for _, p := range e.parts {
+		g.mapping[p.column].Unknown = true
+	}
+	return true
 }
 
 // partOf is the part of which email, phone or address a column has; the target is "" where it is none that is imported.

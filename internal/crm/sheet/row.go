@@ -142,6 +142,7 @@ type row struct {
 	phones    []cellValue
 	places    []cellAddress
 	tags      []string
+	marked    []string // marks that a cell lists among others
 	isRenamed bool
 	original  string            // what the cell says that is being read, where a person has said what that means
 	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts

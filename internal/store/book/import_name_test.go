@@ -60,9 +60,9 @@ func TestAnImportNeverRenamesAPerson(t *testing.T) {
 			t.Errorf("imported %+v, want %+v", im.Progress.ImportCounts, want)
 		}
 		want := []string{
-			"3 created: Juan Ruiz has ana@example.org of Ana Ruiz, contact N, and another name: a contact of its own.",
-			"4 created: Carla Ruiz has 617-555-0100 of Ana Ruiz, contact N, and another name: a contact of its own.",
-			"7 created: Zoe King has 617-555-0100 of Ana Ruiz, contact N, and another name: a contact of its own.",
+			"3 created: Juan Ruiz shares ana@example.org with Ana Ruiz, contact N: a new contact.",
+			"4 created: Carla Ruiz shares 617-555-0100 with Ana Ruiz, contact N: a new contact.",
+			"7 created: Zoe King shares 617-555-0100 with Ana Ruiz, contact N: a new contact.",
 		}
 		if diff := cmp.Diff(want, pairs); diff != "" {
 			t.Errorf("want pairs (-), told (+):\n%s", diff)

@@ -208,6 +208,86 @@ func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (bes
 	return best, err
 }
 
+// MatchFitting is Match among those who fit.
+func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best *Stored, err error) {
+	best, _, err = match(t, account, in, keys, fits)
+	return best, err
+}
+
+// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
+// came, the value alone tells, if one contact has it.
+func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
+	for _, id := range in.AddedIDs {
+		ids, err := holders(t, a, id.Key())
+		if err == nil && len(ids) == 0 {
+			ids, err = sharing(t, a, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) != 1 {
+			continue
+		}
+		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// sharing are the contacts that may have an id by a source that a file did not tell.
+func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
+	if id.Source != crm.ImportSource {
+		id.Source = crm.ImportSource
+		return holders(t, a, id.Key())
+	}
+	start := crm.ExternalIDKeys(id.Value)
+	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
+}
+
+// maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
+const maxNeighbors = 50
+
+// MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
+// is none, or more than one. A contact that the same system calls by another id is another person.
+func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) (found *Stored, err error) {
+	search, ok := find.NeighborSearch(in)
+	if !ok {
+		return nil, nil
+	}
+	var ids []int64
+	err = t.Search(store.WordsTable, query(a.Account, search), maxNeighbors+1, func(id int64) error {
+		ids = append(ids, id)
+		return nil
+	})
+	if len(ids) > maxNeighbors {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err != nil || doc.IDSeq(id) > upTo {
+			continue
+		}
+		var row *Stored
+		if row, err = Row(t, a, id); err != nil || row == nil || row.Damage != nil || !isNeighbor(&row.Contact, in) {
+			continue
+		}
+		if found != nil {
+			return nil, nil
+		}
+		found = row
+	}
+	return found, err
+}
+
+// isNeighbor tells whether a contact has the name and the address of an input.
+func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
+	name := in.PersonName()
+	return !c.Archived() && c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places()) &&
+		!slices.ContainsFunc(in.AddedIDs, func(id crm.ExternalID) bool {
+			return slices.ContainsFunc(c.ExternalIDs, func(other crm.ExternalID) bool { return other.Source == id.Source })
+		})
+}
+
 // match is Match among those who fit. other is the closest one of those who do not, where no one fits.
 func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
 	a, err := t.LockAccount(account)
@@ -231,42 +311,29 @@ func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits
 // FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
 const FewCandidates = 8
 
-// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those that
-// may have the same name.
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those with the
+// same name.
 func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
-	if ids, err = holders(t, a, keys); err != nil {
-		return nil, err
+	for _, key := range keys {
+		found, err := holders(t, a, key)
+		if err == nil && len(found) > FewCandidates {
+			found, err = crowdAbout(t, a, key, in)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if len(ids) > FewCandidates {
-		ids, err = db.List(t.Conn, store.Number, SQLActive, a.Account, ids)
-		slices.Sort(ids)
-	}
-	if err != nil || len(ids) <= FewCandidates {
-		return ids, err
-	}
-	if name, ok := find.NameSearch(in); ok {
-		return named(t, a.Account, ids, name)
-	}
-	return ids, nil
+	return slices.Compact(ids), nil
 }
 
-// holders are the contacts that have one of the keys, in any order.
-func holders(t *store.Tx, a *store.Account, keys []string) (ids []int64, err error) {
-	var unknown []string
-	for _, key := range keys {
-		if found, ok := Of(a).Keys[key]; ok {
-			ids = append(ids, found...)
-		} else {
-			unknown = append(unknown, key)
-		}
+// holders are the contacts that have a key, in any order.
+func holders(t *store.Tx, a *store.Account, key string) ([]int64, error) {
+	if found, known := Of(a).Keys[key]; known {
+		return found, nil
 	}
-	if len(unknown) == 0 {
-		return ids, nil
-	}
-	found, err := db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, unknown)
-	return append(ids, found...), err
+	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
 }
 
 const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
@@ -279,6 +346,7 @@ func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64, fits
 		if err != nil {
 			return nil, nil, err
 		}
+		Of(t.Account(account)).Contacts[id] = s // others may have the same key
 		if s.Contact.Archived() {
 			continue
 		}
@@ -333,6 +401,9 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact,
 	if moved || !slices.Equal(s.Contact.Tags, changed.Tags) {
 		countTags(t, account, s.Contact, -1)
 		countTags(t, account, changed, 1)
+	}
+	if moved || find.SortName(&s.Contact) != find.SortName(&changed) {
+		clear(Of(a).crowds)
 	}
 	if moved {
 		a.Touch(t)
@@ -407,7 +478,7 @@ func AddContact(t *store.Tx, a *store.Account, at Trace, c crm.Contact, body []b
 // CheckIDs refuses to give a contact external ids of another one, which may be archived.
 func CheckIDs(t *store.Tx, a *store.Account, id int64, keys []string) error {
 	for _, key := range crm.KindsOfKeys(keys)[0] {
-		having, err := holders(t, a, []string{key})
+		having, err := holders(t, a, key)
 		if err != nil {
 			return err
 		}
@@ -430,6 +501,7 @@ func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
 // dropKey takes a key from a contact.
 func dropKey(t *store.Tx, a *store.Account, key string, id int64) {
 	t.Delete(store.IndexTable, a.Account, key, id)
+	delete(Of(a).crowds, key)
 	if found, known := Of(a).Keys[key]; known {
 		Of(a).Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
 	}

@@ -13,6 +13,7 @@ import (
 type contactUnit struct {
 	Keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
 	Contacts map[int64]*Stored  // those that were looked up; nil where there is none
+	crowds   map[string]*crowd  // of keys that many contacts have
 	fields   *custom.Fields     // nil where no change has needed them
 	sets     contactSets
 
@@ -24,7 +25,7 @@ var contactsPart = &store.Part{}
 func init() {
 	*contactsPart = store.Part{
 		Begin: func() any {
-			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), sets: make(contactSets)}
+			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			var keys []string

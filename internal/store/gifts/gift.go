@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -25,6 +26,7 @@ const (
 	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 
 	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
+	sqlGivers     = `SELECT r.reference, g.contact_id FROM external_reference r JOIN gift g ON g.account_id = r.account_id AND g.id = r.id WHERE r.account_id = $1 AND r.reference = ANY($2)`
 )
 
 // The kinds of external references.
@@ -42,6 +44,18 @@ type GiftDocument struct {
 	Updated  bool   // a file has told more about one that was found
 	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
+}
+
+// GiversOf are the contacts that gifts with external ids are from, by these ids.
+func (s *GiftStore) GiversOf(ctx context.Context, account int64, external []string) (givers map[string]int64, err error) {
+	givers = make(map[string]int64)
+	references := store.Collect(external, func(id string) string { return GiftReference + id })
+	return givers, s.View(ctx, func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			givers[strings.TrimPrefix(r.Text(0), GiftReference)] = r.Int(1)
+			return nil
+		}, sqlGivers, account, references)
+	})
 }
 
 // Fate tells what has become of a create.
@@ -90,12 +104,16 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	made, from, err := DecideGift(t, a, in, now)
 	switch {
 	case err == nil && made.Updated:
-		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+		before := Of(a).Gifts.Rows[made.ID]
+		if err = SaveGift(t, a, before, made.Gift, now); err == nil && before.Status == giving.Pending {
+			err = payPledge(t, a, &made.Gift, in.Filed, now)
+		}
+		return made, err
 	case err != nil || made.Existing:
 		return made, err
 	}
-	if made, err = insertGift(t, a, made, from, now); err == nil && in.Filed != nil && in.Filed.Pledge != "" {
-		err = payPledge(t, a, &made.Gift, in.Filed.Pledge, now)
+	if made, err = insertGift(t, a, made, from, now); err == nil {
+		err = payPledge(t, a, &made.Gift, in.Filed, now)
 	}
 	return made, err
 }
@@ -103,8 +121,8 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 // NewGiftNeeds is giftNeeds with what finds the giver of a new gift.
 func NewGiftNeeds(account int64, in *giving.GiftInput) store.Needs {
 	n := giftNeeds(account, in)
-	if in.Contact == nil {
-		n.Keys, n.Sets = in.Giver.MatchKeys(), append(n.Sets, find.InputCommonWords(&in.Giver)...)
+	if n.Keys = in.Giver.MatchKeys(); in.Contact == nil {
+		n.Sets = append(n.Sets, find.InputCommonWords(&in.Giver)...)
 	}
 	return n
 }
@@ -224,8 +242,19 @@ type giver struct {
 	plan    *giving.Plan // that a gift of a file makes with it; nil for none
 }
 
-// findGiver finds the giver of a gift: the contact that was named, the one that matches, or a new one. Nothing is written yet.
+// findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
 func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (g giver, err error) {
+	row, err := contacts.MatchID(t, a, &in.Giver)
+	switch {
+	case err != nil:
+		return g, err
+	case row != nil:
+		said := in.Giver.FillsOnly(&row.Contact)
+		said.AddedIDs = nil // it has the id, perhaps of a source that the file does not tell
+		g = giver{row: row}
+		g.contact, err = row.Contact.Merge(said, now)
+		return g, giving.GiverFaults(err)
+	}
 	if in.Contact != nil {
 		row, err := activeContact(t, a, *in.Contact)
 		if err != nil {
@@ -233,8 +262,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Tim
 		}
 		return giver{contact: row.Contact, row: row}, nil
 	}
-	row, err := contacts.Match(t, a.Account, &in.Giver, in.Giver.MatchKeys())
-	switch {
+	switch row, err = matchGiver(t, a, in); {
 	case err != nil:
 		return g, err
 	case row == nil && in.Known:
@@ -246,8 +274,46 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Tim
 		g.row = row
 		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
 	}
-	return g, giving.GiverFaults(err)
+	if err != nil {
+		return g, giving.GiverFaults(err)
+	}
+	err = contacts.CheckIDs(t, a, g.contact.ID, in.Giver.IDKeys())
+	if errors.As(err, new(*doc.Invalid)) {
+		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
+	}
+	return g, err
 }
+
+// matchGiver finds the contact that a gift is from by its email, or by its phone, nil where there is none. What only files have is told by matchFiled. A row
+// with an id that no contact has is from a person whom another system tells apart, so that someone else's email is not enough.
+func matchGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
+	keys, fits := in.Giver.ReachKeys(), func(*crm.Contact) bool { return true }
+	if name := in.Giver.PersonName(); in.Giver.AddedIDs != nil {
+		fits = func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
+	}
+	row, err := contacts.MatchFitting(t, a.Account, &in.Giver, keys, fits)
+	if row != nil || err != nil || in.Filed == nil {
+		return row, err
+	}
+	if row, err = sameGiver(t, a, in); row != nil || err != nil || in.Filed.Neighbors == 0 {
+		return row, err
+	}
+	return contacts.MatchName(t, a, &in.Giver, in.Filed.Neighbors)
+}
+
+// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived or renamed since.
+func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
+	if in.Filed.Same == 0 {
+		return nil, nil
+	}
+	row, err := contacts.Row(t, a, in.Filed.Same)
+	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() || in.Giver.PersonName().Contradicts(row.Contact.PersonName()) {
+		return nil, err
+	}
+	return row, nil
+}
+
+const archivedContact doc.Rule = "is the id of an archived contact: restore the contact first"
 
 // activeContact is a contact that a gift may be from.
 func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
@@ -259,7 +325,7 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 	case errors.Is(err, crm.ErrNotFound):
 		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
 	case err == nil && row.Contact.Archived():
-		return nil, store.Fault("contact_id", "is the id of an archived contact: restore the contact first")
+		return nil, store.Fault("contact_id", archivedContact)
 	}
 	return row, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 )
 
@@ -111,9 +112,12 @@ func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift,
 	return found, err
 }
 
-// payPledge makes the pledge of a payment smaller that has come.
-func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, pledge string, now time.Time) error {
-	found, err := giftReferred(t, a, pledge)
+// payPledge makes the pledge smaller that a row of a file names with a payment that has come.
+func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
+	if filed == nil {
+		return nil
+	}
+	found, err := giftReferred(t, a, filed.Pledge)
 	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
@@ -129,6 +133,17 @@ func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 	return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
 }
 
+// noOriginal says what a person can do about a refund whose gift is not known. A row that names no other gift may well have an id of its own.
+func noOriginal(a *store.Account, in *giving.GiftInput) error {
+	currency := CurrencyOf(a, in)
+	units, _ := text.MinorUnits(*in.Amount, currency)
+	amount := text.MoneyInput(units, currency)
+	if in.Filed.RefundOf == "" {
+		return store.Fault("amount", giving.RefundOfNone, amount)
+	}
+	return store.Fault("amount", giving.NoOriginal, amount, in.Filed.RefundOf)
+}
+
 // DecideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
 func DecideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
@@ -137,7 +152,7 @@ func DecideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made Gif
 	case err != nil:
 		return made, err
 	case found == nil:
-		return made, store.Fault("amount", giving.NoOriginal)
+		return made, noOriginal(a, in)
 	}
 	made.Slug = slug(t, a, found.Campaign)
 	made.Gift, made.Existing, err = found.RefundFiled(reference, in)

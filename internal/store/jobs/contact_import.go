@@ -43,6 +43,7 @@ type FileImport struct {
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // of contacts: what becomes of a row with the email or phone of a contact of another name; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
+	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
 	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
 	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
 }
@@ -99,6 +100,7 @@ type ImportProgress struct {
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
 
+	Before  int64                `json:"before,omitempty"`  // of gifts: how many contacts there were when it began
 	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
 	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
 }
@@ -152,6 +154,7 @@ type ImportRun struct {
 	Survey                                // of the file, where a worker has looked through it
 	Ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
 	trial   *trial                        // nil where it is no dry run
+	givers  *trial                        // who gave the gifts of rows that have nothing but a name; in a dry run the same as trial
 	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
 
 	Started time.Time
@@ -178,7 +181,16 @@ type ImportRow struct {
 }
 
 func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
-	return &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
+	r := &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
+	r.givers = newTrial(account)
+	return r
+}
+
+// newTry is the run of a dry run, which begins with the first row.
+func (s *JobStore) newTry(account int64, spec FileImport) *ImportRun {
+	r := s.newRun(account, spec, 0)
+	r.trial = r.givers
+	return r
 }
 
 // begun is the progress of an import that has done nothing yet.
@@ -199,11 +211,15 @@ func (r *ImportRun) open(ctx context.Context, rows *table.Reader) error {
 	if err := r.readFields(ctx); err != nil {
 		return err
 	}
-	return r.skip(rows, r.read)
+	known := recall{run: r, keys: make(map[string][]string)}
+	if err := r.skip(rows, r.read, func(row *ImportRow) error { return known.see(ctx, row) }); err != nil {
+		return err
+	}
+	return known.look(ctx)
 }
 
-// skip begins with a file again, and leaves some of its rows behind.
-func (r *ImportRun) skip(rows *table.Reader, n int64) (err error) {
+// skip begins with a file again, and leaves some of its rows behind, which see may look at.
+func (r *ImportRun) skip(rows *table.Reader, n int64, see func(*ImportRow) error) (err error) {
 	r.rows, r.passed = rows, n
 	switch {
 	case r.gifts != nil:
@@ -212,7 +228,10 @@ func (r *ImportRun) skip(rows *table.Reader, n int64) (err error) {
 		r.gifts, err = r.store.NewGiftRows(r.account, &r.spec, rows)
 	}
 	for ; n > 0 && err == nil; n-- {
-		_, err = r.next()
+		var row ImportRow
+		if row, err = r.next(); err == nil {
+			err = see(&row)
+		}
 	}
 	return err
 }
@@ -386,13 +405,18 @@ func ReasonOf(err error) string {
 }
 
 // needs is what the rows look up.
-func (u *importUnit) needs(account int64) (n store.Needs) {
+func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
+	account := r.account
 	for i := range u.Rows {
 		switch row := &u.Rows[i]; {
 		case row.contact != nil:
 			n.More = append(n.More, row.contact.Needs())
 		case row.Gift != nil && row.Reason == "":
-			n.More = append(n.More, gifts.NewGiftNeeds(account, &row.Gift.GiftInput))
+			need := gifts.NewGiftNeeds(account, &row.Gift.GiftInput)
+			if same := r.givers.first(row.Gift.giverKeys()); same.id != 0 && madeBy(same.id) == 0 {
+				need.Contact = same.id
+			}
+			n.More = append(n.More, need)
 		}
 		if row := &u.Rows[i]; row.Gift != nil && row.Gift.Own != "" {
 			n.Gifts = append(n.Gifts, gifts.CodeID(account, row.Gift.Own))
@@ -439,8 +463,9 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 		return err
 	}
 	at.Progress.Total, at.Progress.Days = cmp.Or(at.Progress.Total, r.Total), r.spec.Days
-	err = r.deciding(ctx, u, func() error { return r.store.Advance(ctx, j, u.needs(r.account), r.importing(u, at.Progress)) })
+	err = r.deciding(ctx, u, func() error { return r.store.Advance(ctx, j, r.needs(u), r.importing(u, at.Progress)) })
 	if err == nil {
+		r.givers.endUnit()
 		r.read += int64(len(u.Rows))
 	}
 	return err
@@ -451,13 +476,19 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 	now, rule := r.store.Now(), r.spec.rule()
 	return func(t *store.Tx, a *store.Account, next *Job) error {
 		progress := at
+		if at.Rows == 0 && r.gifts != nil {
+			progress.Before = a.ContactSeq
+		}
+		r.givers.beginUnit()
 		for i := range u.Rows {
 			var err error
 			row := &u.Rows[i]
 			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
 			if row.Gift != nil {
 				var made gifts.GiftDocument
+				r.meet(a, row, progress.Before)
 				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
+				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 				progress.Contacts += contacts.Flag(made.NewGiver)
 				progress.add(made.Currency, made.Counted)
 			} else {

@@ -50,11 +50,12 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// Choices are what a person says about a file that was uploaded. All but the mapping, the mode and the dry run are for contacts alone.
+// Choices are what a person says about a file that was uploaded. All but the mapping, the mode, the dry run and the names are for contacts alone.
 type Choices struct {
 	Mapping         sheet.Mapping
 	Mode, OtherName ImportMode
 	FileIsRight     bool
+	MatchNames      bool    // of gifts alone
 	Fields          []int64 // custom fields that were made for it
 	Trial           bool    // it is a dry run
 }
@@ -72,7 +73,7 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 		spec := &found.Spec
 		if spec.Mapping, spec.Trial = as.Mapping, as.Trial; spec.Of == ImportContacts {
 			spec.Mode, spec.OtherName, spec.FileIsRight, spec.Fields = as.Mode, as.OtherName, as.FileIsRight, as.Fields
-		} else if as.Mode == MakeCampaigns || as.Mode == "" {
+		} else if spec.MatchNames = as.MatchNames; as.Mode == MakeCampaigns || as.Mode == "" {
 			spec.Mode = as.Mode
 		}
 		if err := spec.check(); err != nil {
@@ -210,10 +211,10 @@ func (w *JobWorker) readStep(ctx context.Context, j *Job, im Import) error {
 func (w *JobWorker) OpenRun(ctx context.Context, j *Job, im Import) *ImportRun {
 	ctx, stop := context.WithCancel(ctx)
 	run := w.newRun(j.Account, im.Spec, im.Progress.Rows)
-	run.Beside = &reading{ctx: ctx, files: w.Files, tell: w.tell, stop: stop, found: *j}
 	if im.Spec.Trial {
-		run.read, run.trial = 0, newTrial(j.Account)
+		run = w.newTry(j.Account, im.Spec)
 	}
+	run.Beside = &reading{ctx: ctx, files: w.Files, tell: w.tell, stop: stop, found: *j}
 	run.ReadOn(func() *importUnit {
 		if err := run.openUpload(ctx, &im); err != nil {
 			return &importUnit{Err: err}
@@ -253,7 +254,7 @@ func (r *ImportRun) giveWay() error {
 	if err != nil {
 		return err
 	}
-	return r.skip(rows, r.passed)
+	return r.skip(rows, r.passed, func(*ImportRow) error { return nil })
 }
 
 // forgetTrial takes what a dry run has counted so far out of an import that is canceled: nothing of it was done.
@@ -342,6 +343,6 @@ func (s *JobStore) importFailure(ctx context.Context, j *Job, err error) error {
 func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
 	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
-		im.Spec.rule() == spec.rule() &&
+		im.Spec.rule() == spec.rule() && im.Spec.MatchNames == spec.MatchNames &&
 		slices.Equal(JSONOf(im.Spec.Mapping), JSONOf(spec.Mapping))
 }

@@ -81,7 +81,7 @@ type giftRows struct {
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
 
-	later   []ImportRow     // that come after all others: gifts whose refunds other rows have, and then these
+	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows have, and then these
 	refunds map[string]bool // the external ids of gifts that rows give back
 	atEnd   bool            // of the file
 }
@@ -132,7 +132,7 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	return row, nil
 }
 
-// Next is the next row. Refunds come after all gifts: many systems list the latest first.
+// Next is the next row. Payments come after all pledges, and refunds after all gifts: many systems list the latest first.
 func (g *giftRows) Next() (row ImportRow, err error) {
 	for !g.atEnd {
 		row, err = g.named()
@@ -142,8 +142,7 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 			})
 			break
 		}
-		isLater := err == nil && (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && len(g.later) < maxLater
-		if !isLater {
+		if err != nil || !g.isLater(row.Gift) {
 			return row, err
 		}
 		if g.later = append(g.later, row); row.Gift.IsRefund() {
@@ -158,6 +157,11 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 		row.Gift.FindRefund(g.refunds[*row.Gift.ExternalID])
 	}
 	return row, nil
+}
+
+// isLater tells whether a row is held back. Payments leave room for refunds, which would be rejected.
+func (g *giftRows) isLater(row *giftRow) bool {
+	return (row.IsRefund() || row.AwaitsRefund()) && len(g.later) < maxLater || row.PaysPledge() && len(g.later) < maxLater/2
 }
 
 // named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
@@ -310,13 +314,11 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
-		if in.Contact == nil {
-			if err := r.trial.place(t, a, keys); err != nil {
-				return gifts.GiftDocument{}, err
-			}
+		if err := r.trial.place(t, a, keys, crm.PersonName{}); err != nil {
+			return gifts.GiftDocument{}, err
 		}
-		made, _, err := gifts.DecideGift(t, a, in, r.store.Now())
-		return made, err
+		r.meet(a, row, a.ContactSeq)
+		return r.decideTry(t, a, in)
 	})
 	out.currency, out.counted = made.Currency, made.Counted
 	switch {
@@ -328,6 +330,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 			r.trial.keep(*in.ExternalID, &made.Gift)
 		}
 		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
+		r.trial.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 		return nil
 	}
 	if !in.FromRow { // equal rows without an external id are different gifts
@@ -337,9 +340,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	if out.newContact = made.NewGiver; made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
 	}
-	if in.Contact == nil {
-		r.trial.give(made.Contact, crm.PersonName{}, keys...)
-	}
+	r.trial.give(made.Contact, in.Giver.PersonName(), append(keys, row.Gift.giverKeys()...)...)
 	return nil
 }
 

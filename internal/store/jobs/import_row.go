@@ -61,6 +61,11 @@ type imported struct {
 	outcome, reason string
 }
 
+// dropsName tells that a row was merged by its external id into a contact with another name, which stays.
+func (im *imported) dropsName(from *ImportRow) bool {
+	return im.outcome != RowRejected && im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
+}
+
 // importContact decides about a row, and does what was decided by do.
 func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, do func(*contacts.NewContact, contacts.Plan) (contacts.Document, error)) (im imported, err error) {
 	if row.contact == nil {

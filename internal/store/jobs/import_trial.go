@@ -75,7 +75,7 @@ type holder struct {
 	before uint32 // the place of the one who got the key before; 0 for none
 }
 
-// maxHolders is how many contacts with one key a dry run knows. A row that shares a number with more people than that counts as new.
+// maxHolders is how many contacts with one key a dry run knows, whatever their names are. Others are known by the key and their name together.
 const maxHolders = 50
 
 func newTrial(account int64) *trial {
@@ -114,32 +114,47 @@ func (tr *trial) holding(key string) (all []holder) {
 	return all
 }
 
-// give notes who would have keys. name is that of a contact that a row would make.
+// holdingAs is holding with those of a name where many have the key. under is what one more is noted under.
+func (tr *trial) holdingAs(name crm.PersonName, key string) (all []holder, under string) {
+	if all = tr.holding(key); len(all) < maxHolders {
+		return all, key
+	}
+	under = key + "\x00" + contacts.SortName(name)
+	return append(all, tr.holding(under)...), under
+}
+
+// give notes who would have keys, and under which name.
 func (tr *trial) give(id int64, name crm.PersonName, keys ...string) {
-	if len(keys) == 0 {
+	if id == 0 {
 		return
 	}
 	at := uint32(0)
-	if madeBy(id) > 0 && name != (crm.PersonName{}) {
-		kind := ""
-		if name.IsCompany {
-			kind = crm.Company
-		}
-		at = uint32(len(tr.names)) //nolint:gosec // a file has not as many letters
-		tr.names = append(append(tr.names, strings.Join([]string{name.First, name.Middle, name.Last, name.Company, kind}, "\x00")...), 0)
-	}
 	for _, key := range keys {
-		hash := maphash.String(tr.seed, key)
-		all := tr.holding(key)
-		if len(all) < maxHolders && !slices.ContainsFunc(all, func(h holder) bool { return h.id == id }) {
-			tr.holders = append(tr.holders, holder{id, at, tr.last[hash]})
-			tr.last[hash] = uint32(len(tr.holders) - 1) //nolint:gosec // as above
-			tr.unit = append(tr.unit, hash)
+		all, under := tr.holdingAs(name, key)
+		if slices.ContainsFunc(all, func(h holder) bool { return h.id == id }) {
+			continue
 		}
+		if at == 0 && madeBy(id) > 0 && name != (crm.PersonName{}) {
+			at = tr.noteName(name)
+		}
+		hash := maphash.String(tr.seed, under)
+		tr.holders = append(tr.holders, holder{id, at, tr.last[hash]})
+		tr.last[hash] = uint32(len(tr.holders) - 1) //nolint:gosec // a file has not as many rows
+		tr.unit = append(tr.unit, hash)
 	}
 }
 
-// nameAt is a name that give has noted.
+// noteName keeps a name, and tells where it begins.
+func (tr *trial) noteName(name crm.PersonName) uint32 {
+	at, kind := uint32(len(tr.names)), "" //nolint:gosec // a file has not as many letters
+	if name.IsCompany {
+		kind = crm.Company
+	}
+	tr.names = append(append(tr.names, strings.Join([]string{name.First, name.Middle, name.Last, name.Company, kind}, "\x00")...), 0)
+	return at
+}
+
+// nameAt is a name that was noted.
 func (tr *trial) nameAt(at uint32) (name crm.PersonName) {
 	kind := ""
 	for _, part := range []*string{&name.First, &name.Middle, &name.Last, &name.Company, &kind} {
@@ -152,18 +167,34 @@ func (tr *trial) nameAt(at uint32) (name crm.PersonName) {
 	return name
 }
 
-// place puts the contacts that have got keys by the rows before among those that have them.
-func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
+// pretend puts a contact that a row would make among those that are there.
+func (tr *trial) pretend(a *store.Account, h holder) {
+	if madeBy(h.id) > 0 && contacts.Of(a).Contacts[h.id] == nil {
+		name := tr.nameAt(h.name)
+		contacts.Of(a).Contacts[h.id] = &contacts.Stored{ID: h.id,
+			Contact: crm.Contact{ID: h.id, FirstName: name.First, MiddleName: name.Middle, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany}}
+	}
+}
+
+// first is the one who got one of the keys last, as the first of them tells that is known.
+func (tr *trial) first(keys []string) (h holder) {
 	for _, key := range keys {
-		for _, h := range tr.holding(key) {
-			if slices.Contains(contacts.Of(a).Keys[key], h.id) {
+		if at := tr.last[maphash.String(tr.seed, key)]; at != 0 {
+			return tr.holders[at]
+		}
+	}
+	return h
+}
+
+// place puts the contacts that have got keys by the rows before among those that have them. Of many, it does so with those of a name.
+func (tr *trial) place(t *store.Tx, a *store.Account, keys []string, name crm.PersonName) error {
+	for _, key := range keys {
+		all, _ := tr.holdingAs(name, key)
+		for _, h := range all {
+			if known := contacts.Of(a).Contacts[h.id]; known != nil && crm.ContainsSorted(known.Contact.MatchKeys, key) {
 				continue
 			}
-			if madeBy(h.id) > 0 && contacts.Of(a).Contacts[h.id] == nil {
-				name := tr.nameAt(h.name)
-				contacts.Of(a).Contacts[h.id] = &contacts.Stored{ID: h.id,
-					Contact: crm.Contact{ID: h.id, FirstName: name.First, MiddleName: name.Middle, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany}}
-			}
+			tr.pretend(a, h)
 			row, err := contacts.Row(t, a, h.id)
 			if err != nil {
 				return err
@@ -180,8 +211,8 @@ func (tr *trial) place(t *store.Tx, a *store.Account, keys []string) error {
 }
 
 // tryNeeds is what the rows look up to be decided about, and not what only a write needs.
-func (u *importUnit) tryNeeds(account int64) store.Needs {
-	n := u.needs(account)
+func (r *ImportRun) tryNeeds(u *importUnit) store.Needs {
+	n := r.needs(u)
 	for i := range n.More {
 		n.More[i].Sets, n.More[i].Gift = nil, nil
 	}
@@ -196,7 +227,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	}
 	err = r.deciding(ctx, u, func() error {
 		return r.store.Heavy.Again(ctx, r.account, func() error {
-			return r.store.Consider(ctx, r.account, u.tryNeeds(r.account), func(t *store.Tx, a *store.Account) (err error) {
+			return r.store.Consider(ctx, r.account, r.tryNeeds(u), func(t *store.Tx, a *store.Account) (err error) {
 				outcomes, err = r.try(t, a, u)
 				return err
 			})
@@ -241,7 +272,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) error {
 	rule, n := r.spec.rule(), row.contact
 	if n != nil {
-		if err := r.trial.place(t, a, n.MatchKeys); err != nil {
+		if err := r.trial.place(t, a, n.MatchKeys, n.In.PersonName()); err != nil {
 			return err
 		}
 	}
@@ -260,7 +291,7 @@ func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, ou
 			before := &im.Into.Contact
 			out.Changes = append(crm.Changes(*before, after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 		}
-		r.trial.give(im.Into.ID, crm.PersonName{}, n.MatchKeys...)
+		r.trial.give(im.Into.ID, im.Into.Contact.PersonName(), n.MatchKeys...)
 	}
 	return err
 }
@@ -280,6 +311,9 @@ func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRul
 // take notes what became of a row, or would, and which contact it is about.
 func (row *TrialRow) take(from *ImportRow, im *imported) {
 	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
+	if im.dropsName(from) {
+		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
+	}
 	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
@@ -366,8 +400,7 @@ func (p ImportProgress) asTried() ImportProgress {
 // TryFile says what would become of the rows of a file, and changes nothing.
 func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportProgress, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == JSONLines
-	r := s.newRun(account, spec, 0)
-	r.trial = newTrial(account)
+	r := s.newTry(account, spec)
 	if err := r.begin(ctx, rows); err != nil {
 		return ImportProgress{}, err
 	}
@@ -457,7 +490,7 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
 	case row.OtherName:
-		return fmt.Sprintf("%s has %s of %s, and another name: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
+		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
@@ -475,7 +508,7 @@ func (row *TrialRow) outcomeInWords() string {
 }
 
 // otherNameFates are what becomes of a row that has the email or phone of a contact of another name.
-var otherNameFates = map[string]string{RowCreated: "a contact of its own.", RowMerged: "merged.", RowUnchanged: "merged, and nothing is new.", RowSkipped: "left out."}
+var otherNameFates = map[string]string{RowCreated: "a new contact.", RowMerged: "merged into that contact.", RowUnchanged: "merged into that contact, nothing is new.", RowSkipped: "skipped."}
 
 // Tried is what the row of a job says about a row of a file.
 func (row *JobRow) Tried() (tried TrialRow, err error) {

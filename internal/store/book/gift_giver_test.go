@@ -1,0 +1,221 @@
+package book
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store/jobs"
+)
+
+// giverFiles are files of gifts, each of an account that has the contacts of a file before, and whose gifts they are.
+var giverFiles = []struct {
+	name, contacts, gifts string
+	byName                bool
+	counts                jobs.ImportCounts
+	people                []string // with their ids elsewhere, the number of their gifts and what they gave
+}{
+	{
+		name: "the id comes before the email and the phone, whatever the name is, and a new contact keeps it",
+		contacts: "Account Number,First Name,Last Name,Email,Phone\n" +
+			"1,Ana,Ruiz,ana@example.org,617-555-0100\n2,Juan,Ruiz,,617-555-0100\n",
+		gifts: "Account Number,Name,Email,Phone,Amount,Date\n" +
+			"2,J Ruiz,ana@example.org,,10,2026-01-01\n1,Ana Married,,,20,2026-01-02\n,,ana@example.org,,5,2026-01-03\n,,,617-555-0100,1,2026-01-04\n" +
+			"3,Zoe Okafor,zoe@example.org,,40,2026-01-05\n3,,,,50,2026-01-06\n3,Zoe Okafor,,,60,2026-01-07\n4,Ben King,,,70,2026-01-08\n4,Ben King,,,80,2026-01-09\n" +
+			"5,Carla Ruiz,ana@example.org,,90,2026-01-10\n6,Ana Ruiz,ana@example.org,,2,2026-01-11\n9,,,,100,2026-01-12\n,Zed Other,ana@example.org,,3,2026-01-13\n",
+		counts: jobs.ImportCounts{Rows: 13, Created: 12, Rejected: 1, Contacts: 3},
+		people: []string{"Ana Ruiz [import:1 import:6]: 5 gifts, 31.00", "Juan Ruiz [import:2]: 1 gifts, 10.00", "Zoe Okafor [import:3]: 3 gifts, 150.00",
+			"Ben King [import:4]: 2 gifts, 150.00", "Carla Ruiz [import:5]: 1 gifts, 90.00"},
+	},
+	{
+		name:     "a company, whose name is read as that of a person",
+		contacts: "Account Number,Type,First Name,Last Name,Company\n1,Company,,,Acme Foundation\n",
+		gifts:    "Account Number,Name,Amount,Date\n1,Acme Foundation,10,2026-01-01\n1,Acme Foundation,20,2026-01-02\n",
+		counts:   jobs.ImportCounts{Rows: 2, Created: 2},
+		people:   []string{"Acme Foundation [import:1]: 2 gifts, 30.00"},
+	},
+	{
+		name:     "a system that only one of the files names",
+		contacts: "LGL Constituent ID,First Name,Last Name\n11,Ana,Ruiz\n12,Ben,King\n",
+		gifts:    "Constituent ID,Name,Amount,Date\n11,Ana Ruiz,10,2026-01-01\n12,,20,2026-01-02\n13,Zoe Okafor,30,2026-01-03\n13,Zoe Okafor,40,2026-01-04\n",
+		counts:   jobs.ImportCounts{Rows: 4, Created: 4, Contacts: 1},
+		people:   []string{"Ana Ruiz [Little Green Light:11]: 1 gifts, 10.00", "Ben King [Little Green Light:12]: 1 gifts, 20.00", "Zoe Okafor [import:13]: 2 gifts, 70.00"},
+	},
+	{
+		name:     "an id that two systems have is not guessed",
+		contacts: "LGL Constituent ID,Salesforce Contact ID,First Name,Last Name\n11,,Ana,Ruiz\n,11,Ben,King\n",
+		gifts:    "Constituent ID,Name,Amount,Date\n11,Ana Ruiz,10,2026-01-01\n11,Ana Ruiz,20,2026-01-02\n",
+		counts:   jobs.ImportCounts{Rows: 2, Created: 2, Contacts: 1},
+		people:   []string{"Ana Ruiz [Little Green Light:11]: 0 gifts, 0.00", "Ben King [Salesforce:11]: 0 gifts, 0.00", "Ana Ruiz [import:11]: 2 gifts, 30.00"},
+	},
+	{
+		name:     "ids alone, of files whose contacts came before",
+		contacts: "Contact ID,First Name,Last Name\n0035g00000AbCdE,Priya,Shah\n77,Ben,King\n",
+		gifts:    "Contact ID,Amount,Date\n0035g00000AbCdE,10,2026-01-01\n77,20,2026-01-02\n77,20,2026-01-02\n",
+		counts:   jobs.ImportCounts{Rows: 3, Created: 3},
+		people:   []string{"Priya Shah [import:0035g00000AbCdE]: 1 gifts, 10.00", "Ben King [import:77]: 2 gifts, 40.00"},
+	},
+	{
+		name:     "a primary contact that is an id",
+		contacts: "Contact ID,First Name,Last Name\n0035g00000AbCdE,Priya,Shah\n",
+		gifts:    "Primary Contact,Amount,Date\n0035g00000AbCdE,10,2026-01-01\nAmir Shah,20,2026-01-02\n",
+		counts:   jobs.ImportCounts{Rows: 2, Created: 2, Contacts: 1},
+		people:   []string{"Priya Shah [import:0035g00000AbCdE]: 1 gifts, 10.00", "Amir Shah []: 1 gifts, 20.00"},
+	},
+	{
+		name:     "names alone make one contact each, and find none",
+		contacts: "First Name,Last Name\nAna,Ruiz\n",
+		gifts: "Name,Amount,Date\nAna Ruiz,1,2026-01-01\nBen King,2,2026-01-01\nANA RUIZ,3,2026-01-02\nAna  Ruíz,4,2026-01-03\nBen King,x,2026-01-02\n" +
+			"Zoe King,x,2026-01-02\nZoe King,5,2026-01-03\nZoe King,6,2026-01-04\nBen King,7,2026-01-05\nAnonymous,8,2026-01-06\n,9,2026-01-06\nAna Ruiz,1,2026-01-01\n",
+		counts: jobs.ImportCounts{Rows: 12, Created: 8, Rejected: 4, Contacts: 3},
+		people: []string{"Ana Ruiz []: 0 gifts, 0.00", "Ana Ruiz []: 4 gifts, 9.00", "Ben King []: 2 gifts, 9.00", "Zoe King []: 2 gifts, 11.00"},
+	},
+	{
+		name: "names with addresses",
+		gifts: "Name,Street,ZIP,Amount,Date\nAna Ruiz,1 Main St.,02139,1,2026-01-01\nAna Ruiz,9 Elm St,10001,2,2026-01-02\nAna Ruiz,,02139-1234,3,2026-01-03\n" +
+			"Ana Ruiz,1 MAIN ST,,4,2026-01-04\nAna Ruiz,,,5,2026-01-05\nAna Ruiz,,,6,2026-01-06\nAna Ruiz,,10001,7,2026-01-07\n",
+		counts: jobs.ImportCounts{Rows: 7, Created: 7, Contacts: 3},
+		people: []string{"Ana Ruiz []: 3 gifts, 8.00", "Ana Ruiz []: 2 gifts, 9.00", "Ana Ruiz []: 2 gifts, 11.00"},
+	},
+	{
+		name:     "without being asked, a name and an address find no contact",
+		contacts: neighbors, gifts: neighborGifts,
+		counts: jobs.ImportCounts{Rows: 11, Created: 11, Contacts: 10},
+	},
+	{
+		name:     "a name and an address find the only contact that has them",
+		contacts: neighbors, gifts: neighborGifts, byName: true,
+		counts: jobs.ImportCounts{Rows: 11, Created: 11, Contacts: 5},
+		people: []string{"Ana Ruiz [import:31]: 4 gifts, 15.00", "Sam Lee []: 0 gifts, 0.00", "Sam Lee []: 0 gifts, 0.00", "Zoe King [import:7]: 0 gifts, 0.00", "Tom Ford []: 1 gifts, 2048.00",
+			"Ana Ruiz []: 1 gifts, 16.00", "Sam Lee []: 2 gifts, 96.00", "Zoe King [import:8]: 1 gifts, 128.00", "Ana Ruiz [import:32]: 1 gifts, 256.00", "Anne Ruiz []: 1 gifts, 512.00"},
+	},
+}
+
+const (
+	neighbors = "First Name,Last Name,Street,ZIP,Account Number\nAna,Ruiz,1 Main St,02139,\nSam,Lee,2 Main St,02139,\nSam,Lee,3 Main St,02139,\nZoe,King,4 Main St,02139,7\nTom,Ford,5 Main St,,\n"
+
+	neighborGifts = "Name,Street,ZIP,Email,Account Number,Amount,Date\n" +
+		"A Ruiz,,02139-0001,,,1,2026-01-01\nAna Ruiz,1 Main St,,,,2,2026-01-02\nAna Ruiz,,02139,new@example.org,,4,2026-01-03\nAna Ruiz,,02139,,31,8,2026-01-04\n" +
+		"Ana Ruiz,,10001,,,16,2026-01-05\nSam Lee,,02139,,,32,2026-01-06\nSam Lee,,02139,,,64,2026-01-07\nZoe King,,02139,,8,128,2026-01-08\nAna Ruiz,,02139,,32,256,2026-01-09\n" +
+		"Anne Ruiz,,02139,,,512,2026-01-10\nTom Ford,5 main st,99999,,,2048,2026-01-11\n"
+)
+
+// importInPieces imports a file of gifts by a run that ends after each unit and is begun again, as a server that is killed begins again.
+func importInPieces(t *testing.T, s *Book, account int64, file string, byName bool) jobs.ImportProgress {
+	t.Helper()
+	for range 20 {
+		ctx, stop := context.WithCancel(t.Context())
+		rows := openTable(t, file)
+		spec := giftImportOf(rows)
+		spec.MatchNames = byName
+		im, _, err := s.ImportFile(ctx, account, rows, spec, 0, true, func(jobs.ImportProgress) { stop() })
+		stop()
+		if err == nil {
+			return im.Progress
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("it does not end")
+	return jobs.ImportProgress{}
+}
+
+// giversOf are the contacts of an account with what they gave.
+func giversOf(t *testing.T, s *Book, account int64) (people []string) {
+	t.Helper()
+	contacts, _, err := s.ContactPage(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(contacts) // the newest came first
+	ledger := ledgerOf(t, s, account)
+	for i := range contacts {
+		c := &contacts[i]
+		n, sum, ids := 0, int64(0), []string{}
+		for j := range ledger {
+			if ledger[j].Contact == c.ID {
+				n, sum = n+1, sum+ledger[j].Net()
+			}
+		}
+		for k := range c.ExternalIDs {
+			ids = append(ids, c.ExternalIDs[k].Written())
+		}
+		people = append(people, fmt.Sprintf("%s %v: %d gifts, %d.%02d", c.PersonName(), ids, n, sum/100, sum%100))
+	}
+	return people
+}
+
+// Each gift of a file goes to the person who gave it: a dry run says how many contacts are new, the import makes as many however often it is interrupted, and
+// the same file again makes none.
+func TestGiftsOfAFileFindTheirGivers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		for _, file := range giverFiles {
+			account := newAccount(t, s).Number
+			if file.contacts != "" {
+				rows := openTable(t, file.contacts)
+				if _, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, true, func(jobs.ImportProgress) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rows := openTable(t, file.gifts)
+			spec := giftImportOf(rows)
+			spec.MatchNames = file.byName
+			tried, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+			if err != nil || tried.ImportCounts != file.counts {
+				t.Errorf("%s: the dry run says %+v, %v, want %+v", file.name, tried.ImportCounts, err, file.counts)
+			}
+			done := importInPieces(t, s, account, file.gifts, file.byName)
+			if done.ImportCounts != file.counts || done.Counted["USD"] != tried.Counted["USD"] {
+				t.Errorf("%s: the import says %+v, want %+v; the dry run said %v", file.name, done, file.counts, tried.Counted)
+			}
+			people := giversOf(t, s, account)
+			if diff := cmp.Diff(file.people, people); diff != "" && file.people != nil {
+				t.Errorf("%s: want (-), got (+):\n%s", file.name, diff)
+			}
+			again := importInPieces(t, s, account, file.gifts, file.byName)
+			if want := (jobs.ImportCounts{Rows: file.counts.Rows, Unchanged: file.counts.Created, Rejected: file.counts.Rejected}); again.ImportCounts != want {
+				t.Errorf("%s: the same file again says %+v, want %+v", file.name, again.ImportCounts, want)
+			}
+			if diff := cmp.Diff(people, giversOf(t, s, account)); diff != "" {
+				t.Errorf("%s: the same file again has changed:\n%s", file.name, diff)
+			}
+		}
+		checked(t, s)
+	})
+}
+
+// A longer file that has the rows of a file from before adds to the contacts that those rows have made. A row with the id of an archived contact is rejected.
+func TestALongerFileKnowsItsGivers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		file := "Name,Donor ID,Amount,Date\nAna Ruiz,,1,2026-01-01\nBen King,,2,2026-01-02\nZoe Okafor,5,4,2026-01-03\n"
+		importInPieces(t, s, account, file, false)
+		newest, _, err := s.ContactPage(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 1})
+		if err == nil {
+			err = s.ArchiveContact(t.Context(), account, newest[0].ID)
+		}
+		if err != nil || newest[0].FirstName != "Zoe" {
+			t.Fatal(newest, err)
+		}
+		file += "Ben King,,8,2026-01-04\nAna Ruiz,,16,2026-01-05\nZoe Okafor,5,32,2026-01-06\n"
+		want := jobs.ImportCounts{Rows: 6, Created: 2, Unchanged: 3, Rejected: 1}
+		tried, told := imported(t, s, account, file, true)
+		done := importInPieces(t, s, account, file, false)
+		if tried != want || done.ImportCounts != want || done.Counted["USD"] != 2400 {
+			t.Errorf("the dry run says %+v and %q, the import %+v, want %+v", tried, told, done, want)
+		}
+		if !slices.Equal(told, []string{"7: The Donor ID field is the id of an archived contact: restore the contact first."}) {
+			t.Errorf("rejected are %q", told)
+		}
+		if diff := cmp.Diff([]string{"Ana Ruiz []: 2 gifts, 17.00", "Ben King []: 2 gifts, 10.00"}, giversOf(t, s, account)); diff != "" {
+			t.Errorf("want (-), got (+):\n%s", diff)
+		}
+		checked(t, s)
+	})
+}

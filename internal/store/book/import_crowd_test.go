@@ -1,0 +1,101 @@
+package book
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"donorbook/internal/store/jobs"
+)
+
+// crowdFile has people of whom each has a name of its own; phone tells the phone of a row.
+func crowdFile(people int, phone func(i int) int) string {
+	var file strings.Builder
+	file.WriteString("First name,Last name,Phone\n")
+	for i := range people {
+		fmt.Fprintf(&file, "Person %d,Moss,+1 617 555 %04d\n", i, phone(i))
+	}
+	return file.String()
+}
+
+func onePhone(int) int { return 100 }
+
+// TestManyPeopleOnOnePhoneCostWhatOthersDo: the import and the dry run of a file in which all people have one phone send as many statements as with a phone
+// for each, and one to note each row, and one in each unit of work.
+func TestManyPeopleOnOnePhoneCostWhatOthersDo(t *testing.T) {
+	const people = 300
+	units := int64(people/jobs.UnitRows + 1)
+	eachEngine(t, func(t *testing.T, s *Book) {
+		spied := spyOn(t, s)
+		var statements atomic.Int64
+		count := func(string) { statements.Add(1) }
+		spied.read, spied.wrote, spied.asked = count, count, count
+		counted := func(file string, work func(account int64, file string) jobs.ImportCounts) int64 {
+			account := newAccount(t, s).Number
+			before := statements.Load()
+			if got := work(account, file); got.Created != people {
+				t.Errorf("the file gives %+v", got)
+			}
+			return statements.Load() - before
+		}
+		for name, work := range map[string]func(int64, string) jobs.ImportCounts{
+			"import": func(account int64, file string) jobs.ImportCounts {
+				return importFile(t, s, account, file, jobs.MergeExisting).Progress.ImportCounts
+			},
+			"dry run": func(account int64, file string) jobs.ImportCounts { return tryFile(t, s, account, file) },
+		} {
+			own, shared := counted(crowdFile(people, func(i int) int { return i }), work), counted(crowdFile(people, onePhone), work)
+			if shared > own+people+units+10 {
+				t.Errorf("an %s with one phone takes %d statements, and %d with a phone for each", name, shared, own)
+			}
+		}
+	})
+}
+
+func tryFile(t testing.TB, s *Book, account int64, file string) jobs.ImportCounts {
+	t.Helper()
+	rows := openTable(t, file)
+	tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tried.ImportCounts
+}
+
+// TestEachOfManyOnOnePhoneIsFoundAgain: within the file, by the dry run as by the import, and when the file comes again.
+func TestEachOfManyOnOnePhoneIsFoundAgain(t *testing.T) {
+	const people = 120
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		once := crowdFile(people, onePhone)
+		twice := once + strings.ToUpper(once[strings.IndexByte(once, '\n')+1:])
+		tried := tryFile(t, s, account, twice)
+		got := importFile(t, s, account, twice, jobs.MergeExisting).Progress.ImportCounts
+		if want := (jobs.ImportCounts{Rows: 2 * people, Created: people, Unchanged: people, OtherName: people - 1}); got != want {
+			t.Errorf("imported %+v, want %+v", got, want)
+		}
+		if tried.Created != got.Created || tried.OtherName != got.OtherName {
+			t.Errorf("the dry run has found %+v, and the import %+v", tried, got)
+		}
+		archive(t, s, account, 1)
+		again := importOnce(t, s, account, once)
+		if again.Created != 1 || again.Unchanged != people-1 || again.OtherName != 1 {
+			t.Errorf("after one was archived, the file again gives %+v", again)
+		}
+		if tried := tryFile(t, s, account, once); tried.Unchanged != people {
+			t.Errorf("and a dry run then %+v", tried)
+		}
+	})
+}
+
+// importOnce imports a file, whether it was imported before or not.
+func importOnce(t testing.TB, s *Book, account int64, file string) jobs.ImportCounts {
+	t.Helper()
+	rows := openTable(t, file)
+	im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, true, func(jobs.ImportProgress) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im.Progress.ImportCounts
+}
