@@ -27,6 +27,10 @@ var icons = map[string]template.HTML{
 	"tag":      `<path d="M4 4h8l8 8-8 8-8-8z"/><circle cx="8.500" cy="8.500" r="1.200"/>`,
 	"link":     `<path d="M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1"/>`,
 	"out":      `<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9"/>`,
+	"note":     `<path d="M5 4h14v10l-6 6H5z"/><path d="M19 14h-6v6M8.500 9h7M8.500 13h2.500"/>`,
+	"repeat":   `<path d="M17 3l3 3-3 3M4 12v-2a4 4 0 0 1 4-4h12M7 21l-3-3 3-3M20 12v2a4 4 0 0 1-4 4H4"/>`,
+	"undo":     `<path d="M8 5L4 9l4 4M4 9h10a5.500 5.500 0 0 1 0 11h-4"/>`,
+	"many":     `<path d="M12 4l9 4.500-9 4.500-9-4.500zM3 12.500l9 4.500 9-4.500M3 16.500l9 4.500 9-4.500"/>`,
 }
 
 // icon is an image beside words that say the same, so screen readers skip it.
