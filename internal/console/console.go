@@ -117,6 +117,7 @@ var routes = []route{
 	{"POST", "/profile/sessions/end", user, (*request).endSessions, nil},
 
 	{"GET", "", access.Viewer, (*request).homePage, nil},
+	{"GET", "/search", access.Viewer, (*request).searchPage, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
 	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
@@ -266,7 +267,7 @@ func (c *Console) Routes(mux *web.Mux) {
 }
 
 // The pages need nothing from any other address but images; nothing runs that is not a file of ours.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Serve answers a request below /console.

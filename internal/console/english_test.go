@@ -37,7 +37,7 @@ func TestPagesSpeakPlainEnglish(t *testing.T) {
 
 // A button says what it does with a verb and a noun. Only the buttons of a dialog about one thing are shorter.
 func TestButtonsNameTheirAction(t *testing.T) {
-	short := map[string]bool{"Cancel": true, "Copy": true, "Donate": true, "Save": true, "Search": true, "Undo": true, "Revoke": true, "Remove": true, "Delete": true, "Leave": true, "Rename": true, "Previous": true, "Next": true, "×": true,
+	short := map[string]bool{"Cancel": true, "Close": true, "Copy": true, "Donate": true, "Save": true, "Search": true, "Undo": true, "Revoke": true, "Remove": true, "Delete": true, "Leave": true, "Rename": true, "Previous": true, "Next": true, "×": true,
 		"Segments": true, "Columns": true, "Export": true, // which open what they name
 		"Import": true, "Archive": true, "Restore": true} // beside a list, or a selection, of contacts
 	button := regexp.MustCompile(`(?s)<(?:button|a|summary)[^>]*class="button[^>]*>(.*?)</(?:button|a|summary)>`)

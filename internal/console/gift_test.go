@@ -59,7 +59,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 		contact := s.contact(p, "Zoë", "Okafor")
 		a := p.get(contact)
 		p.sees(a, "No gifts yet.", "Record a gift", "No campaign Gala", "No plans yet")
-		for _, part := range []string{`name="transacted_at" type="date" value="` + today() + `"`, `<option value="check" selected>Check</option>`, `popovertarget="new-gift"`} {
+		for _, part := range []string{`name="transacted_at" type="date" value="` + today() + `"`, `<option value="check" selected>Check</option>`, `<details class="drawer" id="new-gift">`} {
 			if !strings.Contains(a.body, part) {
 				t.Errorf("the page lacks %s", part)
 			}
@@ -436,11 +436,11 @@ func TestAContactShowsTheLatestGifts(t *testing.T) {
 		t.Errorf("the page shows %s", page.words())
 	}
 	for address, open := range map[string]bool{contact: false, contact + "?gift=new": true} {
-		if found := strings.Contains(p.get(address).body, `class="drawer stack open"`); found != open {
+		if found := strings.Contains(p.get(address).body, `id="new-gift" open>`); found != open {
 			t.Errorf("%s: the form is open: %v", address, found)
 		}
 	}
-	if refused := p.post(contact+"/gifts", "amount", "x"); !strings.Contains(refused.body, `class="drawer stack open"`) {
+	if refused := p.post(contact+"/gifts", "amount", "x"); !strings.Contains(refused.body, `id="new-gift" open>`) {
 		t.Error("a refused form is closed")
 	}
 }

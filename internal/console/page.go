@@ -200,6 +200,7 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
+	"split":     strings.Fields,
 	"roles":     func() []access.Role { return access.Roles },
 }
 

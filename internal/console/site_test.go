@@ -198,7 +198,7 @@ func (a answer) location() string { return a.header.Get("Location") }
 
 var (
 	tags    = regexp.MustCompile(`<[^>]*>`)
-	scripts = regexp.MustCompile(`(?s)<(script|style|template)[^>]*>.*?</(script|style|template)>`)
+	scripts = regexp.MustCompile(`(?s)<(script|style|template|dialog)[^>]*>.*?</(script|style|template|dialog)>`)
 )
 
 // org is the address of a page of the person's organization.

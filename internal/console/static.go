@@ -33,7 +33,7 @@ func styleSheet() []byte {
 }
 
 // fileKinds are the media types of our files. What the machine thinks of an ending has no say in it.
-var fileKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+var fileKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8"}
 
 // staticFiles are read once: the program is all that they depend on, so a failure is a mistake that every test finds.
 var staticFiles = sync.OnceValue(func() map[string]web.File {
@@ -41,7 +41,7 @@ var staticFiles = sync.OnceValue(func() map[string]web.File {
 	if err != nil {
 		panic(err)
 	}
-	files := map[string]web.File{"console.css": web.NewFile(fileKinds[".css"], styleSheet())}
+	files, sheet := map[string]web.File{}, styleSheet()
 	for _, name := range names {
 		body, err := static.ReadFile(name)
 		if err != nil {
@@ -52,7 +52,9 @@ var staticFiles = sync.OnceValue(func() map[string]web.File {
 		} else {
 			files[path.Base(name)] = web.NewFile(fileKinds[path.Ext(name)], body)
 		}
+		sheet = bytes.ReplaceAll(sheet, []byte("url("+path.Base(name)+")"), []byte("url("+path.Base(name)+"?v="+files[path.Base(name)].Version+")"))
 	}
+	files["console.css"] = web.NewFile(fileKinds[".css"], sheet)
 	return files
 })
 

@@ -17,10 +17,11 @@ document.addEventListener("click", (event) => {
   document.querySelectorAll("details.orgs[open], details.popup[open]").forEach((open) => {
     if (!open.contains(event.target)) open.open = false;
   });
+  if (event.target.matches("details.drawer[open]")) event.target.open = false; // what is around the drawer belongs to it
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  document.querySelectorAll("details.orgs[open], details.popup[open], details.panel[open]").forEach((open) => {
+  document.querySelectorAll("details.orgs[open], details.popup[open], details.panel[open], details.drawer[open]").forEach((open) => {
     open.open = false;
     open.querySelector("summary").focus();
   });
@@ -143,3 +144,38 @@ document.addEventListener("change", (event) => {
 });
 addEventListener("pageshow", countPicks);
 document.addEventListener("htmx:afterSettle", countPicks);
+
+// Keys do something where no one is typing: one alone, or a letter after g or n, as the list of shortcuts tells. A person can turn them off.
+const shortcuts = document.getElementById("shortcuts");
+const search = document.getElementById("jump");
+const isOn = () => localStorage.getItem("shortcuts") !== "off";
+document.querySelectorAll("[data-shortcuts]").forEach((button) => button.addEventListener("click", () => shortcuts.showModal()));
+document.querySelectorAll("[data-shortcuts-on]").forEach((box) => {
+  box.checked = isOn();
+  box.addEventListener("change", () => localStorage.setItem("shortcuts", box.checked ? "on" : "off"));
+});
+const moveRow = (step) => {
+  const rows = [...document.querySelectorAll("main :is(.table a.main, .found-list a)")];
+  const at = rows.findIndex((link) => link.closest("tr, li").contains(document.activeElement));
+  rows[at < 0 ? 0 : Math.min(Math.max(at + step, 0), rows.length - 1)]?.focus();
+};
+const keys = {
+  "?": () => shortcuts.showModal(),
+  "/": () => { if (search?.checkVisibility()) search.select(); else if (search) location.assign(search.form.action); },
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: () => document.activeElement.closest("tr")?.querySelector(".pick input")?.click(),
+};
+let begun = "", forget; // the first of two keys, for a moment
+document.addEventListener("keydown", (event) => {
+  if (!shortcuts || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.key.length !== 1) return;
+  if (!isOn() || event.target.closest?.("textarea, select, [contenteditable], input:not([type=checkbox], [type=radio])") || document.querySelector("dialog[open]")) return;
+  const link = begun && shortcuts.querySelector(`[data-keys="${CSS.escape(begun + " " + event.key)}"]`);
+  const act = link ? () => location.assign(link.href) : keys[event.key];
+  begun = !link && "gn".includes(event.key) ? event.key : "";
+  clearTimeout(forget);
+  forget = setTimeout(() => { begun = ""; }, 1500);
+  if (!act) return;
+  event.preventDefault();
+  act();
+});

@@ -86,6 +86,20 @@ func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) 
 	})
 }
 
+// GiftNumbered finds a gift by the number that receipts show, without its history.
+func (s *GiftStore) GiftNumbered(ctx context.Context, account, number int64) (GiftRecord, error) {
+	if number < 1 || number > doc.MaxSeq {
+		return GiftRecord{}, crm.ErrNotFound
+	}
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record GiftRecord, err error) {
+		records, err := giftRecords(c, sqlGift, account, doc.MakeID(account, number))
+		if err != nil || len(records) == 0 {
+			return record, cmp.Or(err, error(crm.ErrNotFound))
+		}
+		return records[0], nil
+	})
+}
+
 func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err error) {
 	err = c.Each(func(r db.Row) error {
 		record, err := ScanGiftRecord(r)

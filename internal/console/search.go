@@ -1,0 +1,122 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/gifts"
+)
+
+// How much a search shows of each kind, and how many campaigns it looks at, the newest first.
+const (
+	foundContacts     = 8
+	foundCampaigns    = 5
+	searchedCampaigns = 1000
+)
+
+// searchView is what a search in everything has found.
+type searchView struct {
+	Query     string
+	Contacts  []contactRow
+	Total     int64  // of contacts that match
+	List      string // address of all of them
+	Campaigns []campaignRow
+	Gifts     []giftRow
+	exact     []string // addresses of what has the text as its id
+}
+
+func (v *searchView) Empty() bool { return len(v.Contacts)+len(v.Campaigns)+len(v.Gifts) == 0 }
+
+// searchPage finds contacts as their list does, campaigns by title or slug, and anything by its id. Where an id is all that was found, it
+// leads there.
+func (r *request) searchPage() error {
+	view := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	view.List = withQuery(r.path("/contacts"), url.Values{"q": {view.Query}})
+	if view.Query != "" {
+		for _, find := range []func(*searchView) error{r.searchContacts, r.searchCampaigns, r.searchGifts} {
+			if err := find(&view); err != nil {
+				return err
+			}
+		}
+	}
+	if len(view.exact) == 1 && len(view.Contacts)+len(view.Campaigns)+len(view.Gifts) == 1 {
+		return r.redirect(view.exact[0])
+	}
+	return r.render("search", page{Title: "Search", Section: "search", Data: &view})
+}
+
+func (r *request) searchContacts(view *searchView) error {
+	_, filter, err := r.contactQuery(url.Values{"q": {view.Query}})
+	if err != nil {
+		return err
+	}
+	found, result, err := r.store.MatchingContacts(r.Context(), r.account(), crm.Active, filter, crm.PageRequest{Page: 1, PerPage: foundContacts})
+	if err != nil {
+		return err
+	}
+	view.Total = result.Total
+	if id, err := strconv.ParseInt(view.Query, 10, 64); err == nil {
+		contact, err := r.store.ContactRecord(r.Context(), r.account(), id)
+		switch {
+		case err == nil:
+			found = append([]crm.Contact{contact}, slices.DeleteFunc(found, func(c crm.Contact) bool { return c.ID == id })...)
+			view.exact = append(view.exact, r.path(contactPath(id)))
+		case !errors.Is(err, crm.ErrNotFound):
+			return err
+		}
+	}
+	view.Contacts = r.contactRows(found)
+	return nil
+}
+
+func (r *request) searchCampaigns(view *searchView) error {
+	wanted, request := strings.ToLower(view.Query), crm.PageRequest{Page: 1, PerPage: 100}
+	for ; request.Skip() < searchedCampaigns; request.Page++ {
+		some, _, err := r.store.CampaignPage(r.Context(), r.account(), campaign.AllCampaigns, request)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for _, c := range some {
+			if !strings.Contains(strings.ToLower(c.Title), wanted) && !strings.Contains(c.Slug, wanted) {
+				continue
+			}
+			if view.Campaigns = append(view.Campaigns, r.campaignRow(c)); len(view.Campaigns) == foundCampaigns {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// searchGifts finds a gift by its ID, by the number that receipts show, or by the ID that another system knows it by.
+func (r *request) searchGifts(view *searchView) error {
+	var found []gifts.GiftRecord
+	number, _ := strconv.ParseInt(strings.TrimPrefix(view.Query, "#"), 10, 64)
+	byCode, err := r.store.GiftRecord(r.Context(), r.account(), view.Query)
+	if errors.Is(err, crm.ErrNotFound) {
+		byCode, err = r.store.GiftNumbered(r.Context(), r.account(), number)
+	}
+	switch {
+	case err == nil:
+		found = append(found, byCode)
+	case !errors.Is(err, crm.ErrNotFound):
+		return err
+	}
+	byReference, _, err := r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{ExternalID: view.Query}, crm.PageRequest{Page: 1, PerPage: 1})
+	if err != nil {
+		return err
+	}
+	if view.Gifts, err = r.giftRows(append(found, byReference...)); err != nil {
+		return err
+	}
+	for _, row := range view.Gifts {
+		view.exact = append(view.exact, row.Address)
+	}
+	return nil
+}
