@@ -20,7 +20,7 @@ import (
 
 const (
 	activitiesShown   = 12 // on the page of a contact, a gift or a plan
-	activitiesPerPage = 50
+	activitiesPerPage = 40
 	activityValue     = 120 // characters of each value
 )
 
@@ -240,9 +240,6 @@ func (r *request) namesOf(found []history.Activity) (n names, err error) {
 	if n.people, err = r.peopleOf(); err != nil {
 		return n, err
 	}
-	if n.contacts, err = r.store.ContactNames(ctx, account, ids[history.ContactNoun]); err != nil {
-		return n, err
-	}
 	if n.campaigns, err = r.store.CampaignNames(ctx, account, ids[history.CampaignNoun]); err != nil {
 		return n, err
 	}
@@ -252,13 +249,19 @@ func (r *request) namesOf(found []history.Activity) (n names, err error) {
 	if n.plans, err = r.store.PlanNames(ctx, account, ids[history.PlanNoun]); err != nil {
 		return n, err
 	}
+	for _, gift := range slices.Concat(slices.Collect(maps.Values(n.gifts)), slices.Collect(maps.Values(n.plans))) {
+		ids[history.ContactNoun] = append(ids[history.ContactNoun], gift.Contact)
+	}
+	if n.contacts, err = r.store.ContactNames(ctx, account, ids[history.ContactNoun]); err != nil {
+		return n, err
+	}
 	for id, name := range n.plans {
 		if priced[id] {
 			plan, err := r.store.Plan(ctx, account, name.Code)
 			if err != nil {
 				return n, err
 			}
-			n.plans[id] = contacts.GiftName{Code: plan.Code, Currency: plan.Currency}
+			n.plans[id] = contacts.GiftName{Code: plan.Code, Currency: plan.Currency, Contact: plan.Contact}
 		}
 	}
 	if ofFields {
@@ -281,6 +284,9 @@ func (n names) entry(r *request, e contacts.HistoryEntry, part contacts.HistoryP
 	row := rows[0]
 	if e.Count == 1 {
 		return row
+	}
+	for i := range rows {
+		rows[i].Via = link{} // the entry says it
 	}
 	group := timelineRow{Activity: history.Activity{Kind: row.Kind, Noun: row.Noun, At: row.At}, Icon: row.Icon, Who: row.Who, Did: groupWords(&e), Via: row.Via, Rows: rows, Count: e.Count}
 	if e.Things() == 1 {
@@ -317,9 +323,9 @@ func (n names) about(r *request, a *history.Activity) link {
 		}
 		return link{Label: a.Subject()}
 	case history.GiftNoun:
-		return link{"Gift " + giving.GiftNumber(a.ID), r.path(giftPath(n.gifts[a.ID].Code))}
+		return link{"Gift " + giving.GiftNumber(a.ID) + n.from(" from ", n.gifts[a.ID]), r.path(giftPath(n.gifts[a.ID].Code))}
 	case history.PlanNoun:
-		return link{"Recurring plan", r.path(planPath(n.plans[a.ID].Code))}
+		return link{"Recurring plan" + n.from(" of ", n.plans[a.ID]), r.path(planPath(n.plans[a.ID].Code))}
 	case history.JobNoun:
 		kind := jobKind(a)
 		return link{capital(jobWords[kind]), r.path(jobAddress(kind, a.ID))}
@@ -327,6 +333,14 @@ func (n names) about(r *request, a *history.Activity) link {
 		return link{a.Subject(), r.path(fieldPath(a.ID))}
 	}
 	return link{}
+}
+
+// from is whose gift or plan it is, "" where that is not known.
+func (n names) from(word string, gift contacts.GiftName) string {
+	if name := contactName(n.contacts[gift.Contact]); name != "" {
+		return word + name
+	}
+	return ""
 }
 
 // mentioned leads to the gift or the plan that a change of a contact mentions.

@@ -34,14 +34,22 @@ func (n names) row(r *request, a history.Activity) timelineRow {
 	case undid:
 		did = "undid an earlier change: " + did
 	}
-	row := timelineRow{Activity: a, Icon: iconOf(&a), Who: n.people.name(&a), Did: did + ".", See: r.mentioned(&a), Via: r.via(&a)}
+	row := timelineRow{Activity: a, Icon: iconOf(&a), Who: n.people.name(&a), Did: sentence(did), See: r.mentioned(&a), Via: r.via(&a)}
 	if a.Kind == history.DidLose {
 		row.Who, row.Did = "", "This part of the history was lost."
 	}
 	for _, line := range lines {
-		row.Lines = append(row.Lines, capital(line)+".")
+		row.Lines = append(row.Lines, sentence(capital(line)))
 	}
 	return row
+}
+
+// sentence ends words with a period, unless a quotation at their end has one.
+func sentence(words string) string {
+	if strings.HasSuffix(words, ".”") {
+		return words
+	}
+	return words + "."
 }
 
 // nounWords say what a change was about.

@@ -561,14 +561,14 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 			}
 			return part
 		}
-		added, noted := "contact 12 of 12, shows 10", "contact 1 of 1, shows 1"
+		added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
 		tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
 		tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
 		tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
 		tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 900 of 900, shows 10", "tag 1 of 1, shows 1")
+		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 900 of 900, shows 5", "tag 1 of 1, shows 1")
 		older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
 		if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
 			t.Errorf("%+v, then %+v", renamed, older)

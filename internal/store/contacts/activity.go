@@ -105,19 +105,22 @@ func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id
 
 const (
 	sqlContactNames = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
-	sqlGiftNames    = `SELECT id, code, currency FROM gift WHERE account_id = $1 AND id = ANY($2)`
-	sqlPlanNames    = `SELECT id, code, '' FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlGiftNames    = `SELECT id, code, currency, contact_id FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanNames    = `SELECT id, code, '', contact_id FROM plan WHERE account_id = $1 AND id = ANY($2)`
 )
 
 // GiftName is what a history needs to know of a gift or a plan.
-type GiftName struct{ Code, Currency string }
+type GiftName struct {
+	Code, Currency string
+	Contact        int64
+}
 
-// GiftNames are the public ids and the currencies of the gifts with these ids.
+// GiftNames are the public ids, the currencies and the contacts of the gifts with these ids.
 func (s *ContactStore) GiftNames(ctx context.Context, account int64, ids []int64) (map[int64]GiftName, error) {
 	return s.giftNames(ctx, sqlGiftNames, account, ids)
 }
 
-// PlanNames are the public ids of the plans with these ids.
+// PlanNames are the public ids and the contacts of the plans with these ids.
 func (s *ContactStore) PlanNames(ctx context.Context, account int64, ids []int64) (map[int64]GiftName, error) {
 	return s.giftNames(ctx, sqlPlanNames, account, ids)
 }
@@ -129,7 +132,7 @@ func (s *ContactStore) giftNames(ctx context.Context, sql string, account int64,
 	}
 	err := s.Read(ctx, func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
-			names[r.Int(0)] = GiftName{strings.Clone(r.Text(1)), strings.Clone(r.Text(2))}
+			names[r.Int(0)] = GiftName{strings.Clone(r.Text(1)), strings.Clone(r.Text(2)), r.Int(3)}
 			return nil
 		}, sql, account, ids)
 	})

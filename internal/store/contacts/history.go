@@ -36,7 +36,7 @@ var HistoryAbout = map[string]string{
 const (
 	firstWidth   = 200    // changes that are looked at first; if they are too few, four times as many, and so on
 	mostWidth    = 12_800 // so a part looks at 17,000 changes at most, whatever it is asked for
-	entryChanges = 10     // that are shown of an entry
+	entryChanges = 5      // that are shown of an entry
 )
 
 // HistoryPlace is where a part of the history is, and what it is about. The zero place is the newest part of everything.
