@@ -174,7 +174,7 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 			t.Fatal(err)
 		}
 		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
-		if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 500 {
+		if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
 			t.Fatalf("%+v, %v", part, err)
 		}
 		if all := part.Entries[0].Changes; all[0].Who != "API key X" || all[0].Channel != history.APIChannel || all[0].Noun != history.ContactNoun {
