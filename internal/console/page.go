@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -81,7 +83,10 @@ func (p page) MayManage() bool { return p.Role >= access.Owner }
 // pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
 type pages map[string]func() (*template.Template, error)
 
-// findPages knows every template below templates/: layout.html and parts.html are part of each page. Phones are shown as people
+// everywhere are the templates that are part of each page.
+var everywhere = []string{"layout", "parts", "timeline"}
+
+// findPages knows every template below templates/. Phones are shown as people
 // write them in the region.
 func findPages(region string) (pages, error) {
 	names, err := fs.Glob(templates, "templates/*.html")
@@ -92,11 +97,11 @@ func findPages(region string) (pages, error) {
 	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
-		if base == "layout" || base == "parts" {
+		if slices.Contains(everywhere, base) {
 			continue
 		}
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New(base).Funcs(functions).Funcs(shown).ParseFS(templates, "templates/layout.html", "templates/parts.html", name)
+			return template.New(base).Funcs(functions).Funcs(shown).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/timeline.html", name)
 		})
 	}
 	return found, nil
@@ -199,6 +204,8 @@ var functions = template.FuncMap{
 	"list":      func(values ...any) []any { return values },
 	"initials":  initials,
 	"dialed":    dialed,
+	"money":     text.Money,
+	"mark":      crm.MarkLabel,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
 	"capital":   capital,

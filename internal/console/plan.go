@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 )
 
@@ -117,9 +118,10 @@ func (r *request) plansPage() error {
 // planView is the page of one plan.
 type planView struct {
 	planRow
-	Plan  *giving.Plan
-	Gifts []giftRow
-	All   string // the list of all its gifts
+	Plan    *giving.Plan
+	Gifts   []giftRow
+	All     string // the list of all its gifts
+	History timeline
 }
 
 func (r *request) planOf() (giving.Plan, error) {
@@ -137,6 +139,9 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 	}
 	view := planView{planRow: rows[0], Plan: &plan, All: r.path("/gifts?plan=" + plan.Code)}
 	if view.Gifts, err = r.giftRows(gifts); err != nil {
+		return err
+	}
+	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
 		return err
 	}
 	return r.render("plan", page{Title: view.Name + " from " + view.Contact.Label, Section: "gifts", Data: view})
