@@ -3,7 +3,11 @@
 package picture
 
 import (
+	"bytes"
 	"crypto/rand"
+	"errors"
+	"image/jpeg"
+	"image/png"
 	"iter"
 	"path"
 	"regexp"
@@ -104,6 +108,22 @@ func Names(addresses ...string) (names []string) {
 func Renamed(address string) string {
 	parts := addressForm.FindStringSubmatch(address)
 	return Root + newName() + strings.TrimPrefix(address, Root+parts[1])
+}
+
+// maxStored is more than any size of a picture takes.
+const maxStored = 5_000_000
+
+// Check refuses a file that cannot have been made here.
+func (f File) Check() error {
+	config := jpeg.DecodeConfig
+	if path.Ext(f.Name) == ".png" {
+		config = png.DecodeConfig
+	}
+	head, err := config(bytes.NewReader(f.Body))
+	if err != nil || len(f.Body) > maxStored || head.Width > Cover.width || head.Height > Cover.height || !IsAddress(Root+f.Name) || !strings.Contains(f.Name, "-"+strconv.Itoa(head.Width)+".") {
+		return errors.New("is not a picture as it is stored here")
+	}
+	return nil
 }
 
 // MediaType is that of a file, which its name tells.
