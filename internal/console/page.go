@@ -186,6 +186,7 @@ var functions = template.FuncMap{
 	"machine":   machineTime,
 	"icon":      icon,
 	"file":      fileAddress,
+	"sizes":     sourceSet,
 	"map":       newMap,
 	"initials":  initials,
 	"dialed":    dialed,
