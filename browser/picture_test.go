@@ -26,7 +26,15 @@ func (p *page) choosesPicture(input, color string, width, height int) {
 // loaded waits until a picture of the page is drawn, and tells its width.
 func (p *page) loaded(selector string) string {
 	p.t.Helper()
-	return p.value(fmt.Sprintf(`(() => { const i = document.querySelector(%q); return i ? i.decode().then(() => String(i.naturalWidth)) : "none"; })()`, selector))
+	return p.told(fmt.Sprintf(`(async () => { const i = document.querySelector(%q); if (!i) return "none"; await i.decode(); return String(i.naturalWidth); })()`, selector))
+}
+
+// told is what a script returns.
+func (p *page) told(script string) string {
+	p.t.Helper()
+	text, err := evaluate[string](p, script)
+	p.must("running script", err)
+	return text
 }
 
 func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
@@ -50,7 +58,7 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	stranger.visit("/winter-gala")
 	stranger.loaded("img.cover")
 	stranger.loaded(".by img")
-	first := stranger.value(`document.querySelector("img.cover").getAttribute("src")`)
+	first := stranger.told(`document.querySelector("img.cover").getAttribute("src")`)
 	if !strings.HasSuffix(first, "-1600.jpg") {
 		t.Errorf("the page shows %s", first)
 	}
@@ -64,7 +72,7 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	p.click("Save changes")
 	p.sees("“Winter Gala” was saved.")
 	stranger.visit("/winter-gala")
-	if second := stranger.value(`document.querySelector("img.cover").getAttribute("src")`); !strings.HasSuffix(second, "-500.jpg") {
+	if second := stranger.told(`document.querySelector("img.cover").getAttribute("src")`); !strings.HasSuffix(second, "-500.jpg") {
 		t.Errorf("the page shows %s", second)
 	}
 
