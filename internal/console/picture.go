@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/web"
@@ -187,6 +188,9 @@ func (r *request) saveLogo() error {
 
 // servePicture answers anyone who knows the name of a picture. What is found under a name never changes.
 func (c *Console) servePicture(w http.ResponseWriter, r *http.Request) error {
+	if err := countRequest(w, c.rates.strangers, web.LimitAddr(c.options.Proxies.Client(r)), c.now()); err != nil {
+		return err
+	}
 	name := r.PathValue("name")
 	found, err := c.store.Picture(r.Context(), name)
 	if errors.Is(err, crm.ErrNotFound) {
@@ -196,6 +200,7 @@ func (c *Console) servePicture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
+	share(h, campaign.Campaign{})
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // campaigns are shown on other sites, too
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")

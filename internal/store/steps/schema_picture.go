@@ -13,7 +13,7 @@ CREATE TABLE picture (
 	PRIMARY KEY (account_id, name)
 );
 
-CREATE INDEX picture_name ON picture (name);
+CREATE INDEX picture_name ON picture (name, account_id);
 
 -- The address of the organization's logo, without the base of the server.
 ALTER TABLE account_setting ADD COLUMN logo TEXT NOT NULL DEFAULT '';
