@@ -83,17 +83,22 @@ func (c *contactImport) summary(r jobs.ImportProgress) string {
 		counts, more = "Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected.", " Nothing was changed."
 	}
 	said := fmt.Sprintf(counts, r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected)
-	if r.OtherName > 0 {
-		said += fmt.Sprintf(" %d %s the email or phone of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), otherNameSaid[c.OtherName])
-	}
-	if r.LeftOut > 0 {
-		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
-	}
-	return said + more
+	return said + notedSaid(r, "email or phone", otherNameSaid[c.OtherName]) + more
 }
 
 // otherNameSaid are what becomes of rows that have the email or phone of a contact with another name.
 var otherNameSaid = map[string]string{"keep": "kept apart", "merge": "merged into it", "skip": "skipped"}
+
+// notedSaid says how many rows share something with a contact of another name, what becomes of them, and how many values are left out.
+func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
+	if r.OtherName > 0 {
+		said = fmt.Sprintf(" %d %s the %s of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
+	}
+	if r.LeftOut > 0 {
+		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
+	}
+	return said
+}
 
 // tried is what a dry run prints as JSON.
 type tried struct {

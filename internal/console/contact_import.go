@@ -271,6 +271,9 @@ func (c *Console) importPage(w http.ResponseWriter, r *http.Request, v visit, f 
 		return err
 	}
 	view := importView{importRow: importRow{im, v.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
+	if view.OfGifts() {
+		view.OtherName = otherGivers
+	}
 	view.MayErase = v.membership.Role >= access.Owner
 	view.MayDefine = v.membership.Role >= access.Owner && !view.OfGifts()
 	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
@@ -335,6 +338,7 @@ const customColumns = "custom"
 // What a person chooses from.
 var (
 	otherNames     = newOptions(string(jobs.KeepBoth)+"=Add a new contact", string(jobs.MergeExisting)+"=Update that contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
+	otherGivers    = newOptions(string(jobs.KeepBoth)+"=Record a gift of a new contact", string(jobs.MergeExisting)+"=Record a gift of that contact", string(jobs.SkipExisting)+"=Skip the row")
 	isRightOptions = newOptions("=Keep the value of the contact", "1=Take the value of the file")
 	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each one")
 )

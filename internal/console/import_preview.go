@@ -28,11 +28,11 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 	if view.Spec.MatchNames {
 		f.setUnsent("match_names", "1")
 	}
+	f.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
 	if view.OfGifts() && view.Spec.JSON {
 		return nil
 	}
 	f.setUnsent("mode", string(view.Spec.Mode))
-	f.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
 	if view.Spec.FileIsRight {
 		f.setUnsent("file_is_right", "1")
 	}
@@ -212,7 +212,7 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 	}
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
-		{ID: jobs.AboutOtherName, Title: "Same email or phone, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone. Choose below what becomes of these rows."},
+		{ID: jobs.AboutOtherName, Title: otherNameTitle(view), More: counts.OtherName, Text: "Family members and colleagues may share an email or phone. Choose below what becomes of these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},
@@ -247,6 +247,14 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 		}
 	}
 	return nil
+}
+
+// otherNameTitle is the title above rows that share something with a contact of another name.
+func otherNameTitle(view *importView) string {
+	if view.OfGifts() {
+		return "Same ID, email or phone, other name"
+	}
+	return "Same email or phone, other name"
 }
 
 // changesTitle is the title above rows that tell more about what exists.

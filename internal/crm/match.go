@@ -241,7 +241,7 @@ const MinPhonePart = 4
 // FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
 // renames anyone.
 func (in ContactInput) FillsOnly(c *Contact) ContactInput {
-	in.FirstName, in.LastName = nil, nil
+	in.FirstName, in.LastName, in.IsCompany = nil, nil, nil
 	if c.Company != "" {
 		in.Company = nil
 	}

@@ -317,8 +317,8 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
 	}
-	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey {
-		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
+	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
+		in.Known, in.Giver.FirstName, in.Giver.LastName, in.Giver.IsCompany = true, nil, nil, nil
 	}
 	var faults *doc.Invalid
 	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
@@ -338,7 +338,7 @@ func (in *GiftInput) Named(err error) error {
 	for i := range named.Faults {
 		f := &named.Faults[i]
 		if f.Rule == doc.GiverRequired { // the table may have no column for the id
-			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, or a first and a last name."}
+			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, a first and a last name, or a company."}
 		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}

@@ -67,7 +67,7 @@ func contactColumns() []column {
 		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
 			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) },
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
-		{target: "type", repeats: true, read: readContactType, names: "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"},
+		{target: "type", repeats: true, read: readContactType, names: contactTypes},
 		{target: "prefix", names: "prefix individualprefix nameprefix honorific honorificprefix anrede civilite"},
 		{target: "suffix", names: "suffix individualsuffix namesuffix honorificsuffix namenszusatz suffixe"},
 		{target: "salutation", names: "salutation greeting formalsalutation informalsalutation informalgreeting formalgreeting emailgreeting postalgreeting briefanrede formuledappel"},

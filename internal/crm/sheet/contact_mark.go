@@ -90,6 +90,9 @@ func (r *row) leaveOut(c *cell, value, reason string) {
 // companyQuestions are columns that ask whether the row is a company.
 const companyQuestions = "orgrec isorganization isanorganization iscompany isbusiness"
 
+// contactTypes are columns that tell what kind of contact a row is about.
+const contactTypes = "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"
+
 // readContactType takes what kind of contact a row is about. Where several columns tell, one that says company is right: it is the exception.
 func readContactType(r *row, c *cell, value string) {
 	is, known := contactType(value)

@@ -55,6 +55,7 @@ func giftColumns() []column {
 		{target: FullName, label: "Full name", giver: FullName,
 			names: "donor primarycontact primarycontactname contact spender spenderin donateur donatrice payer auftraggeber zahler"},
 		{target: "company", giver: "company"},
+		{target: "contact_type", late: true, label: "Contact type: individual or company", giver: "type", names: contactTypes, repeats: true},
 		{target: "email", giver: "emails.0.value"},
 		{target: "phone", giver: "phones.0.value"},
 		{target: "address_1", label: "Address line 1", giver: numbered(street, 0), path: "address.address_1", write: giverAddress(func(a *crm.Address) string { return a.Line1 })},

@@ -204,13 +204,7 @@ func Load(t *store.Tx, account, id int64) (*Stored, error) {
 
 // Match finds the active contact that the input is about, nil where there is none.
 func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (best *Stored, err error) {
-	best, _, err = match(t, account, in, keys, func(*crm.Contact) bool { return true })
-	return best, err
-}
-
-// MatchFitting is Match among those who fit.
-func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best *Stored, err error) {
-	best, _, err = match(t, account, in, keys, fits)
+	best, _, err = MatchFitting(t, account, in, keys, func(*crm.Contact) bool { return true })
 	return best, err
 }
 
@@ -288,8 +282,8 @@ func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
 		})
 }
 
-// match is Match among those who fit. other is the closest one of those who do not, where no one fits.
-func match(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
+// MatchFitting is Match among those who fit. other is the closest one of those who do not, where no one fits.
+func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
 	a, err := t.LockAccount(account)
 	if err != nil || len(keys) == 0 {
 		return nil, nil, err

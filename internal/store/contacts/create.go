@@ -118,7 +118,7 @@ func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) 
 		p.Into, err = exported(t, account, n.In.ID, fits)
 	}
 	if p.Into == nil && err == nil {
-		p.Into, p.OtherOf, err = match(t, account, &n.In, slices.Concat(kinds[1:]...), fits)
+		p.Into, p.OtherOf, err = MatchFitting(t, account, &n.In, slices.Concat(kinds[1:]...), fits)
 	}
 	if err == nil {
 		err = checkFields(t.Account(account), &n.In)

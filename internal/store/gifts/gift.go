@@ -44,6 +44,7 @@ type GiftDocument struct {
 	Updated  bool   // a file has told more about one that was found
 	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
+	Doubt
 }
 
 // GiversOf are the contacts that gifts with external ids are from, by these ids.
@@ -109,7 +110,7 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
-	case err != nil || made.Existing:
+	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}
 	if made, err = insertGift(t, a, made, from, now); err == nil {
@@ -172,11 +173,20 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	}
 	campaign, campaignErr := campaignOf(t, a, in)
 	plan, planErr := planNamed(t, a, in)
-	from, giverErr := findGiver(t, a, in, now)
+	planOf := in.PlanOf(plan)
+	from, giverErr := findGiver(t, a, in, planOf, now)
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
 	}
-	if plan != nil && plan.Contact != from.contact.ID {
+	switch made.Doubt = from.Doubt; {
+	case made.Skipped:
+		return made, from, nil
+	case planOf != 0 && planOf != from.contact.ID: // the money has come all the same
+		if made.PlanOf, err = contacts.Row(t, a, planOf); err != nil {
+			return made, from, err
+		}
+		plan = nil
+	case plan != nil && plan.Contact != from.contact.ID:
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
 	currency, code := CurrencyOf(a, in), ""
@@ -190,7 +200,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 		made.Local = giving.GiftClock(made.At, a.Location())
 		err = checkSum(t, a, &made.Gift)
 	}
-	if plan == nil && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
+	if plan == nil && planOf == 0 && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
 		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
 	}
 	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
@@ -236,69 +246,133 @@ func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
 
 // giver is the contact that a gift is from, and what becomes of it.
 type giver struct {
+	Doubt
 	contact crm.Contact
 	row     *contacts.Stored // of a contact that is there
 	isNew   bool
 	plan    *giving.Plan // that a gift of a file makes with it; nil for none
 }
 
+// Doubt is what a person has to know about the giver of a row of a file.
+type Doubt struct {
+	Other   *contacts.Stored // has the id, the email or the phone of the row, and another name; nil where it does not matter
+	Skipped bool             // the row is left out because of that
+	LosesID bool             // the id of the row is that of a contact who is not the giver
+	PlanOf  *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
+}
+
 // findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
-func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (g giver, err error) {
-	row, err := contacts.MatchID(t, a, &in.Giver)
-	switch {
-	case err != nil:
+func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64, now time.Time) (g giver, err error) {
+	said := in.Giver
+	if g.row, g.Other, err = matchID(t, a, in); err != nil {
 		return g, err
-	case row != nil:
-		said := in.Giver.FillsOnly(&row.Contact)
-		said.AddedIDs = nil // it has the id, perhaps of a source that the file does not tell
-		g = giver{row: row}
-		g.contact, err = row.Contact.Merge(said, now)
-		return g, giving.GiverFaults(err)
 	}
-	if in.Contact != nil {
+	if g.LosesID = g.Other != nil && said.SharesID(g.Other.Contact); g.row != nil || g.LosesID {
+		said.AddedIDs = nil // a contact has the id, perhaps of a source that the file does not tell
+	}
+	if g.row == nil && in.Contact != nil {
 		row, err := activeContact(t, a, *in.Contact)
 		if err != nil {
 			return g, err
 		}
 		return giver{contact: row.Contact, row: row}, nil
 	}
-	switch row, err = matchGiver(t, a, in); {
-	case err != nil:
-		return g, err
-	case row == nil && in.Known:
+	if g.row == nil {
+		if err = g.match(t, a, in, planOf); err != nil || g.Skipped {
+			return g, err
+		}
+	}
+	switch {
+	case g.row == nil && in.Known:
 		return g, in.NoGiver()
-	case row == nil:
-		g.contact, err = crm.NewContact(in.Giver, now)
+	case g.row == nil:
+		g.contact, err = crm.NewContact(said, now)
 		g.isNew = true
 	default:
-		g.row = row
-		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
+		g.contact, err = g.row.Contact.Merge(said.FillsOnly(&g.row.Contact), now)
 	}
 	if err != nil {
 		return g, giving.GiverFaults(err)
 	}
-	err = contacts.CheckIDs(t, a, g.contact.ID, in.Giver.IDKeys())
+	err = contacts.CheckIDs(t, a, g.contact.ID, said.IDKeys())
 	if errors.As(err, new(*doc.Invalid)) {
 		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
 	}
 	return g, err
 }
 
-// matchGiver finds the contact that a gift is from by its email, or by its phone, nil where there is none. What only files have is told by matchFiled. A row
-// with an id that no contact has is from a person whom another system tells apart, so that someone else's email is not enough.
-func matchGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
-	keys, fits := in.Giver.ReachKeys(), func(*crm.Contact) bool { return true }
-	if name := in.Giver.PersonName(); in.Giver.AddedIDs != nil {
-		fits = func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
+// matchID finds the contact with the id of a row. Two systems may give the same id to two people, so that one of another name, who has neither the email nor the
+// phone of the row, is not the giver, but other.
+func matchID(t *store.Tx, a *store.Account, in *giving.GiftInput) (row, other *contacts.Stored, err error) {
+	row, err = contacts.MatchID(t, a, &in.Giver)
+	if err != nil || row == nil || isNamed(in, row) {
+		return row, nil, err
 	}
-	row, err := contacts.MatchFitting(t, a.Account, &in.Giver, keys, fits)
-	if row != nil || err != nil || in.Filed == nil {
-		return row, err
+	if emails, phones := in.Giver.Shared(row.Contact); len(emails)+len(phones) > 0 {
+		return row, nil, nil
 	}
-	if row, err = sameGiver(t, a, in); row != nil || err != nil || in.Filed.Neighbors == 0 {
-		return row, err
+	return nil, row, nil
+}
+
+// isNamed tells whether a contact may be called as a row calls the giver. Files of gifts often have the name of a company where they have those of people.
+func isNamed(in *giving.GiftInput, row *contacts.Stored) bool {
+	name, is := in.Giver.PersonName(), row.Contact.PersonName()
+	return !name.Contradicts(is) || name.Reads(is)
+}
+
+// match finds the contact that a gift is from by its email, or by its phone. In a file, one of another name is not the giver, unless a person has said so.
+func (g *giver) match(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64) (err error) {
+	row, other, err := contacts.MatchFitting(t, a.Account, &in.Giver, in.Giver.ReachKeys(), func(c *crm.Contact) bool {
+		return in.Filed == nil || !in.Giver.PersonName().Contradicts(c.PersonName())
+	})
+	if g.row = row; err != nil || in.Filed == nil {
+		return err
 	}
-	return contacts.MatchName(t, a, &in.Giver, in.Filed.Neighbors)
+	if row == nil && other != nil && isNamed(in, other) {
+		g.row = other
+	}
+	if err = g.matchFiled(t, a, in, planOf); err != nil || g.row != nil {
+		g.Other = nil // there is no question
+		return err
+	}
+	if g.Other = cmp.Or(g.Other, other); g.Other != nil {
+		switch in.Filed.OtherName {
+		case crm.Skip:
+			g.Skipped = true
+		case crm.Dedupe:
+			g.row = g.Other
+		}
+	}
+	return nil
+}
+
+// matchFiled finds the giver by what only files tell: whose plan it is, the rows before, or a name with an address.
+func (g *giver) matchFiled(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64) (err error) {
+	if planOf != 0 && (g.row == nil || g.row.ID != planOf) {
+		row, err := active(t, a, planOf)
+		if err != nil {
+			return err
+		}
+		if row != nil && isNamed(in, row) && (g.row == nil || !g.row.Contact.PersonName().Contradicts(row.Contact.PersonName())) {
+			g.row = row
+		}
+	}
+	if g.row == nil {
+		g.row, err = sameGiver(t, a, in)
+	}
+	if g.row == nil && err == nil && in.Filed.Neighbors > 0 {
+		g.row, err = contacts.MatchName(t, a, &in.Giver, in.Filed.Neighbors)
+	}
+	return err
+}
+
+// active is an active contact that can be read, nil where there is none.
+func active(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
+	row, err := contacts.Row(t, a, id)
+	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() {
+		return nil, err
+	}
+	return row, nil
 }
 
 // sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived or renamed since.
@@ -306,11 +380,11 @@ func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.S
 	if in.Filed.Same == 0 {
 		return nil, nil
 	}
-	row, err := contacts.Row(t, a, in.Filed.Same)
-	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() || in.Giver.PersonName().Contradicts(row.Contact.PersonName()) {
-		return nil, err
+	row, err := active(t, a, in.Filed.Same)
+	if row != nil && !isNamed(in, row) {
+		row = nil
 	}
-	return row, nil
+	return row, err
 }
 
 const archivedContact doc.Rule = "is the id of an archived contact: restore the contact first"

@@ -41,7 +41,7 @@ type FileImport struct {
 	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
 	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 
-	OtherName   ImportMode `json:"other_name,omitempty"`    // of contacts: what becomes of a row with the email or phone of a contact of another name; "" is KeepBoth
+	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
 	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
 	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
@@ -489,6 +489,8 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 				r.meet(a, row, progress.Before)
 				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
+				out.takeGiver(row.Gift, &made)
+				contact = made.Contact
 				progress.Contacts += contacts.Flag(made.NewGiver)
 				progress.add(made.Currency, made.Counted)
 			} else {

@@ -254,6 +254,8 @@ func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*givi
 			err = nil
 		}
 		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Skipped:
+		return RowSkipped, made, "", nil
 	case made.Updated, row.Gift.IsRefund() && !made.Existing:
 		return RowMerged, made, "", nil
 	case made.Existing:
@@ -314,15 +316,17 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
-		if err := r.trial.place(t, a, keys, crm.PersonName{}); err != nil {
+		if err := r.trial.place(t, a, keys, in.Giver.PersonName()); err != nil {
 			return gifts.GiftDocument{}, err
 		}
 		r.meet(a, row, a.ContactSeq)
+		r.meetPlan(a, in.Filed)
 		return r.decideTry(t, a, in)
 	})
 	out.currency, out.counted = made.Currency, made.Counted
+	out.takeGiver(row.Gift, &made)
 	switch {
-	case err != nil || out.Outcome == RowRejected:
+	case err != nil || out.Outcome == RowRejected || out.Outcome == RowSkipped:
 		return err
 	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
 		if made.Updated {
@@ -337,8 +341,14 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
 		r.trial.keep(*in.ExternalID, &made.Gift)
 	}
-	if out.newContact = made.NewGiver; made.NewGiver {
+	if made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
+	}
+	if made.LosesID {
+		keys = in.Giver.ReachKeys()
+	}
+	if made.PlanOf == nil && !made.Test {
+		keys = append(keys, planKeys(in.Filed)...)
 	}
 	r.trial.give(made.Contact, in.Giver.PersonName(), append(keys, row.Gift.giverKeys()...)...)
 	return nil

@@ -40,14 +40,14 @@ type TrialRow struct {
 	Of      string   `json:"of,omitempty"`      // ImportGifts for a gift
 	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
 
-	OtherName bool          `json:"other_name,omitempty"` // the row has the email or phone of the contact, and another name
-	FileName  string        `json:"file_name,omitempty"`  // the name that the row has
-	Changes   []doc.Change  `json:"changes,omitempty"`    // what a merge would change in the contact
-	LeftOut   []crm.LeftOut `json:"left_out,omitempty"`   // cells that no contact can have
+	OtherName  bool          `json:"other_name,omitempty"`  // the row has the email or phone of the contact, and another name
+	FileName   string        `json:"file_name,omitempty"`   // the name that the row has
+	NewContact bool          `json:"new_contact,omitempty"` // a gift makes one
+	Changes    []doc.Change  `json:"changes,omitempty"`     // what a merge would change in the contact
+	LeftOut    []crm.LeftOut `json:"left_out,omitempty"`    // cells that no contact can have
 
-	newContact bool // a gift would make one
-	currency   string
-	counted    int64 // what a gift would add to all sums
+	currency string
+	counted  int64 // what a gift would add to all sums
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
@@ -240,7 +240,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	for i := range outcomes {
 		out := &outcomes[i]
 		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
-		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
+		r.trial.counts.Contacts += contacts.Flag(outcomes[i].NewContact)
 		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil
@@ -317,19 +317,22 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
-	about := cmp.Or(im.OtherOf, im.Into)
-	if about == nil {
-		return
+	if about := cmp.Or(im.OtherOf, im.Into); about != nil {
+		row.meets(&from.contact.In, about)
 	}
+}
+
+// meets notes the contact that a row is about, and by what it was found.
+func (row *TrialRow) meets(in *crm.ContactInput, about *contacts.Stored) {
 	if row.Row = madeBy(about.ID); row.Row == 0 {
 		row.Contact = about.ID
 	}
 	if row.OtherName || row.Row == 0 {
 		row.Name = about.Contact.PersonName().String()
 	}
-	emails, phones := from.contact.In.Shared(about.Contact)
+	emails, phones := in.Shared(about.Contact)
 	switch {
-	case from.contact.In.SharesID(about.Contact):
+	case in.SharesID(about.Contact), in.ID == 0 && len(emails)+len(phones) == 0:
 		row.By = []string{"its external ID"}
 	case len(emails) > 0:
 		row.By = emails
@@ -489,8 +492,14 @@ func (row *TrialRow) outcomeInWords() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
+	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated && row.NewContact:
+		return fmt.Sprintf("%s shares %s with %s: a gift of a new contact.", row.FileName, by, row.who())
+	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated:
+		return fmt.Sprintf("%s shares %s with %s: a gift of that contact.", row.FileName, by, row.who())
 	case row.OtherName:
 		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
+	case row.Outcome == RowCreated && row.Of == ImportGifts:
+		return "would be recorded."
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
