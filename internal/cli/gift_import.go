@@ -33,7 +33,7 @@ The contact is the one with contact_id, or with the email or the phone. If there
 
 A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, refunds that it has recorded for earlier gifts are undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay, and so do promises that it has marked as paid.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
 
 A dry run changes nothing. It knows the emails, phones and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 
