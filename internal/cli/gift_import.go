@@ -27,7 +27,7 @@ func (giftImport) Help() string {
 
 What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
-A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
+A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead, up to 100 of them.
 
 The contact is the one with contact_id, or with the email or the phone. If there is none, a new one gets the first and last name.
 

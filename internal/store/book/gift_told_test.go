@@ -66,24 +66,50 @@ func TestARefundIsTakenOffOnce(t *testing.T) {
 func TestARefundByHandIsKnownInAFile(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		file := toldHeader + toldRow("t1", "100", "Paid", "", "")
+		file := toldHeader + toldRow("t1", "100", "Paid", "", "") + toldRow("t2", "100", "Paid", "", "")
 		spec := giftImportOf(openTable(t, file))
 		importMoney(t, s, account, file, spec)
 		half := int64(50_0000)
-		if _, err := s.RefundGift(t.Context(), account, ledgerOf(t, s, account)[0].Code, &half, ""); err != nil {
-			t.Fatal(err)
+		for _, g := range ledgerOf(t, s, account) {
+			_, err := s.RefundGift(t.Context(), account, g.Code, &half, "")
+			if err == nil && g.ExternalID == "t2" {
+				_, err = s.UndoRefund(t.Context(), account, g.Code, nil, "")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		refund := toldHeader + toldRow("re_1", "-50", "", "", "t1")
-		if im := importMoney(t, s, account, refund, spec); im.Progress.Unchanged != 1 {
+		refunds := toldHeader + toldRow("re_1", "-50", "", "", "t1") + toldRow("re_2", "-50", "", "", "t2")
+		if im := importMoney(t, s, account, refunds, spec); im.Progress.Unchanged != 2 {
 			t.Errorf("the import says %+v", im.Progress)
 		}
-		wantLeft(t, s, account, map[string]int64{"t1": 50_00})
-		page, err := s.GiftRecord(t.Context(), account, ledgerOf(t, s, account)[0].Code)
-		if err != nil || len(page.Events) != 1 {
-			t.Errorf("%v: the history of the gift tells %+v", err, page.Events)
+		wantLeft(t, s, account, map[string]int64{"t1": 50_00, "t2": 100_00})
+		for _, g := range ledgerOf(t, s, account) {
+			page, err := s.GiftRecord(t.Context(), account, g.Code)
+			if want := map[string]int{"t1": 1, "t2": 2}[g.ExternalID]; err != nil || len(page.Events) != want {
+				t.Errorf("%v: the history of %s tells %+v", err, g.ExternalID, page.Events)
+			}
 		}
 		checked(t, s)
 	})
+}
+
+// TestRowsThatWaitHaveLittleRoom: what waits for the end of the file is bounded, however long its cells are.
+func TestRowsThatWaitHaveLittleRoom(t *testing.T) {
+	rows := openTable(t, toldHeader+toldRow("re_1", "-5", "", "", "t1")+toldRow("re_2", "-5", "", "", "t1")+toldRow("t1", "100", "Paid", "", ""))
+	spec := giftImportOf(rows)
+	waiting, err := new(jobs.JobStore).NewGiftRows(0, &spec, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting.Room = 100 // for one of them
+	var order []string
+	for row, err := waiting.Next(); err == nil; row, err = waiting.Next() {
+		order = append(order, *row.Gift.ExternalID)
+	}
+	if !slices.Equal(order, []string{"re_2", "t1", "re_1"}) {
+		t.Errorf("rows come as %q", order)
+	}
 }
 
 // TestAnIDOfAnotherGiver: two systems may have the same id for the gifts of two people.

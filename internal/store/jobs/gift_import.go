@@ -83,6 +83,7 @@ type giftRows struct {
 
 	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows may have, and then these
 	held    int             // bytes of later
+	Room    int             // for these bytes
 	refunds map[string]bool // the external ids of gifts that rows give back
 	atEnd   bool            // of the file
 }
@@ -90,14 +91,14 @@ type giftRows struct {
 // Bounds of the rows that are held back until the file ends.
 const (
 	maxLater = 50_000
-	maxHeld  = 64 << 20 // bytes of their cells
+	maxHeld  = 64 << 20 // bytes
 )
 
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
 func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
-	g := &giftRows{Most: maxSeen, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
+	g := &giftRows{Most: maxSeen, Room: maxHeld, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
 	return g, g.begin(spec, rows)
 }
 
@@ -178,7 +179,7 @@ func (g *giftRows) settled(row ImportRow) ImportRow {
 
 // isLater tells whether a row is held back. Payments leave room for refunds, which would be rejected.
 func (g *giftRows) isLater(row *ImportRow) bool {
-	hasRoom := func(part int) bool { return len(g.later) < maxLater/part && g.held+row.size() <= maxHeld/part }
+	hasRoom := func(part int) bool { return len(g.later) < maxLater/part && g.held+row.size() <= g.Room/part }
 	return (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && hasRoom(1) || row.Gift.PaysPledge() && hasRoom(2)
 }
 
