@@ -29,7 +29,7 @@ func (giftImport) Help() string {
 
 What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
-A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
+A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead, up to 100 of them.
 
 The contact is the one with contact_id, or with the ID that another system has for it (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new one gets the first and last name and that ID. With --match-by-name, it may be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact for each name and street or ZIP code. A gift never renames a contact. A row with the ID, the email or the phone of a contact with another name is a gift of a contact of its own, which later rows find; with --other-name merge it is a gift of that contact, and with --other-name skip it is left out. If both the ID and the email or the phone are those of one contact, the name does not matter, and a row without a name goes to the contact that it names. The dry run lists these rows. A row with a company and no person, or with a contact_type such as Organization, is a gift of a company.
 
@@ -37,7 +37,7 @@ A recurring gift goes to the contact of its plan, also if it comes with another 
 
 A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, refunds that it has recorded for earlier gifts are undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay, and so do promises that it has marked as paid.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
 
 A dry run changes nothing. It knows the givers and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 

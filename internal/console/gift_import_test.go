@@ -49,10 +49,10 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 			}
 		}
 		p.follow(later, append(mapping(a), "value.0", "other", "do", "import")...)
-		p.sees(p.until(later, "Undo import"), "It also undoes the refunds that the import has recorded for earlier gifts", "Campaigns that it has created stay")
+		p.sees(p.until(later, "Undo import"), "It also undoes what the import has changed in earlier gifts", "Campaigns that it has created stay")
 		p.follow(later + "/undo")
-		p.until(later, "The import was undone: the gifts that it had recorded are canceled and count nowhere, 1 refund of earlier gifts is undone")
-		p.sees(p.get(p.org("/jobs")), "1 refund was undone.")
+		p.until(later, "The import was undone: the gifts that it had recorded are canceled and count nowhere, 1 change of earlier gifts is undone")
+		p.sees(p.get(p.org("/jobs")), "1 change of earlier gifts was undone.")
 	})
 }
 

@@ -425,15 +425,21 @@ func (in *GiftInput) giver(g Giver) Giver {
 	return g
 }
 
-// Agrees tells whether a gift is what an input describes that has come a second time: everything that it says is so. A fee may have
-// become known since.
-func (in *GiftInput) Agrees(g *Gift) bool {
-	if in.FromRow { // the gift may have been changed since
-		return true
+// Differs is the rule that an external id breaks whose gift is not what the input describes, with the gift as its argument; "" where it is.
+func (in *GiftInput) Differs(g *Gift) doc.Rule {
+	switch {
+	case in.FromRow: // the gift may have been changed since
+		return ""
+	case in.Filed != nil:
+		return in.otherPayment(g)
+	case !in.agrees(g):
+		return "belongs to %v, which differs from what was sent"
 	}
-	if in.Filed != nil {
-		return in.samePayment(g)
-	}
+	return ""
+}
+
+// agrees tells whether everything that an input says is so. A fee may have become known since.
+func (in *GiftInput) agrees(g *Gift) bool {
 	amount := func(sent *int64, is int64) bool {
 		units, ok := text.MinorUnits(value(sent), g.Currency)
 		return sent == nil || ok && units == is

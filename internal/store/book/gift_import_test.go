@@ -112,7 +112,7 @@ func TestImportingGifts(t *testing.T) {
 		file := strings.Join(lines, "\n") + "\n"
 		want := jobs.ImportCounts{Rows: 16, Created: 6, Unchanged: 1, Rejected: 9, Contacts: 1}
 		tried, reasons := imported(t, s, account.Number, file, true)
-		if tried != (jobs.ImportCounts{Rows: 16, Created: 6, Unchanged: 2, Rejected: 8, Contacts: 1}) { // it does not know that line 13 differs from line 2
+		if tried != want {
 			t.Errorf("the trial says %+v", tried)
 		}
 		if n := len(ledgerOf(t, s, account.Number)); n != 0 {
@@ -120,8 +120,10 @@ func TestImportingGifts(t *testing.T) {
 		}
 		checked(t, s)
 		result, rejected := imported(t, s, account.Number, file, false)
-		known := slices.DeleteFunc(slices.Clone(rejected), func(reason string) bool { return strings.HasPrefix(reason, "13: ") })
-		if result != want || !slices.Equal(reasons, known) {
+		for i := range reasons {
+			reasons[i] = strings.Replace(reasons[i], "the gift of a row further up", "gift CODE", 1)
+		}
+		if result != want || !slices.Equal(reasons, rejected) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
 		}
 		wrong := []string{
@@ -131,7 +133,7 @@ func TestImportingGifts(t *testing.T) {
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
 			"12: The campaign field must be the id, the slug or the title of one of the account's campaigns.",
-			"13: The external_id field belongs to gift CODE, which differs from what was sent.",
+			"13: The external_id field belongs to gift CODE, which has another amount or date.",
 			"14: The amount field must not have more than 2 decimals in USD.",
 			"15: The plan_id field must be the id of one of the account's plans.",
 		}

@@ -159,17 +159,15 @@ func CodeID(account int64, code string) int64 {
 
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
 func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
-	found, err := sameGift(t, a, in)
-	switch {
-	case err != nil:
-		return made, from, err
-	case found != nil:
-		made = GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}
-		if in.Filed != nil {
-			made.Gift, made.Updated, err = found.Advance(in, now)
-			made.Counted = made.Net() - found.Net()
+	if in.ExternalID != nil {
+		found, err := giftReferred(t, a, *in.ExternalID)
+		if found != nil && err == nil {
+			made, err = KnownGift(found.Gift, in, now)
+			made.Slug = slug(t, a, found.Campaign)
 		}
-		return made, from, err
+		if found != nil || err != nil {
+			return made, from, err
+		}
 	}
 	campaign, campaignErr := campaignOf(t, a, in)
 	plan, planErr := planNamed(t, a, in)

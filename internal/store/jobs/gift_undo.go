@@ -19,7 +19,7 @@ const (
 	keptPlans = 2 * keptGifts
 )
 
-// withdraw withdraws a gift that the import has recorded. One that was there before gets back what the import has refunded of it.
+// withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
 func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	g, err := gifts.Of(u.A).Gifts.Get(u.T, u.A.Account, c.ID)
 	if err != nil || g == nil {
@@ -41,7 +41,13 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	case isRecorded:
 		before = g.Withdraw()
 	default:
-		before, others = g.Unrefund(u.Now)
+		told, err := doc.ParseDifferences(c.Data)
+		if err != nil {
+			return false, err
+		}
+		var ok bool
+		before, ok = g.TakeBack(told, u.Now)
+		others = !ok
 	}
 	if others {
 		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})

@@ -503,7 +503,7 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
-		return "would refund the gift of a row further up."
+		return "would update the gift of a row further up."
 	case row.Of == ImportGifts && row.Outcome == RowMerged:
 		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Of == ImportGifts && row.Gift == "":

@@ -36,12 +36,12 @@ func (j *Job) Undoes() int64 {
 
 // UndoProgress is how far a job was taken back, from its last change to its first.
 type UndoProgress struct {
-	At         int64 `json:"at"`                   // the next change to look at
-	Undone     int64 `json:"undone"`               // changes that were taken back
-	Withdrawn  int64 `json:"withdrawn,omitempty"`  // gifts among them
-	Unrefunded int64 `json:"unrefunded,omitempty"` // refunds among them, of gifts that were there before
-	Erased     int64 `json:"erased,omitempty"`     // contacts among them
-	Kept       int64 `json:"kept"`                 // contacts, gifts and plans that were changed since, and stay as they are
+	At        int64 `json:"at"`                  // the next change to look at
+	Undone    int64 `json:"undone"`              // changes that were taken back
+	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
+	Restored  int64 `json:"restored,omitempty"`  // changes among them of gifts that were there before
+	Erased    int64 `json:"erased,omitempty"`    // contacts among them
+	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
 }
 
 // ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
@@ -173,7 +173,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			progress.Undone += contacts.Flag(undone)
 			progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
-			progress.Unrefunded += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
+			progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
 			progress.Erased += contacts.Flag(undone && u.erases(&c))
 		}
 		kept, err := u.note()
