@@ -90,8 +90,8 @@ type giftResult struct {
 	Updated   int64                  `json:"updated"` // rows that have told what became of a gift, as refunds do
 	Known     int64                  `json:"known"`   // recorded before, by their external ids
 	Rejected  int64                  `json:"rejected"`
-	Skipped   int64                  `json:"skipped"`
-	OtherName int64                  `json:"other_name"` // rows with the id, email or phone of a contact of another name, whatever became of them
+	Skipped   int64                  `json:"skipped,omitempty"`
+	OtherName int64                  `json:"other_name,omitempty"` // rows with the id, email or phone of a contact of another name, whatever became of them
 	Contacts  int64                  `json:"new_contacts"`
 	Counted   map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
 }

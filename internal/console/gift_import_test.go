@@ -78,3 +78,22 @@ func TestGiftsFindContactsByNameAndAddress(t *testing.T) {
 	p.follow(path, append(form, "do", "import")...)
 	p.sees(p.until(path, "Undo import"), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $52.00")
 }
+
+// A gift with the email of a contact of another name is listed, and a person chooses whose gift it is.
+func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Editor)
+	p.post(p.org("/contacts"), "first_name", "Ada", "last_name", "Byron", "emails.0.value", "ada@example.org")
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
+	form := mapping(p.get(path))
+	p.follow(path, append(form, "do", "try")...)
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same ID, email or phone, other name", "Row 2: William King shares ada@example.org with Ada Byron, contact ", ": a gift of a new contact.", "Record a gift of that contact")
+	form = append(form, "other_name", "merge")
+	p.follow(path, append(form, "do", "try")...)
+	if a := p.until(path, ": a gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {
+		t.Errorf("what was chosen is not kept: %s", a.body)
+	}
+	p.follow(path, append(form, "do", "import")...)
+	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Known before 0 Rejected 0 New contacts 0", ": a gift of that contact.")
+}
