@@ -356,6 +356,13 @@ func (c Contact) Archive(now time.Time) Contact {
 	return c
 }
 
+// Unmake is Archive for a contact that should not have been made: its external ids are free for the one that the same file makes the next time.
+func (c Contact) Unmake(now time.Time) Contact {
+	c.ExternalIDs = nil
+	c.replaceMatchKeys(ExternalPrefix, nil)
+	return c.Archive(now)
+}
+
 func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
 	c.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)

@@ -54,6 +54,13 @@ func (n PersonName) Contradicts(other PersonName) bool {
 	return differ(n.given(), other.given()) || differ(lastWords(n.Last), lastWords(other.Last))
 }
 
+// OnlyByInitial tells whether the first name of one is an initial of the other's. That is enough for one email, and not for one phone, which the others at home
+// have, too.
+func (n PersonName) OnlyByInitial(other PersonName) bool {
+	a, b := n.given(), other.given()
+	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (isInitial(a[0], b[0]) || isInitial(b[0], a[0]))
+}
+
 // NameKeys are what tells that rows of a file which have nothing but a name are about one person: the whole name with the ZIP code, and with the street, or
 // alone where there is neither. There are none without a whole name.
 func (in *ContactInput) NameKeys() (keys []string) {

@@ -52,9 +52,10 @@ var habits = []struct{ system, headings string }{
 	{"Givebutter", "contactexternalid contactsince emailsubscriptionstatus phonesubscriptionstatus campaigncode fundcode feecovered"},
 	{"Salesforce", "mailingstreet mailingcity mailingzippostalcode mailingpostalcode mailingstateprovince contactowner accountname npe01homeemailc opportunityid opportunityname closedate primarycampaignsource"},
 	{"DonorPerfect", "optline orgrec glcode solicitcode subsolicitcode giftnarrative nomail nomailreason donortype"},
-	{"Raiser's Edge", "keyindicator constituentcode addressee primaryaddressee giftsubtype giftfund fundid fundsplitamount appealid packageid"},
+	{"Raiser's Edge", "constituentid constituentname keyindicator constituentcodes solicitcodes softcreditrecipient originalgiftid giftsubtype appealid packageid"},
 	{"NeonCRM", "accountid accounttype individualtypes companyid"},
-	{"Stripe", "sellermessage statementdescriptor customerdescription customeremail cardid amountrefunded"},
+	{"Stripe", "delinquent cardbrand cardlast4 totalspend paymentcount sellermessage statementdescriptor customeremail cardid amountrefunded"},
+	{"Donorbox", "supporterid joinmailinglist totaldonated donatedat donorcomment recurringplanid stripechargeid"},
 	{"HubSpot", "lifecyclestage associatedcompany leadstatus contactowner"},
 }
 

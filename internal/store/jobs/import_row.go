@@ -72,8 +72,9 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 		return imported{outcome: RowRejected, reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.Document, err = do(row.contact, im.Plan)
+		im.Document, err = do(im.Row, im.Plan)
 	}
+	err = row.contact.In.CallID(err)
 	switch {
 	case err != nil:
 		if im.outcome, im.reason = RowRejected, ReasonOf(err); im.reason != "" {

@@ -285,13 +285,13 @@ func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, ou
 	switch {
 	case err != nil || im.outcome == RowRejected || im.outcome == RowSkipped:
 	case im.outcome == RowCreated:
-		r.trial.give(r.trial.newID(row.Line), n.In.PersonName(), n.MatchKeys...)
+		r.trial.give(r.trial.newID(row.Line), n.In.PersonName(), im.Row.MatchKeys...)
 	default:
 		if im.outcome == RowMerged && out.Contact != 0 {
 			before := &im.Into.Contact
 			out.Changes = append(crm.Changes(*before, after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 		}
-		r.trial.give(im.Into.ID, im.Into.Contact.PersonName(), n.MatchKeys...)
+		r.trial.give(im.Into.ID, im.Into.Contact.PersonName(), im.Row.MatchKeys...)
 	}
 	return err
 }
@@ -314,6 +314,9 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 	if im.dropsName(from) {
 		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
 	}
+	for _, id := range im.Taken {
+		row.LeftOut = append(slices.Clip(row.LeftOut), crm.LeftOut{Column: from.contact.In.IDColumn(), Value: id.Value, Reason: "is the ID of " + im.HasTaken.Contact.PersonName().String()})
+	}
 	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
@@ -330,7 +333,7 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 	emails, phones := from.contact.In.Shared(about.Contact)
 	switch {
 	case from.contact.In.SharesID(about.Contact):
-		row.By = []string{"its external ID"}
+		row.By = byExternalID
 	case len(emails) > 0:
 		row.By = emails
 	case len(phones) > 0:
@@ -339,6 +342,9 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 		row.By = []string{"its contact ID"}
 	}
 }
+
+// byExternalID is how a contact was found by an id of another system.
+var byExternalID = []string{"its external ID"}
 
 // Dry runs of files that were uploaded.
 const (
@@ -489,6 +495,8 @@ func (row *TrialRow) outcomeInWords() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
+	case row.OtherName && slices.Equal(row.By, byExternalID):
+		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), otherNameFates[row.Outcome])
 	case row.OtherName:
 		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
 	case row.Outcome == RowCreated:
