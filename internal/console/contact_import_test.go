@@ -263,7 +263,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		}
 		path := a.location()
 		a = p.get(path)
-		if got, want := strings.Join(mapping(a), " "), "column.0 transacted_at column.1 amount column.2 method column.3 first_name column.4 last_name column.5 email column.6 skip column.7 external_id column.8 skip"; got != want {
+		if got, want := strings.Join(mapping(a), " "), "column.0 transacted_at column.1 amount column.2 method column.3 first_name column.4 last_name column.5 email column.6 contact_external_id column.7 external_id column.8 skip"; got != want {
 			t.Errorf("the columns are mapped as %s", got)
 		}
 		if strings.Contains(a.body, "<script>alert") || strings.Contains(a.words(), "custom field") || strings.Contains(a.body, `name="mode"`) {

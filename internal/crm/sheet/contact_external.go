@@ -74,9 +74,13 @@ func (m Mapping) System() (system string) {
 		}
 	}
 	for _, c := range m {
-		if c.Source != "" {
-			return c.Source
+		switch c.Source {
+		case "":
+			continue
+		case crm.ImportSource: // a person has said that it is none
+			return ""
 		}
+		return c.Source
 	}
 	return system
 }

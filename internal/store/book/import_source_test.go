@@ -98,7 +98,7 @@ func TestAFileComesInAgainAfterItsUndo(t *testing.T) {
 		account := newAccount(t, s).Number
 		const file = "Constituent ID,Name,Email\n77,Ada Byron,ada@example.org\n"
 		im := importFile(t, s, account, file, jobs.MergeExisting)
-		if _, err := s.UndoJob(t.Context(), account, im.ID, "US"); err != nil {
+		if _, err := s.UndoJob(t.Context(), account, im.ID, "US", false); err != nil {
 			t.Fatal(err)
 		}
 		finishJobs(t, s)

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -60,17 +61,10 @@ func (row *JobRow) Kept() (k Kept) {
 }
 
 // UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
-// on where it was, for the person who asks for that.
-func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
-	return s.undoJob(ctx, account, id, undoSpec{Region: region})
-}
-
-// EraseImport is UndoJob for an import of contacts that was a mistake: those whom it has created are erased, and custom fields that were made for it end.
-func (s *JobStore) EraseImport(ctx context.Context, account, id int64, region string) (undo Job, err error) {
-	return s.undoJob(ctx, account, id, undoSpec{Region: region, Erase: true})
-}
-
-func (s *JobStore) undoJob(ctx context.Context, account, id int64, spec undoSpec) (undo Job, err error) {
+// on where it was, for the person who asks for that. Of an import that was a mistake, those whom it has created can be erased; custom fields that were made for it
+// end then.
+func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string, erase bool) (undo Job, err error) {
+	spec := undoSpec{Region: region, Erase: erase}
 	_, err = s.ChangeJob(ctx, account, id, func(t *store.Tx, a *store.Account, j *Job) error {
 		first := j.First
 		if j.StoppedUndo() {
@@ -138,7 +132,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
-	ended := len(changes) < UndoUnit
+	ended := len(changes) == 0 || len(changes) < UndoUnit && !spec.Erase // custom fields end when no contact has their values any more
 	if !ended {
 		at.At = changes[len(changes)-1].Revision - 1
 	}
@@ -176,6 +170,9 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			progress.Unrefunded += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
 			progress.Erased += contacts.Flag(undone && u.erases(&c))
 		}
+		if err := w.Erase(t, a, u.erased, now); err != nil {
+			return err
+		}
 		kept, err := u.note()
 		if err != nil {
 			return err
@@ -189,22 +186,29 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	})
 }
 
-// endFields takes the custom fields out of use that were made for an import.
+// endFields takes the custom fields out of use that were made for an import, unless other contacts have got values in them since.
 func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	im, err := ImportOf(*of)
 	if err != nil {
 		return err
 	}
 	for _, id := range im.Spec.Fields {
-		if err := w.EndField(ctx, of.Account, id); err != nil && !errors.Is(err, crm.ErrNotFound) {
+		used, err := w.usesField(ctx, of.Account, id)
+		if err == nil && !used {
+			err = w.EndField(ctx, of.Account, id)
+		}
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-// Erase removes a person for good, in a unit of work. Package move has it.
-var Erase func(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) error
+// usesField tells whether a contact has a value in a custom field, an archived one included.
+func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
+	_, found, err := w.MatchingContacts(ctx, account, crm.All, find.HasField(id), crm.PageRequest{Page: 1, PerPage: 1})
+	return found.Total > 0, err
+}
 
 // erases tells whether a change is taken back by erasing the contact that it has created.
 func (u *Undoing) erases(c *store.Change) bool {
@@ -221,6 +225,7 @@ type Undoing struct {
 	Erase  bool // contacts that the job has created
 	Now    time.Time
 	kept   []JobRow // what was changed since
+	erased []*contacts.Stored
 
 	// From which change of a contact on all others are known to be the job's own; 0 where someone else has changed the contact. A file may change one contact
 	// in every row: were its history read from its end for each of them, all other changes would wait.
@@ -259,7 +264,8 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	if u.erases(&c) {
-		return true, Erase(u.T, u.A, row, u.Now)
+		u.erased = append(u.erased, row)
+		return true, nil
 	}
 	var refused *doc.Invalid
 	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)
