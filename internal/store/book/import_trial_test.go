@@ -89,7 +89,7 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 			told = append(told, fmt.Sprintf("%d %s %d %d %s", row.Line, row.Outcome, doc.IDSeq(max(1, row.Contact)), row.Row, strings.Join(row.By, " ")))
 			return nil
 		}, func(jobs.ImportCounts) {})
-		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 unchanged 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",
+		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 created 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",
 			"8 merged 1 3 eve@example.org", "9 merged 1 3 +1 617-555-0102", "10 created 1 3 +1 617-555-0102"}
 		if diff := cmp.Diff(want, told); err != nil || diff != "" {
 			t.Errorf("%v: want (-), told (+):\n%s", err, diff)
