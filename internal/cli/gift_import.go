@@ -25,7 +25,7 @@ func (giftImport) Help() string {
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
 	donorbook gift import --account ID gifts.csv --map "Given=amount,On=transacted_at,Remarks=skip"
 
---map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns.
+--map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns. --source names the system that gives the IDs of contacts, as in an import of contacts.
 
 What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 

@@ -431,14 +431,11 @@ func (c *Console) undoImport(w http.ResponseWriter, r *http.Request, v visit, f 
 	if err != nil {
 		return err
 	}
-	undo := c.store.UndoJob
-	if f.Value("erase") != "" {
-		if v.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
-			return forbidden(v.membership, access.Owner)
-		}
-		undo = c.store.EraseImport
+	erase := f.Value("erase") != ""
+	if erase && (v.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts) {
+		return forbidden(v.membership, access.Owner)
 	}
-	_, err = undo(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region)
+	_, err = c.store.UndoJob(r.Context(), v.account(), cmp.Or(im.Undo, im.ID), c.options.Region, erase)
 	if errors.Is(err, crm.ErrChanged) {
 		return redirect(w, r, v.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}

@@ -88,7 +88,7 @@ func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
 	form := mapping(p.get(path))
 	p.follow(path, append(form, "do", "try")...)
-	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same ID, email or phone, other name", "Row 2: William King shares ada@example.org with Ada Byron, contact ", ": a gift of a new contact.", "Record a gift of that contact")
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, other name", "Row 2: William King shares ada@example.org with Ada Byron, contact ", ": a gift of a new contact.", "Record a gift of that contact")
 	form = append(form, "other_name", "merge")
 	p.follow(path, append(form, "do", "try")...)
 	if a := p.until(path, ": a gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {

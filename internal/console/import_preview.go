@@ -33,6 +33,7 @@ func (c *Console) fillColumns(r *http.Request, view *importView, f *form) error 
 		return nil
 	}
 	f.setUnsent("mode", string(view.Spec.Mode))
+	f.setUnsent("source", view.Spec.Mapping.System())
 	if view.Spec.FileIsRight {
 		f.setUnsent("file_is_right", "1")
 	}
@@ -164,6 +165,9 @@ func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
+	if f.values.Has("source") {
+		mapping = mapping.From(f.Value("source"))
+	}
 	explainValues(im, mapping, f)
 	err := jobs.SheetOf(im.Spec.Of).Check(mapping)
 	var refused *doc.Invalid
@@ -212,7 +216,7 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 	}
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
-		{ID: jobs.AboutOtherName, Title: otherNameTitle(view), More: counts.OtherName, Text: "Family members and colleagues may share an email or phone. Choose below what becomes of these rows."},
+		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what becomes of these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},
@@ -247,14 +251,6 @@ func (c *Console) fillRows(r *http.Request, v visit, view *importView) error {
 		}
 	}
 	return nil
-}
-
-// otherNameTitle is the title above rows that share something with a contact of another name.
-func otherNameTitle(view *importView) string {
-	if view.OfGifts() {
-		return "Same ID, email or phone, other name"
-	}
-	return "Same email or phone, other name"
 }
 
 // changesTitle is the title above rows that tell more about what exists.

@@ -59,6 +59,13 @@ func (n PersonName) Reads(other PersonName) bool {
 	return n.String() != "" && joined(n.String()) == joined(other.String())
 }
 
+// OnlyByInitial tells whether the first name of one is an initial of the other's. That is enough for one email, and not for one phone, which the others at home
+// have, too.
+func (n PersonName) OnlyByInitial(other PersonName) bool {
+	a, b := n.given(), other.given()
+	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (isInitial(a[0], b[0]) || isInitial(b[0], a[0]))
+}
+
 // NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole name with an external id, or with the ZIP
 // code, and with the street, or alone where there is none of these. There are none without a whole name.
 func (in *ContactInput) NameKeys() (keys []string) {

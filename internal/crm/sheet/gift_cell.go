@@ -43,7 +43,7 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 
 // readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
 func readGiverID(r *row, c *cell, text string) {
-	r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(c.name), Value: text}}
+	r.contact.AddedIDs = []crm.ExternalID{{Source: c.source, Value: text}}
 }
 
 // salesforceID is the id of a contact in Salesforce, which a Primary Contact may be instead of a name.
@@ -55,7 +55,7 @@ func (r *row) readPrimaryContact() {
 		return
 	}
 	if r.contact.AddedIDs == nil {
-		r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(r.columnOf(FullName, 0)), Value: r.fullName}}
+		r.contact.AddedIDs = []crm.ExternalID{{Source: systems["salesforce"], Value: r.fullName}}
 	}
 	r.fullName = ""
 }

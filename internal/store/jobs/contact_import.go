@@ -12,7 +12,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
@@ -391,19 +390,6 @@ func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() err
 	})
 }
 
-// ReasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
-func ReasonOf(err error) string {
-	var refused *doc.Invalid
-	var damaged *store.Damaged
-	switch {
-	case errors.As(err, &refused):
-		return refused.AllFaults()
-	case errors.As(err, &damaged):
-		return "The contact that this row is about is damaged. Ask the operator to check the database."
-	}
-	return ""
-}
-
 // needs is what the rows look up.
 func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 	account := r.account
@@ -423,14 +409,6 @@ func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 		}
 	}
 	return n
-}
-
-// Rejected is what is kept of the row where it is rejected.
-func (row *ImportRow) Rejected(reason string) RejectedRow {
-	if row.Gift != nil && row.Gift.isJSON {
-		return RejectedRow{Reason: reason, Object: row.Gift.Rejected(reason)}
-	}
-	return RejectedRow{Reason: reason, Cells: row.Cells}
 }
 
 // count notes what became of a row.
