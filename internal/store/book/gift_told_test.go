@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/store/jobs"
 )
 
@@ -85,9 +87,9 @@ func TestARefundByHandIsKnownInAFile(t *testing.T) {
 		}
 		wantLeft(t, s, account, map[string]int64{"t1": 50_00, "t2": 100_00})
 		for _, g := range ledgerOf(t, s, account) {
-			page, err := s.GiftRecord(t.Context(), account, g.Code)
-			if want := map[string]int{"t1": 1, "t2": 2}[g.ExternalID]; err != nil || len(page.Events) != want {
-				t.Errorf("%v: the history of %s tells %+v", err, g.ExternalID, page.Events)
+			changes, _, err := s.Timeline(t.Context(), account, history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: 9})
+			if want := map[string]int{"t1": 2, "t2": 3}[g.ExternalID]; err != nil || len(changes) != want {
+				t.Errorf("%v: the history of %s tells %+v", err, g.ExternalID, changes)
 			}
 		}
 		checked(t, s)
