@@ -71,6 +71,6 @@ func TestAPersonIsErased(t *testing.T) {
 	p.doesNotSee("Zoë")
 	p.audit()
 	p.fits()
-	p.click(".timeline > li:nth-child(2) a")
+	p.click("Gift 0000000001")
 	p.sees("$50")
 }
