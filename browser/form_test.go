@@ -88,7 +88,7 @@ func TestSaveIsAlwaysInReach(t *testing.T) {
 			p.width(width)
 			p.visit(home + form)
 			p.saveIsInReach(form, width)
-			for range 70 {
+			for range 75 {
 				p.press("Tab")
 				if p.focused() == "button “Add contact”" || p.focused() == "button “Create campaign”" {
 					break

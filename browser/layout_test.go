@@ -204,8 +204,8 @@ func TestTheListOfContactsIsDense(t *testing.T) {
 	}
 	s.addContacts(p.organizationID(), bodies...)
 	p.in(".side").click("Contacts")
-	if rows := p.rowsInView(deskScreen); rows < 32 {
-		t.Errorf("%d contacts are on a screen of 1280 by 800, want 32", rows)
+	if rows := p.rowsInView(deskScreen); rows < 17 {
+		t.Errorf("%d contacts are on a screen of 1280 by 800, want 17", rows)
 	}
 	lines, err := evaluate[[]string](p, `[...document.querySelectorAll(".contacts td.email")].filter((cell) => cell.firstElementChild.getClientRects().length !== 1 ||
 		cell.firstElementChild.getBoundingClientRect().height > 1.6 * parseFloat(getComputedStyle(cell).fontSize) || cell.firstElementChild.title !== cell.innerText.trim()).map((cell) => cell.innerText)`)

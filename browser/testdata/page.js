@@ -164,9 +164,9 @@
     return `${role} “${nameOf(at)}”`;
   }
 
-  const picture = /\.(png|jpe?g|webp|gif|svg|ico)($|\?)/;
+  const picture = /\.(png|jpe?g|webp|gif|svg|ico|woff2)($|\?)/;
 
-  // weight is how many bytes the page took over the wire, without pictures and without what was fetched later.
+  // weight is how many bytes the page took over the wire, without pictures and fonts, which it does not wait for, and without what was fetched later.
   function weight() {
     const parts = performance.getEntriesByType('resource')
       .filter((part) => ['link', 'script', 'css'].includes(part.initiatorType) && !picture.test(part.name));

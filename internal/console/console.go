@@ -111,6 +111,7 @@ var routes = []route{
 	{"POST", "/signout", stranger, (*request).signOut, nil},
 	{"POST", "/invite/{token}/accept", user, (*request).accept, nil},
 	{"GET", "/profile", user, (*request).profilePage, nil},
+	{"GET", "/design", user, (*request).designPage, nil},
 	{"POST", "/profile/name", user, (*request).renameUser, (*request).profilePage},
 	{"POST", "/profile/password", user, (*request).changePassword, (*request).profilePage},
 	{"POST", "/profile/sessions/{session}/end", user, (*request).endSession, nil},

@@ -187,6 +187,7 @@ var functions = template.FuncMap{
 	"icon":      icon,
 	"file":      fileAddress,
 	"map":       newMap,
+	"list":      func(values ...any) []any { return values },
 	"initials":  initials,
 	"dialed":    dialed,
 	"spoken":    spoken,

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/gifts"
 )
@@ -39,8 +40,8 @@ func (r *request) searchPage() error {
 	view := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	view.List = withQuery(r.path("/contacts"), url.Values{"q": {view.Query}})
 	if view.Query != "" {
-		for _, find := range []func(*searchView) error{r.searchContacts, r.searchCampaigns, r.searchGifts} {
-			if err := find(&view); err != nil {
+		for _, search := range []func(*searchView) error{r.searchContacts, r.searchCampaigns, r.searchGifts} {
+			if err := search(&view); err != nil {
 				return err
 			}
 		}
@@ -56,12 +57,13 @@ func (r *request) searchContacts(view *searchView) error {
 	if err != nil {
 		return err
 	}
+	filter.Sort = find.Sort{Descending: true} // the newest first, as in the list
 	found, result, err := r.store.MatchingContacts(r.Context(), r.account(), crm.Active, filter, crm.PageRequest{Page: 1, PerPage: foundContacts})
 	if err != nil {
 		return err
 	}
 	view.Total = result.Total
-	if id, err := strconv.ParseInt(view.Query, 10, 64); err == nil {
+	if id, err := strconv.ParseInt(view.Query, 10, 64); err == nil && view.Query[0] != '0' { // the number of a gift may begin with 0
 		contact, err := r.store.ContactRecord(r.Context(), r.account(), id)
 		switch {
 		case err == nil:
