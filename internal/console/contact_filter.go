@@ -184,6 +184,7 @@ func (r *request) fillFilters(view *contactsView) (err error) {
 	if err != nil {
 		return err
 	}
+	view.Currency = currency
 	if view.Campaigns, err = r.campaignOptions(q.Get("campaign_id"), "Any campaign", currency); err != nil {
 		return err
 	}

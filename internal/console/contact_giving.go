@@ -14,8 +14,8 @@ const giftsPerContact = 10 // on each page of a contact's list
 
 // contactGiving is what a contact's page tells first: what the contact has given.
 type contactGiving struct {
-	rows[giftRow]
-	Plans              []planRow
+	table              // of gifts
+	Plans              []*planRow
 	Any                bool // there are gifts, of whatever state
 	Sums               gifts.ContactGiving
 	Total, Largest     string
@@ -37,11 +37,11 @@ func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error)
 		return view, err
 	}
 	l.query.Del("plan") // it filled in the form, and says nothing about the list
-	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
-	view.tellSums(totals.Sums, int64(r.today().Year()))
-	if view.Rows, err = r.giftRows(gifts); err != nil {
+	if view.table, err = r.giftTable("gifts-list", "Gifts, the latest first", gifts, "who", "marks"); err != nil {
 		return view, err
 	}
+	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
+	view.tellSums(totals.Sums, int64(r.today().Year()))
 	plans, err := r.store.ContactPlans(r.Context(), r.account(), contact.ID, contactPlans)
 	if err != nil {
 		return view, err

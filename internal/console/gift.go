@@ -18,15 +18,25 @@ const giftsPerPage = 50
 // link leads to another page, or is only a name where it has no address.
 type link struct{ Label, Address string }
 
-// giftRow is what a list shows of a gift.
+// giftRow is a gift in a list, with the title of its campaign.
 type giftRow struct {
-	Address  string
-	Amount   string // as it was given
-	At       time.Time
-	Contact  link
-	Campaign link
-	Method   string
-	Marks    []mark
+	gifts.GiftRecord
+	Title string
+	Marks []mark
+}
+
+// giftColumns are those of a list of gifts. Where the campaign is known, the status has a column of its own.
+var giftColumns = []tableColumn{
+	{Name: "when", Label: "Date"}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign"}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method"},
+	{Name: "amount", Label: "Amount", Class: "right number amount"},
+}
+
+// giftTable is the table of some gifts, without some of the columns.
+func (r *request) giftTable(id, caption string, gifts []gifts.GiftRecord, left ...string) (table, error) {
+	rows, err := r.giftRows(gifts)
+	t := r.newTable("gifts", caption, without(giftColumns, left...), rows)
+	t.ID = id
+	return t, err
 }
 
 // mark is a word about what is special, with its color.
@@ -61,22 +71,28 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []mark) {
 	return marks
 }
 
-// giftRows are the rows of some gifts, with the titles of their campaigns.
-func (r *request) giftRows(gifts []gifts.GiftRecord) (rows []giftRow, err error) {
-	ids := map[int64]bool{}
-	for _, g := range gifts {
-		if g.Campaign != 0 {
-			ids[g.Campaign] = true
-		}
-	}
-	names, err := r.store.CampaignNames(r.Context(), r.account(), slices.Collect(maps.Keys(ids)))
-	for _, g := range gifts {
-		rows = append(rows, giftRow{
-			Address: r.path(giftPath(g.Code)), Amount: text.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, text.WallClock(r.now(), r.zone())),
-			Contact: link{giverName(g.Giver), r.path(contactPath(g.Contact))}, Campaign: r.campaignLink(g.Campaign, names),
-		})
+// giftRows are the rows of some gifts.
+func (r *request) giftRows(all []gifts.GiftRecord) (rows []*giftRow, err error) {
+	titles, err := titlesOf(r, all, func(g *gifts.GiftRecord) int64 { return g.Campaign })
+	for _, g := range all {
+		rows = append(rows, &giftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.now(), r.zone()))})
 	}
 	return rows, err
+}
+
+// titlesOf are the titles of the campaigns of some gifts or plans.
+func titlesOf[T any](r *request, all []T, campaign func(*T) int64) (map[int64]string, error) {
+	titles := map[int64]string{}
+	for i := range all {
+		if id := campaign(&all[i]); id != 0 {
+			titles[id] = "Campaign"
+		}
+	}
+	names, err := r.store.CampaignNames(r.Context(), r.account(), slices.Collect(maps.Keys(titles)))
+	for id, name := range names {
+		titles[id] = cmp.Or(name.Title, titles[id])
+	}
+	return titles, err
 }
 
 // leftOf is what the list says of a gift: what is left of it, or what was promised or tried.
@@ -87,8 +103,8 @@ func leftOf(g *giving.Gift) int64 {
 	return g.Donated()
 }
 
-// giverName is a giver as the list shows them: it keeps nothing of the gift's document.
-func giverName(g giving.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
+// giverName is a giver as pages show them.
+func giverName(g giving.Giver) string { return strings.TrimSpace(g.Name()) }
 
 func (r *request) campaignLink(id int64, names map[int64]gifts.CampaignName) link {
 	if id == 0 {
@@ -101,7 +117,7 @@ func giftPath(code string) string { return "/gifts/" + code }
 
 // giftsView is the list of all gifts, or of those that the filters find.
 type giftsView struct {
-	rows[giftRow]
+	table
 	Tabs     []tab
 	Form     *form // the filters
 	Quick    []tab
@@ -149,7 +165,7 @@ func (r *request) giftsPage() error {
 	if err := r.form.refuse(err); err != nil {
 		return err
 	}
-	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: view})
+	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: &view})
 }
 
 func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
@@ -158,13 +174,13 @@ func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
 	if err != nil {
 		return err
 	}
-	if view.Rows, err = r.giftRows(gifts); err != nil {
+	if view.table, err = r.giftTable("", "Gifts, the latest first", gifts, "marks"); err != nil {
 		return err
 	}
 	if filter.Contact != 0 {
 		view.Contact = &link{"one contact", r.path(contactPath(filter.Contact))}
-		if len(view.Rows) > 0 {
-			view.Contact = &view.Rows[0].Contact
+		if len(gifts) > 0 {
+			view.Contact.Label = giverName(gifts[0].Giver)
 		}
 	}
 	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -136,4 +138,43 @@ func pick[T any](all []T, err error, is func(T) bool) (T, error) {
 		err = crm.ErrNotFound
 	}
 	return *new(T), err
+}
+
+// memory is what a person's browser remembers of a list.
+type memory struct {
+	columns []string // nil where the person has not chosen
+	filter  string   // the query that was shown last
+}
+
+const (
+	listCookie = "__Host-list-" // and the name of the list
+	memoryTime = 365 * 24 * time.Hour
+	maxMemory  = 2000 // bytes of a filter
+)
+
+// remembered is what the person has chosen for a list. What another person has chosen in the same browser counts for nothing, and a filter only
+// for the organization that it was used in.
+func (r *request) remembered(list string) (m memory) {
+	kept, err := url.ParseQuery(cookieValue(r.Request, listCookie+list))
+	if err != nil || kept.Get("user") != idText(r.session.User.ID) {
+		return m
+	}
+	if kept.Has("columns") {
+		m.columns = strings.Split(kept.Get("columns"), ".")
+	}
+	if kept.Get("account") == r.membership.Account.ID {
+		m.filter = kept.Get("filter")
+	}
+	return m
+}
+
+func (r *request) keepList(list string, m memory) {
+	kept := url.Values{"user": {idText(r.session.User.ID)}, "account": {r.membership.Account.ID}}
+	if m.columns != nil {
+		kept.Set("columns", strings.Join(m.columns, "."))
+	}
+	if m.filter != "" && len(m.filter) <= maxMemory {
+		kept.Set("filter", m.filter)
+	}
+	setCookie(r.w, listCookie+list, kept.Encode(), memoryTime)
 }
