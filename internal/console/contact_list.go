@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 const (
@@ -32,6 +33,7 @@ type contactsView struct {
 	Choices  []option  // of columns
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
+	Report   string // that is shown, "" for none
 	Export   *exportForm
 }
 
@@ -42,13 +44,21 @@ type tagLink struct {
 	Archived      int64 // and those that are not, where the page tells
 }
 
+// passingFilters are not remembered: they are about one search, or one import.
+var passingFilters = []string{"q", "scope", giving.ImportParameter}
+
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
 func (r *request) contactsPage() error {
 	q, clean := listQuery(r.URL.Query())
 	part := r.isPart()
-	if !clean && !part && r.Method == http.MethodGet {
-		return r.redirect(withQuery(r.path("/contacts"), q))
+	if r.Method == http.MethodGet && !part {
+		if to := r.recall("contacts", r.path("/contacts"), q, !clean, passingFilters); to != "" {
+			return r.redirect(to)
+		}
+		if !clean {
+			return r.redirect(withQuery(r.path("/contacts"), q))
+		}
 	}
 	scope, err := crm.ParseContactScope(q.Get("scope"))
 	if err != nil {

@@ -133,17 +133,24 @@ type giftsView struct {
 // giftFilters are the filters that the address may have.
 var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", giving.ImportParameter}
 
+// passingGiftFilters are not remembered: they are about one contact, one plan or one import.
+var passingGiftFilters = []string{"contact", "plan", giving.ImportParameter}
+
 func (r *request) giftsPage() error {
-	if to, clean := withoutEmpty(r.URL); !clean {
+	q, clean := withoutEmpty(r.URL.Query())
+	if to := r.recall("gifts", r.path("/gifts"), only(q, giftFilters...), !clean, passingGiftFilters); to != "" {
 		return r.redirect(to)
 	}
-	r.form.values = r.URL.Query()
+	if !clean {
+		return r.redirect(withQuery(r.path("/gifts"), q))
+	}
+	r.form.values = q
 	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view := giftsView{
-		Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: r.path("/gifts"), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -216,12 +223,11 @@ func plural(n int64, thing string) string {
 	return shownCount(n) + " " + thing + "s"
 }
 
-// withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
-func withoutEmpty(u *url.URL) (address string, clean bool) {
-	q := u.Query()
-	n := len(q)
-	maps.DeleteFunc(q, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
-	return withQuery(u.Path, q), len(q) == n
+// withoutEmpty is a query without the parameters that a form sent empty, so that an address is as short as a link of ours.
+func withoutEmpty(q url.Values) (short url.Values, clean bool) {
+	short = maps.Clone(q)
+	maps.DeleteFunc(short, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	return short, len(short) == len(q)
 }
 
 // quickTimes are the times that people ask for most, with the other filters as they are.
@@ -244,7 +250,7 @@ func (r *request) quickTimes(now time.Time) (links []tab) {
 			q.Set("from", t[1])
 			q.Set("to", t[2])
 		}
-		links = append(links, tab{Label: t[0], Address: withQuery(r.path("/gifts"), q), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
+		links = append(links, tab{Label: t[0], Address: forgetting(r.path("/gifts"), q, passingGiftFilters), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
 	}
 	return links
 }

@@ -259,6 +259,8 @@ func shownCount(n any) string {
 	switch n := n.(type) {
 	case int:
 		return text.CountText(int64(n))
+	case *int64:
+		return text.CountText(*n)
 	case int64:
 		return text.CountText(n)
 	}
