@@ -118,14 +118,13 @@ func giftPath(code string) string { return "/gifts/" + code }
 // giftsView is the list of all gifts, or of those that the filters find.
 type giftsView struct {
 	table
-	Tabs     []tab
-	Form     *form // the filters
-	Quick    []tab
-	Filtered bool
+	Tabs  []tab
+	Form  *form // the filters
+	Quick []tab
+	Chips []chip
 
 	Campaigns, Methods, Plans, Statuses []option
 	Found                               string // how many gifts, and how much
-	Contact                             *link  // whose gifts they are, where they are those of one contact
 	Clear                               string // the list without filters
 	Export                              *exportForm
 }
@@ -150,7 +149,7 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	view := giftsView{
-		Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		table: r.newTable("gifts", "", nil, nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -165,33 +164,57 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	filter, err := giving.ParseGiftSearch(r.form.Value, currency)
-	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return r.form.Value(name) != "" })
+	whose := ""
 	if err == nil {
-		err = r.listGifts(&view, filter)
+		whose, err = r.listGifts(&view, filter)
 	}
+	view.Chips = view.chips(q, whose)
 	if err := r.form.refuse(err); err != nil {
 		return err
 	}
 	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: &view})
 }
 
-func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+// listGifts lists gifts, and tells who gave the first of them.
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) (whose string, err error) {
 	l := r.list(r.path("/gifts"), pageParameter, giftsPerPage)
 	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if view.table, err = r.giftTable("", "Gifts, the latest first", gifts, "marks"); err != nil {
-		return err
+		return "", err
 	}
-	if filter.Contact != 0 {
-		view.Contact = &link{"one contact", r.path(contactPath(filter.Contact))}
-		if len(gifts) > 0 {
-			view.Contact.Label = giverName(gifts[0].Giver)
-		}
+	if len(gifts) > 0 {
+		whose = giverName(gifts[0].Giver)
 	}
 	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
-	return nil
+	return whose, nil
+}
+
+// chips are the filters that are active. whose are the gifts where they are those of one contact.
+func (view *giftsView) chips(q url.Values, whose string) (chips []chip) {
+	chosen := func(options []option) func(string) string {
+		return func(value string) string {
+			i := slices.IndexFunc(options, func(o option) bool { return o.Value == value })
+			if i < 0 {
+				return value
+			}
+			return options[i].Label
+		}
+	}
+	labels := map[string]func(value string) string{
+		"from": func(day string) string { return "Since " + spokenDay(day) }, "to": func(day string) string { return "Until " + spokenDay(day) },
+		"min": func(amount string) string { return "At least " + amount }, "max": func(amount string) string { return "At most " + amount },
+		"campaign": chosen(view.Campaigns), "method": chosen(view.Methods), "status": chosen(view.Statuses), "plan": chosen(view.Plans),
+		"contact": func(string) string { return "From " + cmp.Or(whose, "one contact") }, giving.ImportParameter: func(id string) string { return "Import " + id },
+	}
+	for _, name := range giftFilters {
+		if value := q.Get(name); value != "" {
+			chips = append(chips, chip{labels[name](value), forgetting(view.Path("/gifts"), filterOf(q, []string{name, pageParameter}), passingGiftFilters)})
+		}
+	}
+	return chips
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
