@@ -16,9 +16,9 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	}
 	s.addContacts(p.organizationID(), people...)
 	p.in(".side").click("Contacts")
-	p.fill("input[type=search]", "ana")
+	p.fill("Search contacts", "ana")
 	p.doesNotSee("Number N50")
-	p.fill("input[type=search]", "")
+	p.fill("Search contacts", "")
 	p.sees("Number N50")
 	p.doesNotSee("Add tags") // before something is selected
 	p.tabTo("checkbox “Select all contacts on this page”")
@@ -44,7 +44,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.doesNotSee("spring gala")
 
 	p.width(390)
-	p.fill("input[type=search]", "number n0")
+	p.fill("Search contacts", "number n0")
 	p.doesNotSee("Number N50")
 	p.tick("Select Number N07")
 	p.tick("Select Number N08")

@@ -192,7 +192,7 @@ func TestContactsAreSearchedWhileTyping(t *testing.T) {
 		`{"first_name":"Bo","last_name":"Ek","tags":["volunteer"]}`)
 	p.in(".side").click("Contacts")
 	p.sees("Active 2", "Maria Smith", "Bo Ek")
-	box := "input[type=search]"
+	box := "#find input[type=search]"
 	for _, typed := range []string{"smith mar", "BOSS@exa", "(212) 555", "tag:VIP"} {
 		p.fill(box, "")
 		p.sees("Bo Ek")
@@ -247,7 +247,7 @@ func TestTheListHasPages(t *testing.T) {
 	p.sees("Number N069")
 	p.click("Page 3")
 	p.sees("Number N000")
-	p.fill("input[type=search]", "number")
+	p.fill("Search contacts", "number")
 	p.sees("120 contacts", "Number N119", "Number N070")
 	p.doesNotSee("N069")
 	p.audit()

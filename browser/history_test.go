@@ -26,14 +26,22 @@ func TestHistoryIsReadAndUndone(t *testing.T) {
 	p.click("Add note")
 	p.sees("The note was added.", "wrote a note.", "Called about the gala.", "Jan 31, 2026")
 	p.audit()
-	p.in(".timeline > li:nth-child(2)").click("Undo")
+	p.in(".timeline section:first-child li:nth-child(2)").click("Undo")
 	p.sees("The change was undone.", "undid an earlier change: removed the tags “gala”, “lunch”.", "Undone")
 	p.audit()
 	p.in(".side").click("Settings")
 	p.audit()
 	p.click("View history")
-	p.sees("Every change in", "Zoë Okafor", "added this contact.")
+	p.sees("Every change in", "Today", "Zoë Okafor", "added this contact.")
 	p.audit()
+	p.fits()
+	p.fill("About", "Campaigns")
+	p.click("Show changes")
+	p.sees("No changes match.")
+	p.doesNotSee("Zoë Okafor")
+	p.audit()
+	p.click("Clear filters")
+	p.sees("Zoë Okafor")
 }
 
 // A person who asks for it gets all their data, and is erased. What they gave stays.
@@ -71,6 +79,6 @@ func TestAPersonIsErased(t *testing.T) {
 	p.doesNotSee("Zoë")
 	p.audit()
 	p.fits()
-	p.click(".timeline > li:nth-child(2) a")
+	p.click(".timeline li:nth-child(2) .about")
 	p.sees("$50")
 }

@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"bytes"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -439,8 +441,12 @@ func TestTheHistoryOfAGiftNamesTheKey(t *testing.T) {
 		s.ask(t, "PATCH", "/v1/transactions/"+gift, key, `{"note":"Thanks"}`)
 		s.ask(t, "POST", "/v1/transactions/"+gift+"/refund", key, "")
 		record, err := s.store.GiftRecord(t.Context(), account.Number, gift)
-		if err != nil || len(record.Events) != 2 || record.Events[0].Who != "API key test" || record.Events[1].Who != "API key test" {
-			t.Errorf("%v: %+v", err, record.Events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, _, err := s.store.Timeline(t.Context(), account.Number, history.GiftNoun, record.ID, crm.PageRequest{Page: 1, PerPage: 9})
+		if err != nil || len(changes) != 3 || changes[0].Who != "API key test" || changes[1].Who != "API key test" {
+			t.Errorf("%v: %+v", err, changes)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,118 +10,337 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 const (
-	activitiesShown   = 8 // on the page of a contact
-	activitiesPerPage = 50
+	activitiesShown   = 12 // on the page of a contact, a gift or a plan
+	activitiesPerPage = 40
 	activityValue     = 120 // characters of each value
 )
 
-// timeline is a part of a history, newest first.
+// timeline is a part of a history, newest first, by days.
 type timeline struct {
-	rows[activityRow]
+	Days  []timelineDay
+	Pager pager
 	Total int64
-	All   string // address of the whole history of a contact
+	All   string // address of the whole history, where there is more of it
 }
 
-// activityRow is one change in words for people.
-type activityRow struct {
+type timelineDay struct {
+	Label string
+	Rows  []timelineRow
+}
+
+// timelineRow is one change in words for people, or what a job or a program did to many things.
+type timelineRow struct {
+	history.Activity
+	Icon     string
 	About    link // what was changed; empty on the page of that
-	Sentence string
+	Who, Did string
 	Lines    []string // where it is more than one thing
-	Note     string
-	See      link   // the gift or the plan that it mentions
-	When     string // in words
-	At       time.Time
-	Channel  string // where it did not come through the console
-	Undone   bool
-	Undo     string // address of a form that takes it back
+	See, Via link     // the gift or the plan that it mentions, and how it came in
+	When     string   // the time of the day
+	Day      string   // that a note is about, where it is another one
+	Undo     string   // address of a form that takes it back
+	Rows     []timelineRow
+	Count    int64
+	Skip     string // address of what came before a long job
+}
+
+// add puts a row under its day.
+func (t *timeline) add(r *request, row timelineRow) {
+	at := row.At.In(r.zone())
+	row.When = at.Format("3:04 PM")
+	if told := row.OccurredAt(); !told.Equal(row.At) {
+		row.Day = shownWhen(told, r.zone())
+	}
+	label := shownDay(at)
+	switch label {
+	case shownDay(r.today()):
+		label = "Today"
+	case shownDay(r.today().AddDate(0, 0, -1)):
+		label = "Yesterday"
+	}
+	if n := len(t.Days); n == 0 || t.Days[n-1].Label != label {
+		t.Days = append(t.Days, timelineDay{Label: label})
+	}
+	day := &t.Days[len(t.Days)-1]
+	day.Rows = append(day.Rows, row)
+}
+
+// timelineOf reads a part of the history of a contact, a gift or a plan.
+func (r *request) timelineOf(noun history.Noun, id int64, part crm.PageRequest) (t timeline, err error) {
+	found, result, err := r.store.Timeline(r.Context(), r.account(), noun, id, part)
+	if err != nil {
+		return t, err
+	}
+	names, err := r.namesOf(found)
+	t.Total = result.Total
+	for _, a := range found {
+		t.add(r, names.row(r, a))
+	}
+	return t, err
+}
+
+// contactTimeline reads a part of the history of a contact, with what can be undone.
+func (r *request) contactTimeline(contact *crm.Contact, part crm.PageRequest) (t timeline, err error) {
+	t, err = r.timelineOf(history.ContactNoun, contact.ID, part)
+	path := r.path(contactPath(contact.ID)) + "/history"
+	if t.Total > part.PerPage {
+		t.All = path
+	}
+	for _, day := range t.Days {
+		for i := range day.Rows {
+			row := &day.Rows[i]
+			if row.Kind.CanUndo() && !row.Undone && (!contact.Archived() || row.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
+				row.Undo = path + "/" + strconv.FormatInt(row.Revision, 10) + "/undo"
+			}
+		}
+	}
+	return t, err
 }
 
 // historyView is a page that shows a history.
 type historyView struct {
 	timeline
-	Name    string // of the contact; "" for that of the organization
-	Address string // of the contact
-	Beyond  bool   // the address names a place where nothing is
-}
-
-// timelineOf reads a part of a contact's history.
-func (r *request) timelineOf(contact *crm.Contact, part crm.PageRequest) (t timeline, err error) {
-	found, result, err := r.store.Timeline(r.Context(), r.account(), contact.ID, part)
-	if err != nil {
-		return t, err
-	}
-	if err := r.nameFields(found); err != nil {
-		return t, err
-	}
-	people, err := r.peopleOf()
-	path := r.path(contactPath(contact.ID))
-	t.Total, t.All = result.Total, path+"/history"
-	for i := range found {
-		a := &found[i]
-		row := people.row(a, "this contact")
-		row.When, row.See = shownWhen(row.At, r.zone()), r.mentioned(a)
-		if a.Kind.CanUndo() && !a.Undone && (!contact.Archived() || a.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
-			row.Undo = path + "/history/" + strconv.FormatInt(a.Revision, 10) + "/undo"
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t, err
+	Contact        link // empty for that of the organization
+	Form           *form
+	Abouts, People []option
+	Filtered       bool
+	Beyond         bool // the address names a place where nothing is
 }
 
 // timelinePage shows the whole history of a contact.
 func (r *request) timelinePage(contact crm.Contact) (err error) {
 	path := r.path(contactPath(contact.ID))
 	l := r.list(path+"/history", pageParameter, activitiesPerPage)
-	view := historyView{Name: contactName(contact), Address: path}
-	if view.timeline, err = r.timelineOf(&contact, l.PageRequest); err != nil {
+	view := historyView{Contact: link{contactName(contact), path}}
+	if view.timeline, err = r.contactTimeline(&contact, l.PageRequest); err != nil {
 		return err
 	}
 	view.Pager = l.pager(view.Total)
-	return r.render("history", page{Title: "History of " + view.Name, Section: "contacts", Data: view})
+	return r.render("history", page{Title: "History of " + view.Contact.Label, Section: "contacts", Data: view})
 }
 
-// historyPage shows the history of the organization.
+// historyPage shows the history of the organization, or the part of it that the filters ask for.
 func (r *request) historyPage() error {
+	if to, clean := withoutEmpty(r.URL); !clean {
+		return r.redirect(to)
+	}
 	q := r.URL.Query()
-	part, err := r.store.History(r.Context(), r.account(), contacts.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after"))}, activitiesPerPage)
+	r.form.values = q
+	view := historyView{Form: r.form, Abouts: []option{{Label: "Everything"}}}
+	for _, about := range slices.Sorted(maps.Keys(contacts.HistoryAbout)) {
+		view.Abouts = append(view.Abouts, option{Value: about, Label: capital(about)})
+	}
+	place := contacts.HistoryPlace{Before: idOf(q.Get("before")), After: idOf(q.Get("after")), About: q.Get("about"), Who: q.Get("who"), From: r.dayOf("from"), To: r.dayOf("to")}
+	if !place.To.IsZero() {
+		place.To = place.To.AddDate(0, 0, 1)
+	}
+	view.Filtered = place.About+place.Who+q.Get("from")+q.Get("to") != ""
+	part, err := r.store.History(r.Context(), r.account(), place, activitiesPerPage)
 	if err != nil {
 		return err
 	}
-	found := part.Changes
-	if err := r.nameFields(found); err != nil {
-		return err
+	var found []history.Activity
+	for _, e := range part.Entries {
+		found = append(found, e.Changes...)
 	}
-	people, err := r.peopleOf()
+	names, err := r.namesOf(found)
 	if err != nil {
 		return err
 	}
-	about, err := r.subjectsOf(found)
-	if err != nil {
+	if view.People, err = r.actorOptions(names.people); err != nil {
 		return err
 	}
-	view := historyView{Beyond: part.Newer}
-	for i := range found {
-		a := &found[i]
-		row := people.row(a, nounWords[a.Noun])
-		row.When = shownWhen(row.At, r.zone())
-		row.About, row.See = about(a), r.mentioned(a)
-		view.Rows = append(view.Rows, row)
+	for _, e := range part.Entries {
+		view.add(r, names.entry(r, e, part))
 	}
-	path := r.path("/settings/history")
-	if part.Newer && len(found) > 0 {
-		view.Pager.Previous = path + "?after=" + strconv.FormatInt(found[0].Revision, 10)
+	view.Beyond = part.Newer
+	if part.Newer {
+		view.Pager.Previous = r.historyAddress("after", part.Last)
 	}
-	if part.Older && len(found) > 0 {
-		view.Pager.Next = path + "?before=" + strconv.FormatInt(found[len(found)-1].Revision, 10)
+	if part.Older {
+		view.Pager.Next = r.historyAddress("before", part.First)
 	}
-	return r.render("history", page{Title: "History", Section: "settings", Data: view})
+	return r.render("history", page{Title: "History", Section: "settings", Form: r.form, Data: view})
+}
+
+// dayOf is the beginning of a day that a filter names, zero for none.
+func (r *request) dayOf(name string) time.Time {
+	value := r.form.Value(name)
+	day, err := time.ParseInLocation(time.DateOnly, value, r.zone())
+	if err != nil && value != "" {
+		r.form.fail(name, "must be a date, such as 2026-01-31.")
+	}
+	return day
+}
+
+// historyAddress is another part of the history, with the filters as they are.
+func (r *request) historyAddress(name string, revision int64) string {
+	q := maps.Clone(r.URL.Query())
+	q.Del("before")
+	q.Del("after")
+	q.Set(name, strconv.FormatInt(revision, 10))
+	return withQuery(r.URL.Path, q)
+}
+
+// actorOptions are the people and the programs whose changes may be asked for.
+func (r *request) actorOptions(people people) ([]option, error) {
+	all := []option{{Label: "Everyone"}}
+	for _, email := range slices.Sorted(maps.Keys(people)) {
+		all = append(all, option{Value: email, Label: people.called(email)})
+	}
+	keys, err := r.store.Keys(r.Context(), r.account())
+	for _, key := range keys {
+		all = append(all, option{Value: "API key " + key.Name, Label: "API key " + key.Name})
+	}
+	if who := r.form.Value("who"); who != "" && !slices.ContainsFunc(all, func(o option) bool { return o.Value == who }) {
+		all = append(all, option{Value: who, Label: who})
+	}
+	return slices.CompactFunc(all, func(a, b option) bool { return a == b }), err
+}
+
+// names are what changes and their values are called.
+type names struct {
+	people    people
+	contacts  map[int64]crm.Contact
+	campaigns map[int64]gifts.CampaignName
+	gifts     map[int64]contacts.GiftName
+	plans     map[int64]contacts.GiftName
+	fields    *custom.Fields
+}
+
+// namesOf looks up what some changes mention.
+func (r *request) namesOf(found []history.Activity) (n names, err error) {
+	ids := map[history.Noun][]int64{}
+	ofFields := false
+	priced := map[int64]bool{} // plans whose amount has changed
+	for _, a := range found {
+		ids[a.Noun] = append(ids[a.Noun], a.ID)
+		ofFields = ofFields || a.OfCustomFields()
+		if a.Noun != history.GiftNoun && a.Noun != history.PlanNoun {
+			continue
+		}
+		all, _ := doc.ParseDifferences(a.Data)
+		for _, d := range all {
+			if noun, ok := mentions[d.Field]; ok {
+				ids[noun] = append(ids[noun], idOf(plainValue(string(d.Before))), idOf(plainValue(string(d.After))))
+			}
+			priced[a.ID] = priced[a.ID] || a.Noun == history.PlanNoun && d.Field == "amount"
+		}
+	}
+	ctx, account := r.Context(), r.account()
+	if n.people, err = r.peopleOf(); err != nil {
+		return n, err
+	}
+	if n.campaigns, err = r.store.CampaignNames(ctx, account, ids[history.CampaignNoun]); err != nil {
+		return n, err
+	}
+	if n.gifts, err = r.store.GiftNames(ctx, account, ids[history.GiftNoun]); err != nil {
+		return n, err
+	}
+	if n.plans, err = r.store.PlanNames(ctx, account, ids[history.PlanNoun]); err != nil {
+		return n, err
+	}
+	for _, gift := range slices.Concat(slices.Collect(maps.Values(n.gifts)), slices.Collect(maps.Values(n.plans))) {
+		ids[history.ContactNoun] = append(ids[history.ContactNoun], gift.Contact)
+	}
+	if n.contacts, err = r.store.ContactNames(ctx, account, ids[history.ContactNoun]); err != nil {
+		return n, err
+	}
+	for id, name := range n.plans {
+		if priced[id] {
+			plan, err := r.store.Plan(ctx, account, name.Code)
+			if err != nil {
+				return n, err
+			}
+			n.plans[id] = contacts.GiftName{Code: plan.Code, Currency: plan.Currency, Contact: plan.Contact}
+		}
+	}
+	if ofFields {
+		n.fields, err = r.store.CustomFields(ctx, account)
+	}
+	return n, err
+}
+
+// mentions are the fields of gifts and plans that name something else.
+var mentions = map[string]history.Noun{"campaign_id": history.CampaignNoun, "contact_id": history.ContactNoun}
+
+// entry is one entry of the organization's history.
+func (n names) entry(r *request, e contacts.HistoryEntry, part contacts.HistoryPart) timelineRow {
+	var rows []timelineRow
+	for _, a := range e.Changes {
+		row := n.row(r, a)
+		row.About = n.about(r, &a)
+		rows = append(rows, row)
+	}
+	row := rows[0]
+	if e.Count == 1 {
+		return row
+	}
+	for i := range rows {
+		rows[i].Via = link{} // the entry says it
+	}
+	group := timelineRow{Activity: history.Activity{Kind: row.Kind, Noun: row.Noun, At: row.At}, Icon: row.Icon, Who: row.Who, Did: groupWords(&e), Via: row.Via, Rows: rows, Count: e.Count}
+	if e.Things() == 1 {
+		group.About = row.About
+	}
+	if e.Job == 0 {
+		return group
+	}
+	group.Icon, group.Via = "many", link{}
+	j, err := r.store.Job(r.Context(), r.account(), e.Job)
+	if err != nil {
+		return group // a job that is no longer kept has no page
+	}
+	if view, err := r.jobView(n.people, j); err == nil {
+		group.About = link{view.Title, view.Address}
+	}
+	if part.Older && j.First > 0 && j.First < part.First {
+		group.Skip = r.historyAddress("before", j.First)
+	}
+	return group
+}
+
+// about is the name and the address of what a change is about.
+func (n names) about(r *request, a *history.Activity) link {
+	switch a.Noun {
+	case history.ContactNoun:
+		if contact, ok := n.contacts[a.ID]; ok {
+			return link{contactName(contact), r.path(contactPath(a.ID))}
+		}
+		return link{Label: "Contact " + strconv.FormatInt(a.ID, 10)}
+	case history.CampaignNoun:
+		if campaign, ok := n.campaigns[a.ID]; ok {
+			return link{campaign.Title, r.path(campaignPath(a.ID))}
+		}
+		return link{Label: a.Subject()}
+	case history.GiftNoun:
+		return link{"Gift " + giving.GiftNumber(a.ID) + n.from(" from ", n.gifts[a.ID]), r.path(giftPath(n.gifts[a.ID].Code))}
+	case history.PlanNoun:
+		return link{"Recurring plan" + n.from(" of ", n.plans[a.ID]), r.path(planPath(n.plans[a.ID].Code))}
+	case history.JobNoun:
+		kind := jobKind(a)
+		return link{capital(jobWords[kind]), r.path(jobAddress(kind, a.ID))}
+	case history.FieldNoun:
+		return link{a.Subject(), r.path(fieldPath(a.ID))}
+	}
+	return link{}
+}
+
+// from is whose gift or plan it is, "" where that is not known.
+func (n names) from(word string, gift contacts.GiftName) string {
+	if name := contactName(n.contacts[gift.Contact]); name != "" {
+		return word + name
+	}
+	return ""
 }
 
 // mentioned leads to the gift or the plan that a change of a contact mentions.
@@ -134,67 +354,17 @@ func (r *request) mentioned(a *history.Activity) link {
 	return link{}
 }
 
-// nameFields finds the names of custom fields that were changed.
-func (r *request) nameFields(found []history.Activity) error {
-	if !slices.ContainsFunc(found, func(a history.Activity) bool { return a.OfCustomFields() }) {
-		return nil
+// via is how a change came in, where that was not through the console by a person.
+func (r *request) via(a *history.Activity) link {
+	via := link{Label: channelWords[a.Channel]}
+	switch {
+	case a.Job == 0:
+	case a.Channel == history.ImportChannel:
+		via.Address = r.path(importPath(a.Job))
+	default:
+		via = link{"Bulk change", r.path(jobPath(a.Job))}
 	}
-	fields, err := r.store.CustomFields(r.Context(), r.account())
-	for i := range found {
-		found[i].Fields = fields
-	}
-	return err
-}
-
-// nounWords say what a change was about.
-var nounWords = map[history.Noun]string{
-	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
-	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the job",
-}
-
-// subjectsOf finds the names and addresses of what changes are about.
-func (r *request) subjectsOf(found []history.Activity) (func(*history.Activity) link, error) {
-	ids := map[history.Noun][]int64{}
-	for _, a := range found {
-		ids[a.Noun] = append(ids[a.Noun], a.ID)
-	}
-	contacts, err := r.store.ContactNames(r.Context(), r.account(), ids[history.ContactNoun])
-	if err != nil {
-		return nil, err
-	}
-	campaigns, err := r.store.CampaignNames(r.Context(), r.account(), ids[history.CampaignNoun])
-	if err != nil {
-		return nil, err
-	}
-	gifts, err := r.store.GiftCodes(r.Context(), r.account(), ids[history.GiftNoun])
-	if err != nil {
-		return nil, err
-	}
-	plans, err := r.store.PlanCodes(r.Context(), r.account(), ids[history.PlanNoun])
-	return func(a *history.Activity) link {
-		switch a.Noun {
-		case history.ContactNoun:
-			if contact, ok := contacts[a.ID]; ok {
-				return link{contactName(contact), r.path(contactPath(a.ID))}
-			}
-			return link{Label: "Contact " + strconv.FormatInt(a.ID, 10)}
-		case history.CampaignNoun:
-			if campaign, ok := campaigns[a.ID]; ok {
-				return link{campaign.Title, r.path("/campaigns/" + strconv.FormatInt(a.ID, 10))}
-			}
-			return link{Label: a.Subject()}
-		case history.GiftNoun:
-			return link{"Gift " + giving.GiftNumber(a.ID), r.path("/gifts/" + gifts[a.ID])}
-		case history.PlanNoun:
-			return link{"Recurring plan", r.path("/plans/" + plans[a.ID])}
-		case history.JobNoun:
-			kind := jobKind(a)
-			return link{capital(jobWords[kind]), r.path(jobAddress(kind, a.ID))}
-		case history.FieldNoun:
-			return link{a.Subject(), r.path(fieldPath(a.ID))}
-		}
-		return link{}
-	}, err
+	return via
 }
 
 // people are the names of members, by their emails.

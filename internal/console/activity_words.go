@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -9,21 +10,19 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
-// row is a change in words; what says what was changed.
-func (p people) row(a *history.Activity, what string) activityRow {
-	row := activityRow{At: a.OccurredAt(), Note: a.Note(), Undone: a.Undone}
-	if a.Channel != history.ConsoleChannel && a.Channel != history.OtherChannel && a.Channel != history.CommandChannel { // of the last one the name tells
-		row.Channel = channelWords[a.Channel]
-	}
-	did := didWords(a, what)
-	lines := linesOf(a, did != "")
+// row is a change in words.
+func (n names) row(r *request, a history.Activity) timelineRow {
+	a.Fields = n.fields
+	did := n.didWords(&a)
+	lines := n.linesOf(&a, did != "")
 	undid := a.Undoes != 0 && a.Kind != history.DidNote
 	switch {
 	case did == "" && len(lines) == 0:
-		did = "changed " + what
+		did = "changed " + nounWords[a.Noun]
 	case did == "" && len(lines) == 1:
 		did, lines = lines[0], nil
 	case did == "" && !undid:
@@ -35,20 +34,79 @@ func (p people) row(a *history.Activity, what string) activityRow {
 	case undid:
 		did = "undid an earlier change: " + did
 	}
-	row.Sentence = p.name(a) + " " + did + "."
+	row := timelineRow{Activity: a, Icon: iconOf(&a), Who: n.people.name(&a), Did: sentence(did), See: r.mentioned(&a), Via: r.via(&a)}
 	if a.Kind == history.DidLose {
-		row.Sentence = "This part of the history was lost."
+		row.Who, row.Did = "", "This part of the history was lost."
 	}
 	for _, line := range lines {
-		row.Lines = append(row.Lines, capital(line)+".")
+		row.Lines = append(row.Lines, sentence(capital(line)))
 	}
 	return row
 }
 
+// sentence ends words with a period, unless a quotation at their end has one.
+func sentence(words string) string {
+	if strings.HasSuffix(words, ".”") {
+		return words
+	}
+	return words + "."
+}
+
+// nounWords say what a change was about.
+var nounWords = map[history.Noun]string{
+	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
+	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the job",
+}
+
+// nounIcons are drawn beside changes; those of a contact go by what was done.
+var nounIcons = map[history.Noun]string{
+	history.CampaignNoun: "flag", history.GiftNoun: "gift", history.PlanNoun: "repeat", history.TagNoun: "tag", history.KeyNoun: "key", history.UserNoun: "person",
+	history.SettingNoun: "settings", history.FieldNoun: "settings", history.SegmentNoun: "people", history.JobNoun: "many",
+}
+
+var kindIcons = map[history.Kind]string{
+	history.DidCreate: "plus", history.DidTag: "tag", history.DidUntag: "tag", history.DidArchive: "archive", history.DidRestore: "undo", history.DidMerge: "people",
+	history.DidErase: "archive", history.DidGive: "gift", history.DidRefund: "undo", history.DidNote: "note", history.DidExport: "out", history.DidImport: "many", history.DidPlan: "repeat",
+}
+
+func iconOf(a *history.Activity) string {
+	if a.Undoes != 0 {
+		return "undo"
+	}
+	return cmp.Or(nounIcons[a.Noun], kindIcons[a.Kind], "edit")
+}
+
+// groupWords say what was done to many things.
+func groupWords(e *contacts.HistoryEntry) string {
+	a, many := &e.Changes[0], e.Things() > 1 && !e.Mixed
+	things := func(thing string) string { return shownCount(e.Things()) + " " + thing + "s." }
+	switch {
+	case many && a.Noun == history.ContactNoun && groupVerbs[a.Kind] != "":
+		return groupVerbs[a.Kind] + " " + things("contact")
+	case !e.Mixed && a.Noun == history.ContactNoun && a.Kind == history.DidGive:
+		return "recorded " + shownCount(e.Count) + " gifts."
+	case many && a.Noun == history.GiftNoun:
+		return "changed " + things("gift")
+	case many && a.Noun == history.CampaignNoun:
+		return cmp.Or(groupVerbs[a.Kind], "changed") + " " + things("campaign")
+	}
+	return "made " + shownCount(e.Count) + " changes."
+}
+
+var groupVerbs = map[history.Kind]string{
+	history.DidCreate: "added", history.DidUpdate: "changed", history.DidTag: "tagged", history.DidUntag: "removed tags from", history.DidArchive: "archived",
+	history.DidRestore: "restored", history.DidMerge: "merged data into", history.DidErase: "erased",
+}
+
 // linesOf says what became of each field. Where a sentence tells of the change, it has said what the change is about, and all of a member.
-func linesOf(a *history.Activity, told bool) (lines []string) {
-	if told && a.Noun == history.UserNoun {
+func (n names) linesOf(a *history.Activity, told bool) (lines []string) {
+	switch {
+	case told && a.Noun == history.UserNoun:
 		return nil
+	case a.Noun == history.GiftNoun:
+		return n.giftLines(a, n.gifts[a.ID].Currency)
+	case a.Noun == history.PlanNoun:
+		return n.giftLines(a, n.plans[a.ID].Currency)
 	}
 	changes, subject := a.Changes(), ""
 	if told && a.Noun != history.ContactNoun {
@@ -61,14 +119,83 @@ func linesOf(a *history.Activity, told bool) (lines []string) {
 		case len(tags) > 1:
 			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+quotedTags(tags))
 		default:
-			if a.Noun == history.GiftNoun && change.Field == "Status" {
-				change.Before, change.After = strings.ToLower(spoken(change.Before)), strings.ToLower(spoken(change.After))
-			}
 			lines = append(lines, changeWords(change))
 		}
 		changes = changes[max(1, len(tags)):]
 	}
 	return lines
+}
+
+// giftLines say what became of the fields of a gift or a plan. A field that follows from others is left out.
+func (n names) giftLines(a *history.Activity, currency string) (lines []string) {
+	all, _ := doc.ParseDifferences(a.Data)
+	for _, d := range all {
+		before, after := plainValue(string(d.Before)), plainValue(string(d.After))
+		switch say := n.value(d.Field, currency); {
+		case d.Field == "refund":
+			lines = append(lines, "refunded "+text.MoneyOf(after, currency))
+		case d.Field == "refund_undone":
+			lines = append(lines, "undid the refund of "+text.MoneyOf(after, currency))
+		case say != nil:
+			before, after = spokenTimes(say(before), say(after))
+			lines = append(lines, changedWords(lowered(labelOf(d.Field)), before, after))
+		}
+	}
+	return lines
+}
+
+// value is how the values of a field of a gift or a plan are said, nil for a field that follows from others.
+func (n names) value(field, currency string) func(string) string {
+	switch field {
+	case "campaign_id":
+		return func(id string) string { return quoted(n.campaigns[idOf(id)].Title, id) }
+	case "contact_id":
+		return func(id string) string { return cmp.Or(contactName(n.contacts[idOf(id)]), id) }
+	case "status", "method", "frequency":
+		return spoken
+	case "transacted_at", "check_deposited_at", "start_at", "next_bill_date":
+		return func(text string) string { return text }
+	case "amount", "fee", "fee_covered":
+		return func(written string) string {
+			if written == "" || written == "0" {
+				return ""
+			}
+			return text.MoneyOf(written, currency)
+		}
+	case "dedication":
+		return dedicationWords
+	case "note", "check_number", "external_id", "plan_id":
+		return func(text string) string { return quoted(shortened(text, noticeValue, 0), "") }
+	}
+	return nil
+}
+
+func quoted(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return "“" + text + "”"
+}
+
+// plainValue is a value of the history without the signs of the wire form.
+func plainValue(value string) string {
+	text := ""
+	switch {
+	case value == "null":
+		return ""
+	case strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &text) == nil:
+		return text
+	}
+	return value
+}
+
+// dedicationWords say whom a gift honors, given the wire form.
+func dedicationWords(value string) string {
+	var d struct{ Type, Name string }
+	if json.Unmarshal([]byte(value), &d) != nil {
+		return ""
+	}
+	return strings.TrimSpace(spoken(d.Type) + " " + d.Name)
 }
 
 const tagPrefix = "Tag "
@@ -84,10 +211,11 @@ func tagsOf(changes []doc.Change) (tags []string) {
 	return tags
 }
 
-var channelWords = map[history.Channel]string{history.APIChannel: "API", history.ImportChannel: "Import", history.BulkChannel: "Many at once"}
+var channelWords = map[history.Channel]string{history.APIChannel: "API", history.ImportChannel: "Import", history.BulkChannel: "Bulk change"}
 
 // didWords say what was done, "" where the fields that have changed say it.
-func didWords(a *history.Activity, what string) string {
+func (n names) didWords(a *history.Activity) string {
+	what := nounWords[a.Noun]
 	switch a.Noun {
 	case history.UserNoun:
 		return userWords(a)
@@ -237,24 +365,31 @@ func userWords(a *history.Activity) string {
 
 // changeWords is what happened to a field, as the end of a sentence.
 func changeWords(c doc.Change) string {
-	before, after := spokenTimes(c.Before, c.After)
-	before, after = shortened(before, activityValue, 0), shortened(after, activityValue, 0)
+	before, after := shortened(c.Before, activityValue, 0), shortened(c.After, activityValue, 0)
 	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
 		return "added " + lowered(label) + " " + quoted(after, "")
 	}
 	if label, ok := strings.CutSuffix(c.Field, " removed"); ok {
 		return "removed " + lowered(label) + " " + quoted(before, "")
 	}
-	label := lowered(c.Field)
+	was, is := spokenTimes(before, after)
+	if was == before && is == after {
+		was, is = quoted(was, ""), quoted(is, "")
+	}
+	return changedWords(lowered(c.Field), was, is)
+}
+
+// changedWords say what a field was before and what it is after.
+func changedWords(label, before, after string) string {
 	switch {
 	case before == after: // as far as it is shown
 		return "changed " + label
 	case before == "":
-		return "set " + label + " to " + quoted(after, "")
+		return "set " + label + " to " + after
 	case after == "":
-		return "removed " + label + " " + quoted(before, "")
+		return "removed " + label + " " + before
 	}
-	return "changed " + label + " from " + quoted(before, "") + " to " + quoted(after, "")
+	return "changed " + label + " from " + before + " to " + after
 }
 
 // spokenTimes are two times as people read them: the days, or the moments of the same day. Other values are as they are.

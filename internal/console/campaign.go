@@ -189,12 +189,8 @@ func (r *request) campaignPage(record campaigns.CampaignRecord) (err error) {
 		if err != nil {
 			return err
 		}
-		if len(gifts) > 0 {
-			t, err := r.giftTable("gifts-list", "The latest gifts of this campaign", gifts, "what")
-			if err != nil {
-				return err
-			}
-			view.Gifts = &t
+		if view.Gifts, err = r.giftTable("The latest gifts of this campaign", gifts, "what"); err != nil {
+			return err
 		}
 		view.AllGifts = r.path("/gifts?campaign=" + idText(shown.ID))
 	}

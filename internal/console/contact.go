@@ -37,10 +37,7 @@ func contactName(c crm.Contact) string {
 type contactView struct {
 	Contact *crm.Contact
 	Name    string
-	Tags    []tagLink
-	Links   []link // pages of the contact elsewhere
 	Facts   []fact // that most contacts do not have
-	Marks   []mark
 	Custom  []customFact
 	Giving  contactGiving
 	History timeline
@@ -50,16 +47,7 @@ type contactView struct {
 
 // contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
 func (r *request) contactPage(contact crm.Contact) (err error) {
-	view := contactView{Contact: &contact, Name: contactName(contact)}
-	for _, name := range contact.Tags {
-		view.Tags = append(view.Tags, tagLink{Name: name, Address: r.tagAddress(name)})
-	}
-	for _, link := range []link{{"Twitter", contact.TwitterURL}, {"LinkedIn", contact.LinkedinURL}, {"Facebook", contact.FacebookURL}} {
-		if link.Address != "" {
-			view.Links = append(view.Links, link)
-		}
-	}
-	view.Facts, view.Marks = contactFacts(&contact)
+	view := contactView{Contact: &contact, Name: contactName(contact), Facts: contactFacts(&contact), Note: r.form.ifSentTo("/notes"), Tagging: r.form.ifSentTo("/tags/add")}
 	if len(contact.Custom) > 0 {
 		fields, err := r.store.CustomFields(r.Context(), r.account())
 		if err != nil {
@@ -70,11 +58,10 @@ func (r *request) contactPage(contact crm.Contact) (err error) {
 	if view.Giving, err = r.givingOf(&contact); err != nil {
 		return err
 	}
-	view.Note, view.Tagging = r.form.ifSentTo("/notes"), r.form.ifSentTo("/tags/add")
 	if r.form.sentTo("/tags/remove") {
 		view.Tagging.Faults = r.form.Faults
 	}
-	if view.History, err = r.timelineOf(&contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
+	if view.History, err = r.contactTimeline(&contact, crm.PageRequest{Page: 1, PerPage: activitiesShown}); err != nil {
 		return err
 	}
 	return r.render("contact", page{Title: view.Name, Section: "contacts", Form: r.form, Data: view})
@@ -83,30 +70,15 @@ func (r *request) contactPage(contact crm.Contact) (err error) {
 // fact is something about a contact, with what people call it.
 type fact struct{ Label, Text string }
 
-func contactFacts(c *crm.Contact) (facts []fact, marks []mark) {
-	add := func(label, text string) {
-		if text != "" {
-			facts = append(facts, fact{label, text})
-		}
-	}
+func contactFacts(c *crm.Contact) (facts []fact) {
 	if c.IsCompany {
-		add("Contact person", strings.TrimSpace(c.FirstName+" "+c.LastName))
-		add("Title", c.Title)
+		facts = append(facts, fact{"Contact person", strings.TrimSpace(c.FirstName + " " + c.LastName)}, fact{"Title", c.Title})
 	}
-	add("Prefix", c.Prefix)
-	add("Suffix", c.Suffix)
-	add("Salutation", c.Salutation)
+	facts = append(facts, fact{"Prefix", c.Prefix}, fact{"Suffix", c.Suffix}, fact{"Salutation", c.Salutation})
 	for _, id := range c.ExternalIDs {
-		add(idLabel(id), id.Value)
+		facts = append(facts, fact{idLabel(id), id.Value})
 	}
-	for _, name := range c.Marked() {
-		color := "warn"
-		if name == crm.Company {
-			color = ""
-		}
-		marks = append(marks, mark{crm.MarkLabel(name), color})
-	}
-	return facts, marks
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Text == "" })
 }
 
 // idLabel is what people call an ID of another system, which may be unknown.

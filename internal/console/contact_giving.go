@@ -2,6 +2,7 @@ package console
 
 import (
 	"maps"
+	"strconv"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -10,70 +11,103 @@ import (
 	"donorbook/internal/store/gifts"
 )
 
-const giftsPerContact = 10 // on each page of a contact's list
+const (
+	giftsPerContact = 6 // that a contact's page shows, the latest first
+	promisesShown   = 6
+)
 
-// contactGiving is what a contact's page tells first: what the contact has given.
+// contactGiving is what a contact has given, and what is expected next.
 type contactGiving struct {
-	table              // of gifts
-	Plans              []*planRow
-	Any                bool // there are gifts, of whatever state
-	Sums               gifts.ContactGiving
-	Total, Largest     string
-	ThisYear, LastYear string
-	Against            string // this year beside the last one, in words
-	Year               int64
-	Others             string // sums in other currencies
-	Record             *giftFormView
+	Sums     gifts.ContactGiving
+	Found    gifts.GiftTotals
+	Years    []yearBar
+	Against  string // this year beside the last one, in words
+	Others   string // sums in other currencies
+	Gifts    *table // the latest ones, nil for none
+	Promised []*giftRow
+	Plans    []*planRow
+	Record   *giftFormView // where the person may record gifts of the contact
+	Open     bool          // the form is to be seen at once
 }
+
+// ThisYear and LastYear are what was given in them.
+func (g contactGiving) ThisYear() int64 { return g.Sums.Years[gifts.GivingYears-1] }
+func (g contactGiving) LastYear() int64 { return g.Sums.Years[gifts.GivingYears-2] }
 
 // givingOf reads the giving of a contact. A contact that may get gifts has the form for another one.
 func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error) {
 	if view.Sums, err = r.store.ContactGiving(r.Context(), r.account(), contact.ID); err != nil {
 		return view, err
 	}
-	l := r.list(r.path(contactPath(contact.ID)), pageParameter, giftsPerContact)
-	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, l.PageRequest)
-	if err != nil {
+	var latest, promised []gifts.GiftRecord
+	if latest, view.Found, err = r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, crm.PageRequest{Page: 1, PerPage: giftsPerContact}); err != nil {
 		return view, err
 	}
-	l.query.Del("plan") // it filled in the form, and says nothing about the list
-	if view.table, err = r.giftTable("gifts-list", "Gifts, the latest first", gifts, "who", "marks"); err != nil {
+	if view.Gifts, err = r.giftTable("Gifts, the latest first", latest, "who", "marks"); err != nil {
 		return view, err
 	}
-	view.Any, view.Pager = totals.Total > 0, l.pager(totals.Total)
-	view.tellSums(totals.Sums, int64(r.today().Year()))
+	if promised, err = r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID, Status: giving.Pending}, promisesShown); err != nil {
+		return view, err
+	}
+	if view.Promised, err = r.giftRows(promised); err != nil {
+		return view, err
+	}
 	plans, err := r.store.ContactPlans(r.Context(), r.account(), contact.ID, contactPlans)
 	if err != nil {
 		return view, err
 	}
+	view.tellSums(r.today().Year())
 	if view.Plans, err = r.planRows(plans); err != nil || contact.Archived() || r.membership.Role < access.Editor {
 		return view, err
 	}
 	last := ""
-	if len(gifts) > 0 {
-		last = gifts[0].Method
+	if len(latest) > 0 {
+		last = latest[0].Method
 	}
 	form, err := r.newGiftForm(r.form, last, view.Sums.Currency, plans)
-	view.Record = &form
+	view.Record, view.Open = &form, r.form.sentTo("/gifts") || r.URL.Query().Has("plan") || r.URL.Query().Has("gift")
 	return view, err
 }
 
-func (view *contactGiving) tellSums(sums map[string]int64, year int64) {
-	s := view.Sums
-	now, before := s.ThisYear, s.LastYear
-	view.Year = year
-	view.Total, view.Largest = text.Money(s.Total.Amount, s.Currency), text.Money(s.Largest, s.Currency)
-	view.ThisYear, view.LastYear = text.Money(now, s.Currency), text.Money(before, s.Currency)
+func (g *contactGiving) tellSums(year int) {
+	currency, now, before := g.Sums.Currency, g.ThisYear(), g.LastYear()
 	switch {
 	case now > before:
-		view.Against = text.Money(now-before, s.Currency) + " more than last year"
+		g.Against = text.Money(now-before, currency) + " more than last year"
 	case now < before:
-		view.Against = text.Money(before-now, s.Currency) + " less than last year so far"
+		g.Against = text.Money(before-now, currency) + " less than last year so far"
 	case now > 0:
-		view.Against = "the same as last year"
+		g.Against = "the same as last year"
 	}
-	others := maps.Clone(sums)
-	if delete(others, s.Currency); len(others) > 0 {
-		view.Others = shownSums(others)
+	others := maps.Clone(g.Found.Sums)
+	if delete(others, currency); len(others) > 0 {
+		g.Others = shownSums(others)
 	}
+	g.Years = newYearBars(g.Sums.Years[:], year, currency)
+}
+
+// yearBar is what was given in a year, as an upright bar.
+type yearBar struct {
+	Year, Amount              string
+	Left, Middle, Top, Height int
+}
+
+const (
+	yearPlace = 26 // pixels for each bar
+	yearRoom  = 34 // for the highest one
+)
+
+// newYearBars draws the sums of years, the last of which is named.
+func newYearBars(sums []int64, last int, currency string) (bars []yearBar) {
+	highest := int64(1)
+	for _, sum := range sums {
+		highest = max(highest, sum)
+	}
+	for i, sum := range sums {
+		height := max(1, barLength(sum, highest, yearRoom))
+		bars = append(bars, yearBar{
+			Year: strconv.Itoa(last - len(sums) + 1 + i), Amount: text.Money(sum, currency), Left: i*yearPlace + 4, Middle: i*yearPlace + yearPlace/2, Top: yearRoom - height, Height: height,
+		})
+	}
+	return bars
 }

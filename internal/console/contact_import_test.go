@@ -323,7 +323,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 			t.Errorf("after the undo the gifts are %s", got)
 		}
 		for page, words := range map[string][]string{
-			"/settings/history": {"undid an earlier change. Changed status from “received” to “canceled”. Removed external ID “t-2”."},
+			"/settings/history": {"undid an earlier change. Changed status from Received to Canceled. Removed external ID “t-2”."},
 			"/jobs":             {"3 gifts are canceled and count nowhere.", "Import of gifts from gifts.csv"},
 			"/contacts/import":  {"Gifts 3 0 0 2 Undone"},
 		} {

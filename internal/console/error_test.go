@@ -25,7 +25,7 @@ func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	gift := p.org(giftAddress.FindString(p.get(path).body))
 	p.follow(gift, "contact_id", other[strings.LastIndex(other, "/")+1:])
-	p.sees(p.get(gift), "Contact changed from Zoë Okafor to Ann Lee.")
+	p.sees(p.get(gift), "changed contact from Zoë Okafor to Ann Lee.")
 
 	conn, err := sqlite3.Open(filepath.Join(directory, "donorbook.db"))
 	if err != nil {

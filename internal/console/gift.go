@@ -31,12 +31,26 @@ var giftColumns = []tableColumn{
 	{Name: "amount", Label: "Amount", Class: "right number amount"},
 }
 
-// giftTable is the table of some gifts, without some of the columns.
-func (r *request) giftTable(id, caption string, gifts []gifts.GiftRecord, left ...string) (table, error) {
+// giftTable is the table of some gifts on the page of something else, without some of the columns. It is nil for none.
+func (r *request) giftTable(caption string, gifts []gifts.GiftRecord, left ...string) (*table, error) {
 	rows, err := r.giftRows(gifts)
 	t := r.newTable("gifts", caption, without(giftColumns, left...), rows)
-	t.ID = id
-	return t, err
+	if t.ID = "gifts-list"; len(rows) == 0 {
+		return nil, err
+	}
+	return &t, err
+}
+
+// sampleGifts are gifts that no one gave.
+func sampleGifts(at time.Time) *table {
+	sample := func(name, title, method string, amount int64, marks ...mark) *giftRow {
+		gift := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
+		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks}
+	}
+	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: without(giftColumns, "marks"), Rows: []*giftRow{
+		sample("Ada Lund", "Winter Coat Drive", "card", 125_000), sample("Ravi Müller", "", "check", 75_50, mark{"Recurring", "good"}),
+		sample("Łucja Őry", "Lighthouse Gala", "cash", 20_00, mark{"Failed", "bad"}),
+	}}
 }
 
 // mark is a word about what is special, with its color.
@@ -136,7 +150,7 @@ var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan",
 var passingGiftFilters = []string{"contact", "plan", giving.ImportParameter}
 
 func (r *request) giftsPage() error {
-	q, clean := withoutEmpty(r.URL.Query())
+	q, clean := filled(r.URL.Query())
 	if to := r.recall("gifts", r.path("/gifts"), only(q, giftFilters...), !clean, passingGiftFilters); to != "" {
 		return r.redirect(to)
 	}
@@ -149,7 +163,7 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	view := giftsView{
-		table: r.newTable("gifts", "", nil, nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		table: r.newTable("gifts", "Gifts, the latest first", without(giftColumns, "marks"), nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -182,9 +196,11 @@ func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) (whose st
 	if err != nil {
 		return "", err
 	}
-	if view.table, err = r.giftTable("", "Gifts, the latest first", gifts, "marks"); err != nil {
+	rows, err := r.giftRows(gifts)
+	if err != nil {
 		return "", err
 	}
+	view.Rows = rows
 	if len(gifts) > 0 {
 		whose = giverName(gifts[0].Giver)
 	}
@@ -246,8 +262,13 @@ func plural(n int64, thing string) string {
 	return shownCount(n) + " " + thing + "s"
 }
 
-// withoutEmpty is a query without the parameters that a form sent empty, so that an address is as short as a link of ours.
-func withoutEmpty(q url.Values) (short url.Values, clean bool) {
+// withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
+func withoutEmpty(u *url.URL) (address string, clean bool) {
+	q, clean := filled(u.Query())
+	return withQuery(u.Path, q), clean
+}
+
+func filled(q url.Values) (short url.Values, clean bool) {
 	short = maps.Clone(q)
 	maps.DeleteFunc(short, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
 	return short, len(short) == len(q)

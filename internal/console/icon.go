@@ -41,6 +41,7 @@ var icons = map[string]template.HTML{
 	"trash":    `<path d="M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13M10 11v5M14 11v5"/>`,
 	"undo":     `<path d="M8 5L4 9l4 4M4 9h10a5.500 5.500 0 0 1 0 11h-3"/>`,
 	"out":      `<path d="M10 4H5v16h5M14 8l4 4-4 4M18 12H9"/>`,
+	"many":     `<path d="M12 4l9 4.500-9 4.500-9-4.500zM3 12.500l9 4.500 9-4.500M3 16.500l9 4.500 9-4.500"/>`,
 }
 
 // icon is an image beside words that say the same, so screen readers skip it.

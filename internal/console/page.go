@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -16,7 +17,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
@@ -90,7 +93,7 @@ func (p org) MayManage() bool { return p.Role >= access.Owner }
 type pages map[string]func() (*template.Template, error)
 
 // everywhere are the templates that are part of each page.
-var everywhere = []string{"layout", "parts", "table"}
+var everywhere = []string{"layout", "parts", "table", "timeline"}
 
 // findPages knows every template below templates/. Phones are shown as people
 // write them in the region.
@@ -190,6 +193,14 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 	return err
 }
 
+// designPage shows every part that pages are made of, for people who build pages and for the tests. docs/design.md says when to use which.
+func (r *request) designPage() error {
+	sample := &form{values: url.Values{"mail": {"ada@example"}, "name": {"Ada Lund"}}, Faults: []doc.Fault{{Field: "mail", Rule: "must be an email address"}}}
+	at := time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)
+	data := map[string]any{"Icons": icons, "Sample": sample, "At": at, "Gifts": sampleGifts(at)}
+	return r.render("design", page{Title: "Design", Section: "design", Status: http.StatusOK, Data: data})
+}
+
 // isPart tells whether a script asks for a part of the page.
 func (r *request) isPart() bool { return r.Header.Get("HX-Request") == "true" }
 
@@ -220,6 +231,7 @@ var functions = template.FuncMap{
 	"exact":     text.MoneyExact,
 	"whole":     func(units int64, currency string) string { return text.MoneyOf(strconv.FormatInt(units, 10), currency) },
 	"dialed":    dialed,
+	"mark":      crm.MarkLabel,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
 	"capital":   capital,

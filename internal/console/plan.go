@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 )
 
@@ -116,7 +117,8 @@ func (r *request) fillOverdue(view *plansView) error {
 // planView is the page of one plan.
 type planView struct {
 	*planRow
-	Gifts *table // the latest ones, nil for none
+	Gifts   *table // the latest ones, nil for none
+	History timeline
 }
 
 func (r *request) planOf() (giving.Plan, error) {
@@ -133,12 +135,11 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 		return err
 	}
 	view := planView{planRow: rows[0]}
-	if len(gifts) > 0 {
-		t, err := r.giftTable("gifts-list", "The latest gifts of this plan", gifts, "who", "marks")
-		if err != nil {
-			return err
-		}
-		view.Gifts = &t
+	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who", "marks"); err != nil {
+		return err
+	}
+	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
+		return err
 	}
 	return r.render("plan", page{Title: planName(plan) + " from " + giverName(plan.Giver), Section: "gifts", Data: view})
 }

@@ -180,7 +180,7 @@ func TestAnErasedPersonIsNowhere(t *testing.T) {
 		_, err = s.RestoreContact(ctx, number, person.ID)
 		wantError(t, "restore", err, crm.ErrArchived)
 		erase(t, s, ctx, number, person.ID)
-		changes, _, err := s.Timeline(ctx, number, person.ID, crm.PageRequest{Page: 1, PerPage: 1})
+		changes, _, err := s.Timeline(ctx, number, history.ContactNoun, person.ID, crm.PageRequest{Page: 1, PerPage: 1})
 		if err != nil || len(changes) != 1 || changes[0].Kind != history.DidErase || changes[0].Data != "" || changes[0].Who != "owner@example.org" {
 			t.Errorf("%v: the last change is %+v", err, changes)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -128,9 +129,9 @@ func wantWithdrawn(t *testing.T, s *Book, account int64) {
 			continue
 		}
 		n++
-		page, err := s.GiftRecord(t.Context(), account, g.Code)
-		if err != nil || g.ExternalID != "" || len(page.Events) != 1 || page.Events[0].Who != "bob@example.org" {
-			t.Errorf("%v: gift %+v has the history %+v", err, g, page.Events)
+		changes, _, err := s.Timeline(t.Context(), account, history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: 9})
+		if err != nil || g.ExternalID != "" || len(changes) != 2 || changes[0].Who != "bob@example.org" {
+			t.Errorf("%v: gift %+v has the history %+v", err, g, changes)
 		}
 	}
 	if n != 12 {

@@ -174,7 +174,10 @@ func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 			t.Fatal(err)
 		}
 		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
-		if all := part.Changes; err != nil || len(all) != 1 || all[0].Who != "API key X" || all[0].Channel != history.APIChannel || all[0].Noun != history.ContactNoun {
+		if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
+			t.Fatalf("%+v, %v", part, err)
+		}
+		if all := part.Entries[0].Changes; all[0].Who != "API key X" || all[0].Channel != history.APIChannel || all[0].Noun != history.ContactNoun {
 			t.Errorf("%+v, %v", part, err)
 		}
 		finishJobs(t, s)
@@ -254,7 +257,7 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		if _, err := s.AddNote(t.Context(), account, id, note(t, "x", "")); !errors.Is(err, crm.ErrArchived) {
 			t.Errorf("archived: %v", err)
 		}
-		if found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 1}); err != nil || len(found) != 1 || found[0].Kind != history.DidArchive {
+		if found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 1}); err != nil || len(found) != 1 || found[0].Kind != history.DidArchive {
 			t.Errorf("archived: %+v, %v", found, err)
 		}
 		if _, _, err := s.Activities(t.Context(), newAccount(t, s).Number, id, crm.PageRequest{Page: 1, PerPage: 1}, false, nil, nil); !errors.Is(err, crm.ErrNotFound) {
@@ -290,7 +293,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		if ids := []crm.ExternalID{{Source: "crm", Value: "1"}}; err != nil || record.IsCompany || !record.DoNotMail || record.Deceased || !slices.Equal(record.ExternalIDs, ids) {
 			t.Errorf("%v: it is %+v", err, record)
 		}
-		found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 9})
+		found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9})
 		if err != nil || len(found) != 3 || found[0].Revision != undone.Tag.Revision || found[0].Undoes != patched.Tag.Revision || found[0].Who != "ana@x.org" ||
 			!found[1].Undone || found[0].Undone || found[2].Undone {
 			t.Errorf("%+v, %v", found, err)
@@ -301,7 +304,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 		if _, _, err := s.UndoChange(ctx, account, id, undone.Tag.Revision, "US"); err != nil {
 			t.Errorf("the undo is not undone: %v", err)
 		}
-		if found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 9}); err != nil || found[2].Undone || !found[1].Undone {
+		if found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9}); err != nil || found[2].Undone || !found[1].Undone {
 			t.Errorf("%+v, %v", found, err)
 		}
 		added, err := s.AddNote(ctx, account, id, note(t, "Secret.", ""))
@@ -309,7 +312,7 @@ func TestAChangeOfAContactIsUndone(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown := func() string {
-			found, _, err := s.Timeline(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 9})
+			found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -474,8 +477,8 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, a := range part.Changes {
-				if a.Revision > last[len(last)-1].Revision {
+			for _, e := range part.Entries {
+				if a := e.Changes[0]; a.Revision > last[len(last)-1].Revision {
 					got = append(got, a.Noun.String()+" "+a.Kind.String())
 				}
 			}
@@ -514,6 +517,64 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 		tells("plan updated, transaction updated")
 		if kinds, _ := kindsOf(t, s, account, ana, 1, 20, false); kinds != "created plan gift gift gift gift gift gift" {
 			t.Errorf("the history of the contact is %q", kinds)
+		}
+	})
+}
+
+// The history of an organization tells of a job, or of a program that does the same again and again, once, can be asked for a part of it, and finds
+// days without reading what lies between.
+func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		key := store.By(t.Context(), history.APIChannel, "API key X")
+		var id int64
+		for i := range 12 {
+			in, faults, err := crm.DecodeContact(fmt.Appendf(nil, `{"first_name":"A%d"}`, i))
+			if err == nil {
+				err = in.Validate(faults, false, "US", time.Now())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := s.CreateContact(key, account, in, crm.Dedupe)
+			if id = made.ID; err != nil {
+				t.Fatal(err)
+			}
+		}
+		fillTagged(t, s, account, 900, "old")
+		if _, err := s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.RenameTag(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, "old", "new"); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		tells := func(place contacts.HistoryPlace, most int, want ...string) (part contacts.HistoryPart) {
+			t.Helper()
+			part, err := s.History(t.Context(), account, place, most)
+			var got []string
+			for _, e := range part.Entries {
+				got = append(got, fmt.Sprintf("%s %d of %d, shows %d", e.Changes[0].Noun, e.Count, e.Things(), len(e.Changes)))
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%+v: the history tells %q, want %q: %v", place, got, want, err)
+			}
+			return part
+		}
+		added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
+		tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
+		tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
+		tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
+		tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
+		tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
+		tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, 50, noted)
+		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 900 of 900, shows 5", "tag 1 of 1, shows 1")
+		older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
+		if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
+			t.Errorf("%+v, then %+v", renamed, older)
+		}
+		if back, err := s.History(t.Context(), account, contacts.HistoryPlace{After: older.First - 1}, 1); err != nil || back.First != older.First || back.Last != older.Last || !back.Newer {
+			t.Errorf("the way back leads to %d to %d: %v", back.First, back.Last, err)
 		}
 	})
 }

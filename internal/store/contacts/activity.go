@@ -2,7 +2,6 @@ package contacts
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +16,6 @@ import (
 const (
 	sqlChanges = store.ChangeColumns + ` AND revision = ANY($2) ORDER BY revision DESC`
 	SQLOldest  = store.ChangeColumns + ` AND revision = ANY($2) ORDER BY revision`
-	sqlOlder   = store.ChangeColumns + ` AND revision < $2 AND ` + notTwice + ` ORDER BY revision DESC LIMIT $3`
-	sqlNewer   = store.ChangeColumns + ` AND revision > $2 AND ` + notTwice + ` ORDER BY revision LIMIT $3`
-
-	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
-	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
-	// a gift that was moved, which come right after it.
-	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1 OR noun = 1 AND kind = 9 AND EXISTS (SELECT 1 FROM change AS last
-		WHERE last.account_id = change.account_id AND last.revision = change.revision - 1 AND (last.noun = 3 AND last.kind = 2 OR last.noun = 1 AND last.kind = 9))))`
 
 	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
 )
@@ -55,7 +46,7 @@ func (s *ContactStore) Activities(ctx context.Context, account, contact int64, p
 				err = crm.ErrArchived
 			}
 			if err == nil {
-				found, err = readTimeline(c, w, account, contact, page, newest)
+				found, err = readTimeline(c, w, account, history.ContactNoun, contact, page, newest)
 			}
 			if err != nil || len(found.revisions) == 0 {
 				return err
@@ -70,16 +61,10 @@ func (s *ContactStore) Activities(ctx context.Context, account, contact int64, p
 	return p.Dst, found.ListResult, err
 }
 
-// Timeline is one page of the history of a contact in any state, newest first.
-func (s *ContactStore) Timeline(ctx context.Context, account, contact int64, page crm.PageRequest) (changes []store.Change, result store.ListResult, err error) {
-	if store.Foreign(account, contact) {
-		return nil, result, crm.ErrNotFound
-	}
+// Timeline is one page of the history of a contact, a campaign, a gift or a plan in any state, newest first.
+func (s *ContactStore) Timeline(ctx context.Context, account int64, noun history.Noun, id int64, page crm.PageRequest) (changes []store.Change, result store.ListResult, err error) {
 	changes, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]store.Change, error) {
-		if _, err := store.FindIn(c, crm.ErrNotFound, store.Number, sqlIsArchived, account, contact); err != nil {
-			return nil, err
-		}
-		found, err := readTimeline(c, w, account, contact, page, true)
+		found, err := readTimeline(c, w, account, noun, id, page, true)
 		if result = found.ListResult; err != nil {
 			return nil, err
 		}
@@ -92,15 +77,15 @@ func (s *ContactStore) Timeline(ctx context.Context, account, contact int64, pag
 	return changes, result, err
 }
 
-// timelinePage is one page of the history of a contact.
+// timelinePage is one page of the history of a document.
 type timelinePage struct {
 	store.ListResult
 	revisions []int64        // in the order that was asked for
 	undone    map[int64]bool // those of them that a later one has taken back
 }
 
-func readTimeline(c db.Conn, w store.Weigh, account, contact int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
-	if found.Total, err = c.Int(store.SQLHowMany, account, int64(history.ContactNoun), contact); err == nil {
+func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
+	if found.Total, err = c.Int(store.SQLHowMany, account, int64(noun), id); err == nil {
 		err = w(found.Total)
 	}
 	if err != nil || page.Skip() >= found.Total {
@@ -110,72 +95,48 @@ func readTimeline(c db.Conn, w store.Weigh, account, contact int64, page crm.Pag
 	if newest {
 		sql = store.SQLNewestOf
 	}
-	found.revisions, err = db.List(c, store.Number, sql, account, int64(history.ContactNoun), contact, page.PerPage, page.Skip())
+	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), id, page.PerPage, page.Skip())
 	found.Count = int64(len(found.revisions))
 	if err == nil && found.Count > 0 {
-		found.undone, err = store.UndoneSince(c, account, history.ContactNoun, contact, slices.Min(found.revisions))
+		found.undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
 	}
 	return found, err
 }
 
-// HistoryPart is a part of the history of an account, newest first.
-type HistoryPart struct {
-	Changes      []store.Change
-	Newer, Older bool // there are more
-}
-
-// HistoryPlace is where a part of the history is: behind a change, or before one. The zero place is the newest part.
-type HistoryPlace struct{ Before, After int64 }
-
-// History is the part of the history of an account at a place, so many changes long. What would be told twice is left out.
-func (s *ContactStore) History(ctx context.Context, account int64, place HistoryPlace, most int) (part HistoryPart, err error) {
-	if place.After > 0 {
-		part.Changes, err = store.List(ctx, s.Base, store.ScanChange, sqlNewer, account, place.After, int64(most+1))
-		if part.Newer, part.Older = len(part.Changes) > most, true; err != nil || part.Newer {
-			part.Changes = part.Changes[:min(most, len(part.Changes))]
-			slices.Reverse(part.Changes)
-			return part, err
-		}
-		place.Before = 0 // the newest part, which is whole
-	}
-	before := place.Before
-	if before <= 0 {
-		before = math.MaxInt64
-	}
-	part.Changes, err = store.List(ctx, s.Base, store.ScanChange, sqlOlder, account, before, int64(most+1))
-	part.Older, part.Newer = len(part.Changes) > most, place.Before > 0
-	part.Changes = part.Changes[:min(most, len(part.Changes))]
-	return part, err
-}
-
 const (
 	sqlContactNames = `SELECT id, body, checksum FROM contact WHERE account_id = $1 AND id = ANY($2)`
-	sqlGiftCodes    = `SELECT id, code FROM gift WHERE account_id = $1 AND id = ANY($2)`
-	sqlPlanCodes    = `SELECT id, code FROM plan WHERE account_id = $1 AND id = ANY($2)`
+	sqlGiftNames    = `SELECT id, code, currency, contact_id FROM gift WHERE account_id = $1 AND id = ANY($2)`
+	sqlPlanNames    = `SELECT id, code, '', contact_id FROM plan WHERE account_id = $1 AND id = ANY($2)`
 )
 
-// GiftCodes are the public ids of the gifts with these ids.
-func (s *ContactStore) GiftCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
-	return s.codes(ctx, sqlGiftCodes, account, ids)
+// GiftName is what a history needs to know of a gift or a plan.
+type GiftName struct {
+	Code, Currency string
+	Contact        int64
 }
 
-// PlanCodes are the public ids of the plans with these ids.
-func (s *ContactStore) PlanCodes(ctx context.Context, account int64, ids []int64) (map[int64]string, error) {
-	return s.codes(ctx, sqlPlanCodes, account, ids)
+// GiftNames are the public ids, the currencies and the contacts of the gifts with these ids.
+func (s *ContactStore) GiftNames(ctx context.Context, account int64, ids []int64) (map[int64]GiftName, error) {
+	return s.giftNames(ctx, sqlGiftNames, account, ids)
 }
 
-func (s *ContactStore) codes(ctx context.Context, sql string, account int64, ids []int64) (map[int64]string, error) {
-	codes := make(map[int64]string)
+// PlanNames are the public ids and the contacts of the plans with these ids.
+func (s *ContactStore) PlanNames(ctx context.Context, account int64, ids []int64) (map[int64]GiftName, error) {
+	return s.giftNames(ctx, sqlPlanNames, account, ids)
+}
+
+func (s *ContactStore) giftNames(ctx context.Context, sql string, account int64, ids []int64) (map[int64]GiftName, error) {
+	names := make(map[int64]GiftName)
 	if len(ids) == 0 {
-		return codes, nil
+		return names, nil
 	}
 	err := s.Read(ctx, func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
-			codes[r.Int(0)] = strings.Clone(r.Text(1))
+			names[r.Int(0)] = GiftName{strings.Clone(r.Text(1)), strings.Clone(r.Text(2)), r.Int(3)}
 			return nil
 		}, sql, account, ids)
 	})
-	return codes, err
+	return names, err
 }
 
 // ContactNames are the contacts with these ids, with nothing but their names. One that is damaged has none.

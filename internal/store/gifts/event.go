@@ -2,24 +2,12 @@ package gifts
 
 import (
 	"encoding/json"
-	"errors"
-	"slices"
-	"time"
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/db"
-	"donorbook/internal/store"
 )
-
-// GiftEvent is one change of a gift.
-type GiftEvent struct {
-	At      time.Time
-	Who     string
-	Changes []giving.GiftChange // a refund is a change of "refund", its undoing one of "refund_undone"
-}
 
 // giftDifferences is what a change did to a gift.
 func giftDifferences(before, after *giving.Gift) (kind history.Kind, all doc.Differences) {
@@ -57,33 +45,3 @@ func clipped(value string) json.RawMessage {
 }
 
 const SQLGiftRevision = `SELECT revision FROM gift WHERE account_id = $1 AND id = $2`
-
-// shownEvents is how many changes of a gift are shown.
-const shownEvents = 200
-
-// giftEvents are the latest changes of a gift, in the order in which they happened.
-func giftEvents(c db.Conn, account, id int64) (events []GiftEvent, err error) {
-	changes, err := store.DocumentChanges(c, account, history.GiftNoun, id, shownEvents)
-	for _, one := range changes {
-		if one.Kind == history.DidCreate {
-			continue
-		}
-		event := GiftEvent{At: one.At, Who: one.Who}
-		differences, parseErr := doc.ParseDifferences(one.Data)
-		err = errors.Join(err, parseErr)
-		for _, d := range differences {
-			event.Changes = append(event.Changes, giving.GiftChange{Field: d.Field, Before: plain(d.Before), After: plain(d.After)})
-		}
-		events = append(events, event)
-	}
-	slices.Reverse(events)
-	return events, err
-}
-
-// plain is a value as a gift has it, "" where there is none.
-func plain(value json.RawMessage) string {
-	if string(value) == "null" {
-		return ""
-	}
-	return string(value)
-}

@@ -28,10 +28,9 @@ const (
 	SQLGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
 	// What a contact gave from $4 to $5, and from $5 to $6.
-	sqlContactGave = `SELECT CAST(COALESCE(SUM(CASE WHEN given_at >= $4 AND given_at < $5 THEN net ELSE 0 END), 0) AS BIGINT),
-			CAST(COALESCE(SUM(CASE WHEN given_at >= $5 AND given_at < $6 THEN net ELSE 0 END), 0) AS BIGINT), MIN(given_at), MAX(given_at), MAX(net)
-		FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
-	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
+	sqlContactGave = `SELECT MIN(given_at), MAX(given_at), MAX(net)%s FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
+	sqlGaveInYear  = `, CAST(COALESCE(SUM(CASE WHEN given_at >= $%d AND given_at < $%d THEN net ELSE 0 END), 0) AS BIGINT)`
+	sqlTopGifts    = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
 )
 
 // appendGift appends one row of a list.
@@ -64,8 +63,7 @@ func (s *GiftStore) Gift(ctx context.Context, account int64, code string, dst []
 // GiftRecord is a gift as people see it.
 type GiftRecord struct {
 	giving.Gift
-	Slug   string      // of its campaign
-	Events []GiftEvent // the latest 200, in the order in which they happened
+	Slug string // of its campaign
 }
 
 func ScanGiftRecord(r db.Row) (record GiftRecord, err error) {
@@ -73,7 +71,7 @@ func ScanGiftRecord(r db.Row) (record GiftRecord, err error) {
 	return GiftRecord{Gift: g.Gift, Slug: r.Text(10)}, g.Damage
 }
 
-// GiftRecord finds a gift with its history.
+// GiftRecord finds a gift.
 func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) (GiftRecord, error) {
 	id := CodeID(account, code)
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record GiftRecord, err error) {
@@ -84,9 +82,7 @@ func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) 
 		if len(records) == 0 || records[0].Code != code {
 			return record, crm.ErrNotFound
 		}
-		record = records[0]
-		record.Events, err = giftEvents(c, account, id)
-		return record, err
+		return records[0], nil
 	})
 }
 
@@ -364,12 +360,15 @@ func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []in
 
 // ContactGiving is what a contact has given, in the account's currency.
 type ContactGiving struct {
-	Currency           string
-	Total              giving.Sums
-	ThisYear, LastYear int64
-	First, Last        time.Time // zero where nothing counts
-	Largest            int64
+	Currency    string
+	Total       giving.Sums
+	Years       [GivingYears]int64 // the last of which is this one
+	First, Last time.Time          // zero where nothing counts
+	Largest     int64
 }
+
+// GivingYears are how many years a contact's giving is told of.
+const GivingYears = 6
 
 // ContactGiving sums up what a contact has given.
 func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (sums ContactGiving, err error) {
@@ -385,10 +384,18 @@ func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (
 		if err != nil || g.Total.Gifts == 0 {
 			return g, err
 		}
-		year := time.Date(row.Clock(s.Now()).Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		year, sums := row.Clock(s.Now()).Year(), ""
+		args := []any{account, contact, row.Currency, time.Date(year-GivingYears+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()}
+		for i := range GivingYears {
+			args = append(args, time.Date(year-GivingYears+2+i, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
+			sums += fmt.Sprintf(sqlGaveInYear, len(args)-1, len(args))
+		}
 		_, err = c.One(func(r db.Row) {
-			g.LastYear, g.ThisYear, g.First, g.Last, g.Largest = r.Int(0), r.Int(1), OnClock(r.Int(2)), OnClock(r.Int(3)), r.Int(4)
-		}, sqlContactGave, account, contact, row.Currency, year.AddDate(-1, 0, 0).Unix(), year.Unix(), year.AddDate(1, 0, 0).Unix())
+			g.First, g.Last, g.Largest = OnClock(r.Int(0)), OnClock(r.Int(1)), r.Int(2)
+			for i := range g.Years {
+				g.Years[i] = r.Int(3 + i)
+			}
+		}, fmt.Sprintf(sqlContactGave, sums), args...)
 		return g, err
 	})
 }
