@@ -120,13 +120,6 @@ func leftOf(g *giving.Gift) int64 {
 // giverName is a giver as pages show them.
 func giverName(g giving.Giver) string { return strings.TrimSpace(g.Name()) }
 
-func (r *request) campaignLink(id int64, names map[int64]gifts.CampaignName) link {
-	if id == 0 {
-		return link{}
-	}
-	return link{cmp.Or(names[id].Title, "Campaign"), r.path(campaignPath(id))}
-}
-
 func giftPath(code string) string { return "/gifts/" + code }
 
 // giftsView is the list of all gifts, or of those that the filters find.

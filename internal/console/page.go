@@ -224,6 +224,8 @@ var functions = template.FuncMap{
 	"called":    contactName,
 	"employer":  employer,
 	"giver":     giverName,
+	"giftName":  giftName,
+	"number":    giving.GiftNumber,
 	"left":      leftOf,
 	"planName":  planName,
 	"beyond":    func(n int, all []string) int { return max(0, len(all)-n) },

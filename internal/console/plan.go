@@ -144,23 +144,22 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 	return r.render("plan", page{Title: planName(plan) + " from " + giverName(plan.Giver), Section: "gifts", Data: view})
 }
 
-// planFormView is the form of a plan, new or not.
+// planFormView is the form of a plan: of one that is edited, or a new one of a contact.
 type planFormView struct {
 	Form                            *form
-	Title, Name, Action, Back, Save string
-	Contact                         link
-	IsNew                           bool
-	NextHint                        string // what the day of the next gift means
+	Plan                            *giving.Plan // nil for a new one
+	Contact                         int64
+	Name                            string // the contact's
 	Currency                        string
 	Frequencies, Methods, Campaigns []option
 }
 
-func (r *request) planForm(view planFormView) (err error) {
+func (r *request) planForm(title string, view planFormView) (err error) {
 	view.Form, view.Frequencies, view.Methods = r.form, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
 	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
-	return r.render("plan_form", page{Title: view.Title, Section: "gifts", Form: r.form, Data: view})
+	return r.render("plan_form", page{Title: title, Section: "gifts", Form: r.form, Data: view})
 }
 
 func (r *request) newPlanPage() error {
@@ -175,11 +174,7 @@ func (r *request) newPlanPage() error {
 	r.form.setUnsent("frequency", "monthly")
 	r.form.setUnsent("method", "card")
 	r.form.setUnsent("start_at", r.today().Format(time.DateOnly))
-	path := r.path(contactPath(contact.ID))
-	return r.planForm(planFormView{
-		Title: "New plan", Action: path + "/plans", Back: path, Save: "Create plan", Contact: link{contactName(contact), path}, IsNew: true, Currency: currency,
-		NextHint: "If it is not the start.",
-	})
+	return r.planForm("New plan", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
 }
 
 // planInput reads the form of a plan. A field that the form does not have is not sent.
@@ -222,11 +217,7 @@ func (r *request) editPlanPage(plan giving.Plan) error {
 	} {
 		r.form.setUnsent(name, value)
 	}
-	path := r.path(planPath(plan.Code))
-	return r.planForm(planFormView{
-		Title: "Edit plan", Name: planName(plan), Action: path, Back: path, Save: "Save changes", Currency: plan.Currency, NextHint: "When you expect the next gift.",
-		Contact: link{giverName(plan.Giver), r.path(contactPath(plan.Contact))},
-	})
+	return r.planForm("Edit plan", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 
 func (r *request) savePlan(plan giving.Plan) (err error) {
