@@ -78,6 +78,7 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	}
 	p.audit()
 	p.expects(http.StatusUnprocessableEntity)
+	p.click("Filters")
 	p.fill("Smallest amount", "a lot")
 	p.click("Show gifts")
 	p.sees("Please check the filters.", "Smallest amount must be an amount")
