@@ -16,9 +16,10 @@ var arrows = map[string][]string{
 	"internal/crm/text": {},
 	"internal/crm/doc":  {"internal/crm/text"},
 
-	"internal/crm/access":   {"internal/crm/doc", "internal/crm/text"},
+	"internal/crm/picture":  {"internal/crm/doc"},
+	"internal/crm/access":   {"internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm/custom":   {"internal/crm/doc", "internal/crm/text"},
-	"internal/crm/campaign": {"internal/crm/access", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/campaign": {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm":          {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":   {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/find":     {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
@@ -28,25 +29,25 @@ var arrows = map[string][]string{
 
 	"internal/db":    {},
 	"internal/table": {},
-	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store/steps"},
+	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps"},
 
 	"internal/store/steps":     {"internal/db"},
 	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
 	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
-	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},
+	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},
 	"internal/store/gifts":     {"internal/crm", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
 	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
-	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
+	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs"},
-	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people",
+	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/book": {"internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/web"},
-	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
+	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/text", "internal/store", "internal/web"},
 	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
@@ -71,6 +72,7 @@ var outside = map[string][]string{
 
 	"github.com/prometheus/client_golang": {"internal/web"},
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
+	"golang.org/x/image":                  {"internal/crm/picture"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }

@@ -41,6 +41,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.fill("Raised before Donorbook", "$64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2027-05-01T12:00")
+	p.click("Use a video, or images from another site")
 	p.fill("Cover image or video", picture)
 	p.fill("Type", "Event") // unfolds the event
 	p.fill("Start", "2027-04-24T18:00")
@@ -100,6 +101,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p.fill("Raised before Donorbook", "64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2127-05-01T12:00")
+	p.click("Use a video, or images from another site")
 	p.fill("Cover image or video", s.url+"/console/static/icon.svg")
 	p.fill("Type", "Event")
 	p.fill("Start", "2127-04-24T18:00")

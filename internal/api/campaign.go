@@ -31,7 +31,7 @@ func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 }
 
 func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := campaignInput(w, r, true)
+	in, err := a.campaignInput(w, r, true)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) err
 }
 
 func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := campaignInput(w, r, false)
+	in, err := a.campaignInput(w, r, false)
 	if err != nil {
 		return a.campaignFirst(r, c, err)
 	}
@@ -82,7 +82,7 @@ func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
 }
 
 // campaignInput reads and checks the body of a create or an update.
-func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campaign.Input, err error) {
+func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campaign.Input, err error) {
 	body, err := readJSON(w, r)
 	if err != nil || !isNew && changesNothing(body) { // an empty body changes nothing
 		return in, err
@@ -91,6 +91,7 @@ func campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campa
 	if err != nil {
 		return in, err
 	}
+	in.CutBase(a.options.Proxies.BaseURL(r))
 	return in, in.Validate(faults, isNew)
 }
 

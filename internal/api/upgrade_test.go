@@ -134,13 +134,13 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if version < 10 { // contacts say that they were erased since, and activities name the plan that they are about
 				body = erasedMark.ReplaceAllString(body, "")
 			}
-			if strings.HasPrefix(old.Path, "/v1/campaigns") { // which have a code and a status since
+			if version < 11 && strings.HasPrefix(old.Path, "/v1/campaigns") { // which have a code and a status since
 				body = campaignEnds.ReplaceAllString(body, "}")
 			}
 			if version < 10 && strings.Contains(old.Path, "/activities") {
 				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
 			}
-			if strings.HasPrefix(old.Path, "/v1/contacts") { // which have got keys since
+			if version < 11 && strings.HasPrefix(old.Path, "/v1/contacts") { // which have got keys since
 				body = strings.ReplaceAll(body, ","+newKeys, "")
 			}
 			if got.status != old.Status || body != old.Body {

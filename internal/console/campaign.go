@@ -2,13 +2,17 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"html/template"
 	"net/url"
 	"strconv"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/campaigns"
 )
@@ -122,14 +126,14 @@ type shownCampaign struct {
 	Ended    bool
 	// These are the only texts that pages show as HTML. crm sanitized them before they were stored.
 	Description, Details template.HTML
-	Cover, Logo          externalImage
+	Cover, Logo          shownImage
 	Video                string
 }
 
 func newShownCampaign(c campaign.Campaign, now time.Time) shownCampaign {
 	shown := shownCampaign{
 		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
-		Description: template.HTML(campaign.Paragraphs(c.Description)), Logo: newExternalImage(c.Logo),
+		Description: template.HTML(campaign.Paragraphs(c.Description)), Logo: newShownImage(c.Logo),
 	}
 	if c.Event != nil {
 		shown.Details = template.HTML(campaign.Paragraphs(c.Event.Details))
@@ -137,7 +141,7 @@ func newShownCampaign(c campaign.Campaign, now time.Time) shownCampaign {
 	switch {
 	case c.Cover == nil:
 	case c.Cover.Type == "image":
-		shown.Cover = newExternalImage(c.Cover.URL)
+		shown.Cover = newShownImage(c.Cover.URL)
 	default:
 		shown.Video = c.Cover.URL
 	}
@@ -212,14 +216,14 @@ func relationWords(relation campaign.Relation) (words []string) {
 	return words
 }
 
-// externalImage is an image of another site. A page may only load it over https.
-type externalImage string
+// shownImage is the address of an image that was uploaded, or of one of another site. A page may only load that over https.
+type shownImage string
 
-func newExternalImage(address string) externalImage {
-	if u, err := url.Parse(address); err != nil || u.Scheme != "https" {
+func newShownImage(address string) shownImage {
+	if u, err := url.Parse(address); !picture.IsAddress(address) && (err != nil || u.Scheme != "https") {
 		return ""
 	}
-	return externalImage(address)
+	return shownImage(address)
 }
 
 // spoken makes words of a value of the API: in_person is In person.
@@ -240,4 +244,60 @@ var campaignWords = map[string]string{
 	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
 	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
 	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",
+}
+
+// stateNotice says what state a campaign is in now.
+func stateNotice(c campaign.Campaign) notice {
+	text := map[string]string{
+		campaign.Draft:     "” is a draft. Only members of your organization can see its page.",
+		campaign.Published: "” is live.",
+		campaign.Closed:    "” is closed. Its page no longer asks for donations.",
+	}[c.Status]
+	return notice{Text: "“" + c.Title + text, View: "/" + c.Slug}
+}
+
+// setCampaignStatus publishes, closes or reopens a campaign, or makes it a draft again. The next page offers to undo it.
+func (r *request) setCampaignStatus(record campaigns.CampaignRecord) (err error) {
+	status := r.PathValue("status")
+	in := campaign.Input{Status: &status}
+	if in.Validate(&doc.Invalid{}, false) != nil {
+		return crm.ErrNotFound // no page of ours leads there
+	}
+	saved, err := r.store.UpdateCampaign(r.Context(), r.membership.Account, r.id, in)
+	if err != nil {
+		return err
+	}
+	said, path := stateNotice(saved), r.path(campaignPath(r.id))
+	if before := record.Campaign.Status; before != saved.Status {
+		said.Undo = path + "/status/" + before
+	}
+	return r.redirect(path, said)
+}
+
+// deletionView asks whether to delete a campaign, or says why that cannot be done.
+type deletionView struct {
+	campaigns.CampaignRecord
+	Blocked bool
+}
+
+func (r *request) deleteCampaignPage() error {
+	view := deletionView{}
+	var err error
+	if view.CampaignRecord, err = r.ownCampaign(); err != nil {
+		return err
+	}
+	var blocked *doc.Invalid
+	if err := r.store.CheckDeletable(r.Context(), r.account(), r.id); errors.As(err, &blocked) {
+		view.Blocked = true
+	} else if err != nil {
+		return err
+	}
+	return r.render("campaign_delete", page{Title: "Delete " + view.Campaign.Title, Section: "campaigns", Form: r.form, Data: view})
+}
+
+func (r *request) deleteCampaign(record campaigns.CampaignRecord) error {
+	if err := r.store.DeleteCampaign(r.Context(), r.membership.Account, r.id, r.form.Value(seenField)); err != nil {
+		return err
+	}
+	return r.redirect(r.path("/campaigns"), notice{Text: "“" + record.Campaign.Title + "” was deleted."})
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/store/campaigns"
 )
 
@@ -25,6 +27,8 @@ type campaignFormView struct {
 	LiveOpen      bool
 	Zones         []string
 	Currencies    []string
+	Cover, Logo   pictureField
+	LinksOpen     bool // one of them is of another site, or wrong
 }
 
 // Suggestions; every other time zone and currency may be typed.
@@ -47,7 +51,7 @@ func (r *request) newCampaignPage() error {
 
 func (r *request) createCampaign() error {
 	var made campaign.Campaign
-	in, err := campaign.ReadForm(r.form.campaignValue, campaign.Campaign{}, r.membership.Timezone)
+	in, err := r.readCampaign(campaign.Campaign{})
 	if status := campaign.Draft; r.form.Value("status") == status { // one of the two buttons
 		in.Status = &status
 	}
@@ -81,24 +85,46 @@ func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) 
 	}
 	r.form.set(otherField, strings.Join(others, "\n"))
 	r.form.set(seenField, record.Version())
+	r.form.keepPictures(nil)
 	return r.campaignForm(http.StatusOK, record.Campaign)
 }
 
 func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	old, saved := record.Campaign, campaign.Campaign{}
-	in, err := campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
+	in, err := r.readCampaign(old)
 	in.Seen = r.form.Value(seenField)
 	if err == nil {
 		saved, err = r.store.UpdateCampaign(r.Context(), r.membership.Account, old.ID, in)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return r.refuseOldCampaign()
+		return r.refuseOldCampaign(in)
 	}
 	if err != nil {
 		return r.refuseCampaign(in, old, err)
 	}
 	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form, saved)})
 	return r.redirect(r.path(campaignPath(saved.ID)))
+}
+
+// readCampaign makes an input of the form that was sent, with its pictures.
+func (r *request) readCampaign(old campaign.Campaign) (in campaign.Input, err error) {
+	made, err := r.receivePictures(campaignPictures...)
+	if err != nil {
+		return in, err
+	}
+	for _, p := range campaignPictures {
+		r.form.set(p.Name, r.form.address(p, made))
+	}
+	if picture.IsAddress(r.form.Value(coverField.Name)) {
+		r.form.set("cover.type", "image")
+		r.form.set("cover.source", "upload")
+	}
+	in, err = campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
+	in.Pictures = slices.Collect(maps.Values(made))
+	if err == nil && len(r.form.Faults) > 0 {
+		err = errRefused
+	}
+	return in, err
 }
 
 // removedWarning says what was taken out of the HTML that was typed, "" for nothing.
@@ -119,12 +145,13 @@ func removedWarning(f *form, saved campaign.Campaign) string {
 }
 
 // refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.
-func (r *request) refuseOldCampaign() error {
+func (r *request) refuseOldCampaign(in campaign.Input) error {
 	record, err := r.ownCampaign()
 	if err != nil {
 		return err
 	}
 	r.form.failSeen("campaign", record.Version())
+	r.form.keepPictures(in.Pictures)
 	return r.campaignForm(http.StatusUnprocessableEntity, record.Campaign)
 }
 
@@ -156,14 +183,18 @@ func (r *request) refuseCampaign(in campaign.Input, old campaign.Campaign, err e
 			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
+	r.form.keepPictures(in.Pictures)
 	return r.campaignForm(http.StatusUnprocessableEntity, old)
 }
 
 func (r *request) campaignForm(status int, old campaign.Campaign) error {
 	view := campaignFormView{
 		Form: r.form, Title: "New campaign", Action: r.path("/campaigns"), Back: r.path("/campaigns"), Save: "Create campaign",
-		EventTypes: eventTypes(r.form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,
+		EventTypes: eventTypes(r.form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes, Cover: coverField, Logo: logoField,
 		EventOpen: r.form.Value("type") == "event" || r.form.says("event."), LiveOpen: r.form.says("event.livestream"),
+	}
+	for _, p := range campaignPictures {
+		view.LinksOpen = view.LinksOpen || r.form.Value(p.Name)+r.form.fault(p.Name, "") != ""
 	}
 	if old.ID != 0 {
 		view.Title, view.Name, view.Save = "Edit “"+old.Title+"”", old.Title, "Save changes"

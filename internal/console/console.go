@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -202,6 +203,7 @@ var routes = []route{
 
 	{"GET", "/settings", access.Viewer, (*request).settingsPage, nil},
 	{"POST", "/settings/name", access.Owner, (*request).renameOrganization, (*request).settingsPage},
+	{"POST", "/settings/logo", access.Owner, (*request).saveLogo, (*request).settingsPage},
 	{"GET", "/settings/history", access.Owner, (*request).historyPage, nil},
 	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
 	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
@@ -263,6 +265,7 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error { // browsers ask for it wherever they are
 		return staticFiles()["icon.svg"].Serve(w, r)
 	})
+	mux.Handle("GET "+picture.Root+"{name}", c.servePicture)
 	mux.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return redirect(w, r, root) })
 	mux.Handle(root, c.Serve)
 	mux.Handle(root+"/", c.Serve)

@@ -37,7 +37,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 	f.path, r.PostForm = r.URL.Path, f.values
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return f, nil // a form of no fields; nothing of ours sends another kind
+		return f, nil // files are read where they are wanted (receivePictures, filePart); nothing of ours sends another kind
 	}
 	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
@@ -55,14 +55,21 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields, so it was not read. Nothing was changed."}
 		}
 		for i, value := range values {
-			if !utf8.ValidString(value) {
-				return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
+			if values[i], err = typed(value); err != nil {
+				return nil, err
 			}
-			values[i] = strings.ReplaceAll(value, "\r\n", "\n") // browsers send line ends so
 		}
 	}
 	f.values = r.PostForm
 	return f, nil
+}
+
+// typed is a value as a person typed it.
+func typed(value string) (string, error) {
+	if !utf8.ValidString(value) {
+		return "", &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
+	}
+	return strings.ReplaceAll(value, "\r\n", "\n"), nil // browsers send line ends so
 }
 
 // sentTo tells whether the form was sent to a path that ends so. A page with several forms shows faults at the one that has them.

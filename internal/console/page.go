@@ -218,6 +218,7 @@ var functions = template.FuncMap{
 	"machine":   machineTime,
 	"icon":      icon,
 	"file":      fileAddress,
+	"sizes":     sourceSet,
 	"map":       newMap,
 	"list":      func(values ...any) []any { return values },
 	"initials":  initials,

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/web"
 )
 
@@ -17,6 +18,7 @@ type publicView struct {
 	shownCampaign
 	Owner   string
 	Summary string // for search engines, and for those who get the link
+	Image   string // for those who get the link
 	Donate  string // where to, "" where the page does not ask for donations
 }
 
@@ -124,6 +126,16 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 	share(w.Header(), shown)
 	shown = shown.Public()
 	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Summary: summary(shown)}
+	if view.Image = string(view.Cover); picture.IsAddress(view.Image) {
+		view.Image = c.options.Proxies.BaseURL(r) + view.Image
+	}
+	if view.Logo == "" {
+		settings, err := c.store.AccountSettings(r.Context(), account.Number)
+		if err != nil {
+			return err
+		}
+		view.Logo = newShownImage(settings.Logo)
+	}
 	if shown.Status == campaign.Published {
 		view.Donate = shown.PaymentLink
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,8 +37,9 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 	if from, err := url.Parse(r.Referer()); err == nil && fromOurPage(r) {
 		f.set("next", from.RequestURI()) // the page of the form, where it is not kept
 	}
+	parts := strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/")
 	switch {
-	case strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/"):
+	case parts && (!mayResubmit(r) || r.ContentLength < 0 || r.ContentLength > resubmitForm):
 		f.fail("", "You are not signed in, so nothing was saved. Sign in, then choose the file again.")
 		return f, nil
 	case mayResubmit(r) && r.ContentLength > resubmitForm:
@@ -52,6 +54,18 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 			return nil, err
 		}
 	}
+	said := "You were signed out, so nothing was saved. Sign in to get back to the form, with what you typed."
+	if parts {
+		sent := newForm()
+		err := sent.eachPart(r.Body, r.Header.Get("Content-Type"), resubmitForm, func(*multipart.Part) error {
+			said = "You were signed out, so nothing was saved. Sign in to get back to the form, then choose the file again."
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.PostForm = sent.values
+	}
 	kept := url.Values{resubmitTo: {afterSignIn(r.URL.RequestURI())}, resubmitBy: {cookieValue(r, userCookie)}}
 	for name, values := range r.PostForm {
 		if strings.Contains(name, "password") {
@@ -61,7 +75,7 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 		kept[resubmitPrefix+name] = values
 	}
 	f.values = kept
-	f.fail("", "You were signed out, so nothing was saved. Sign in to get back to the form, with what you typed.")
+	f.fail("", said)
 	return f, nil
 }
 

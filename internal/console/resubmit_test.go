@@ -261,7 +261,7 @@ func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
 	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	file, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x--"))
+	file, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nx\r\n--x--"))
 	if err != nil {
 		t.Fatal(err)
 	}

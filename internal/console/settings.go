@@ -17,6 +17,8 @@ type settingsView struct {
 	Members     int
 	Invitations int
 	Name        *form // the name of the organization
+	Logo        *form // its logo
+	LogoField   pictureField
 	Giving      *form // the settings of its giving
 	History     *form // for how long changes are kept
 	Zone        *form // the time zone
@@ -26,7 +28,7 @@ type settingsView struct {
 }
 
 func (r *request) settingsPage() error {
-	view := settingsView{Name: r.form.ifSentTo("/name"), Giving: r.form.ifSentTo("/giving"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
+	view := settingsView{Name: r.form.ifSentTo("/name"), Logo: r.form.ifSentTo("/logo"), LogoField: logoField, Giving: r.form.ifSentTo("/giving"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
 	var err error
 	if view.Settings, err = r.store.AccountSettings(r.Context(), r.account()); err != nil {
 		return err
@@ -35,6 +37,7 @@ func (r *request) settingsPage() error {
 		return err
 	}
 	view.Zone.setUnsent("timezone", view.Settings.Timezone)
+	view.Logo.set(logoField.Kept(), view.Settings.Logo)
 	view.Name.setUnsent("name", r.membership.Account.Name)
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)

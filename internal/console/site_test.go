@@ -38,6 +38,7 @@ type site struct {
 
 	created, merged atomic.Int64 // what the metrics would count
 	signIns         [3]atomic.Int64
+	busy            int64 // the account whose memory is held by other requests while files are sent
 }
 
 // eachSite runs a test on every engine.

@@ -15,11 +15,15 @@ func Checksum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)
 type Damaged struct {
 	Table   string
 	ID      int64
-	Account int64 // whose it is; 0 where the table does not keep accounts apart
+	Name    string // instead of an id
+	Account int64  // whose it is; 0 where the table does not keep accounts apart
 }
 
 func (d *Damaged) Error() string {
 	name := fmt.Sprintf("%s %d", d.Table, d.ID)
+	if d.Name != "" {
+		name = d.Table + " " + d.Name
+	}
 	if d.Account != 0 {
 		name += fmt.Sprintf(" of account number %d", d.Account)
 	}
@@ -32,7 +36,12 @@ func (t *Table) checkDocument(row []any) error {
 	if body < 0 || sum < 0 || Checksum(row[body].([]byte)) == row[sum].(int64) {
 		return nil
 	}
-	damaged := &Damaged{Table: t.Name, ID: row[t.At("id")].(int64)}
+	damaged := &Damaged{Table: t.Name}
+	if id := t.At("id"); id >= 0 {
+		damaged.ID = row[id].(int64)
+	} else {
+		damaged.Name, _ = row[t.Key-1].(string)
+	}
 	if t.tenant() {
 		damaged.Account = row[0].(int64)
 	}

@@ -34,8 +34,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlOpenBulkJobs", "sqlOpenZoneJobs", // what is to be done in an account, mostly nothing
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for
 		"sqlScattered", "sqlActive", "sqlCheckStates", // rare; while a table is small enough to have no statistics
-		"sqlLargestTags",                                                                                                                                             // the first ones, in the order of an index
-		"sqlParent", "sqlRenameAccount", "sqlAccountsByNumber", "account: lock", "account: remove", "account_setting: lock", "account_setting: remove", "sqlSetting", // an account has one row
+		"sqlLargestTags",                                                                                                                                                        // the first ones, in the order of an index
+		"sqlParent", "sqlRenameAccount", "sqlAccountsByNumber", "account: lock", "account: remove", "account_setting: lock", "account_setting: remove", "sqlSetting", "sqlLogo", // an account has one row
 		"sqlActiveKeys", "sqlForgetKeys", "sqlOpenInvitations", "sqlMemberCount", "sqlCampaignCount", // counted, or cleared, so that they stay few
 		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
 	}

@@ -20,6 +20,7 @@ var (
 	CampaignTable = db.NewTable("campaign", "id", "account_id slug:text url_at body:bytes checksum cell:text status:text payment_link:text listed_at revision")
 	ReaderTable   = db.NewTable("campaign_reader", "account_id campaign_id", "relation")
 	SlugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
+	PictureTable  = db.NewTable("picture", "account_id name:text", "campaign_id body:bytes checksum")
 
 	GiftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
 	PlanTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
@@ -42,7 +43,7 @@ var (
 	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
-	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return")
+	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text")
 	AccountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -51,7 +52,7 @@ var (
 var Schema = db.Schema{
 	Steps: steps.All,
 	Tables: []*db.Table{
-		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PlanTable, GiftTable,
+		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
 		ReferenceTable, GivingTable, ChangeTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
 		MemberTable, SettingTable, TallyTable, AccountTable,
 	},

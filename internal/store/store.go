@@ -28,6 +28,7 @@ type Options struct {
 type Base struct {
 	Db       *db.DB
 	Heavy    *Gate // reads that may take a while
+	Drawing  *Gate // pictures that are drawn
 	Light    int64 // how many rows others walk through at most
 	Now      func() time.Time
 	Touching sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
@@ -35,7 +36,7 @@ type Base struct {
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Base, error) {
-	s := &Base{Now: o.Now, Light: LightRows}
+	s := &Base{Now: o.Now, Light: LightRows, Drawing: NewGate(1)}
 	if s.Now == nil {
 		s.Now = time.Now
 	}

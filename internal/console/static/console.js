@@ -111,12 +111,12 @@ for (const input of document.querySelectorAll("[data-timezone]")) input.value = 
 // <button data-print> prints the page.
 document.addEventListener("click", (event) => { if (event.target.closest("[data-print]")) print(); });
 
-// <input type="file" data-limit="BYTES"> refuses a larger file before it is sent.
+// <input type="file" data-limit="BYTES" data-limit-says="WHY"> refuses a larger file before it is sent.
 document.addEventListener("change", (event) => {
   const limit = Number(event.target.dataset?.limit);
   if (!limit) return;
   const large = [...event.target.files].some((file) => file.size > limit);
-  event.target.setCustomValidity(large ? "This file is larger than 100 MB. Split it, or ask your operator to import it on the command line." : "");
+  event.target.setCustomValidity(large ? event.target.dataset.limitSays : "");
 });
 
 // <form data-bulk> does something to the contacts that are ticked in the list. A box in the head ticks the page, and one in the form stands for

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 )
 
@@ -15,8 +16,9 @@ type AccountSettings struct {
 	Timezone string // in which its days begin, such as America/New_York
 	Address  string // postal, of several lines; "" is unset here and below
 	TaxID    string
-	HasGifts bool // then the currency stays
-	NoReturn bool // the organization gives nothing in return for gifts, and its statements say so
+	HasGifts bool   // then the currency stays
+	NoReturn bool   // the organization gives nothing in return for gifts, and its statements say so
+	Logo     string // its address, without the base of the server
 
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
@@ -26,6 +28,7 @@ type AccountSettingsInput struct {
 	Currency, Timezone, Address, TaxID *string
 	HistoryDays                        *string // a number; empty is for good
 	NoReturn                           *bool
+	Logo                               *picture.Picture // one without an address removes it
 }
 
 const (
@@ -102,6 +105,9 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
 		d = append(d, doc.TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
 		changed.NoReturn = *in.NoReturn
+	}
+	if in.Logo != nil {
+		take("logo", &in.Logo.Address, &changed.Logo)
 	}
 	return changed, d
 }

@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 )
 
@@ -99,8 +100,9 @@ type Input struct {
 	EndAt, CreatedAt, UpdatedAt              *time.Time
 	Event                                    **Event
 	Status, PaymentLink                      *string
-	Beneficiaries                            *[]string // public ids of accounts
-	Seen                                     string    // the version of what the change is about; "" for whatever is there
+	Beneficiaries                            *[]string         // public ids of accounts
+	Pictures                                 []picture.Picture // that were uploaded for it
+	Seen                                     string            // the version of what the change is about; "" for whatever is there
 }
 
 // typeNames and statusNames are what clients of other services call the types and the states of campaigns.
@@ -137,7 +139,7 @@ var Table = doc.Table[*Campaign, *Input]{
 	doc.Sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised }, func(in *Input) **int64 { return &in.Raised }),
 	doc.Sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors }, func(in *Input) **int64 { return &in.Donors }),
 	doc.Sent("currency", "Currency", currencyKind().Or(text.DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *Input) **string { return &in.Currency }),
-	doc.Sent("logo", "Logo image", picture(), func(c *Campaign) *string { return &c.Logo }, func(in *Input) **string { return &in.Logo }),
+	doc.Sent("logo", "Logo image", pictureLink(), func(c *Campaign) *string { return &c.Logo }, func(in *Input) **string { return &in.Logo }),
 	doc.Sent("cover", "Cover", doc.Nested(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *Input) ***Cover { return &in.Cover }),
 	doc.Sent("end_at", "End date", endTime(), func(c *Campaign) *time.Time { return &c.EndAt }, func(in *Input) **time.Time { return &in.EndAt }),
 	doc.Sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *Input) **time.Time { return &in.CreatedAt }).InFiles(),
@@ -188,7 +190,7 @@ var livestreamTable = doc.Table[*Livestream, *Livestream]{
 // coverURL is needed, and is that of an image unless the cover is a video.
 func coverURL() doc.Field[*Cover, *Cover] {
 	f := doc.Part("url", "Cover image or video", doc.Link(), func(c *Cover) *string { return &c.URL })
-	video, image := f.Check, doc.Part("url", "", picture(), func(c *Cover) *string { return &c.URL }).Check
+	video, image := f.Check, doc.Part("url", "", pictureLink(), func(c *Cover) *string { return &c.URL }).Check
 	f.Check = func(c *doc.Checker, at doc.Place, cover *Cover) {
 		if cover.URL == "" {
 			c.AddAt(at, "url", doc.Required)
@@ -331,7 +333,8 @@ func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given 
 	if err != nil {
 		panic(fmt.Sprintf("campaign: the base URL is not UTF-8: %v", err))
 	}
-	dst = given.appendTo(quoted[:len(quoted)-1], body[urlAt:])
+	base := string(quoted[len(dst)+1 : len(quoted)-1])
+	dst = given.appendTo(quoted[:len(quoted)-1], body[urlAt:], base)
 	slug, _, _ := bytes.Cut(body[urlAt+1:], []byte(`"`))
 	dst = append(append(dst[:len(dst)-1], `,"code":"`...), slug...)
 	return append(append(append(dst, `","status":"`...), status...), `"}`...)

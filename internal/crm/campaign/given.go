@@ -48,10 +48,10 @@ func (in *Input) DropTotals(shown Campaign) {
 }
 
 // appendTo appends the rest of a stored body, from the slug in its URL on, with the gifts added to its numbers. The slug and the goal,
-// which come before them, have nothing that could be taken for the name of a field.
-func (g Given) appendTo(dst, rest []byte) []byte {
+// which come before them, have nothing that could be taken for the name of a field. base is the base URL as JSON has it.
+func (g Given) appendTo(dst, rest []byte, base string) []byte {
 	if g == (Given{}) {
-		return append(dst, rest...)
+		return appendPictures(dst, rest, base)
 	}
 	before, rest, _ := bytes.Cut(rest, []byte(`,"raised":`))
 	raised, rest, _ := bytes.Cut(rest, []byte(`,"donors":`))
@@ -65,7 +65,7 @@ func (g Given) appendTo(dst, rest []byte) []byte {
 	dst = text.AppendCents(dst, cents+g.cents(string(rest[:3])))
 	dst = append(dst, `,"donors":`...)
 	dst = strconv.AppendInt(dst, people+g.Donors, 10)
-	return append(append(dst, `,"currency":"`...), rest...)
+	return appendPictures(append(dst, `,"currency":"`...), rest, base)
 }
 
 // Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 )
 
@@ -115,8 +116,10 @@ func currencyKind() doc.Kind[string] {
 	return k
 }
 
-// picture is the address of a picture that a page would show: pages load pictures over https alone.
-func picture() doc.Kind[string] { return secureLink(doc.PictureURL) }
+// pictureLink is the address of a picture that a page would show: one that was uploaded, or one of another site, which pages load over https alone.
+func pictureLink() doc.Kind[string] {
+	return doc.Choice(text.MaxURL, doc.PictureURL, func(value string) bool { return picture.IsAddress(value) || isSecureURL(value) })
+}
 
 // secureLink is an address of another site that begins with https.
 func secureLink(rule doc.Rule) doc.Kind[string] { return doc.Choice(text.MaxURL, rule, isSecureURL) }

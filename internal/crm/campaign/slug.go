@@ -33,7 +33,7 @@ func IsSlug(slug string) bool {
 }
 
 // reservedSlugs are paths of the service itself, where no campaign can be found.
-var reservedSlugs = []string{"v1", "mcp", "docs", "healthz", "readyz", "metrics", "console", "static", "setup", "signin", "settings"}
+var reservedSlugs = []string{"v1", "mcp", "docs", "healthz", "readyz", "metrics", "console", "static", "setup", "signin", "settings", "pictures"}
 
 func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || text.IsDigit(c) }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // campaignColumns is the row of a campaign with its headings. Files of campaigns are written and not read.
-func campaignColumns(c *campaign.Campaign, baseURL string) []headedCell {
+func campaignColumns(shown *campaign.Campaign, baseURL string) []headedCell {
+	c := shown.WithBase(baseURL)
 	cents := func(n int64) Decimal { return Decimal(text.MoneyInput(n, text.DefaultCurrency)) }
 	cover, event := cmp.Or(c.Cover, new(campaign.Cover)), cmp.Or(c.Event, new(campaign.Event))
 	return []headedCell{

@@ -24,6 +24,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -83,6 +84,10 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 		}
 		m.campaigns = append(m.campaigns, campaign)
 	}
+	shown, logo := withCover(draw(t, s, m.account, picture.Cover, 500)), draw(t, s, m.account, picture.Logo, 200)
+	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, shown); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, campaign.Input{Slug: ptr("spring-gala"), Status: ptr(campaign.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,7 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 	}
 	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
 	archive(t, s, m.account.Number, archived.ID)
-	if err := s.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400")}); err != nil {
+	if err := s.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400"), Logo: &logo}); err != nil {
 		t.Fatal(err)
 	}
 	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
@@ -346,7 +351,7 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 			"history.jsonl: does not end with the last change":                    broken(move.AccountFile, `"revision":`, `"revision":1`),
 			"manifest.json: does not name contacts.jsonl":                         unlisted(t, whole, move.ContactFile),
 			"history.jsonl, line 1: is not the next change":                       broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
-			"history.jsonl, line 4: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
+			"history.jsonl, line 5: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
 		} {
 			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
 			var problem *move.FileProblem

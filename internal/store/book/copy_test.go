@@ -20,6 +20,7 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -54,6 +55,11 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 	}
 	restore(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 6))
 	mustImport(t, s, w.below, `[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+w.root.ID+`"]}]`)
+	shown := withCover(draw(t, s, w.chapter, picture.Cover, 450))
+	shown.Title = ptr("Shown")
+	if _, err := s.CreateCampaign(t.Context(), w.chapter, shown); err != nil {
+		t.Fatal(err)
+	}
 	mustImport(t, s, w.root, `[{"title":"Gala","type":"event","event":{"start_at":"2027-01-31 18:00:00"}}]`)
 	for _, account := range []access.Account{w.root, w.root, w.chapter} {
 		for _, list := range []*[]string{&w.keys, &w.revoked} {

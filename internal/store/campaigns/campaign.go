@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
@@ -136,6 +137,7 @@ type campaignPlan struct {
 	slug     string                      // that it had, where that changes
 	readers  map[int64]campaign.Relation // who may list it from now on; nil where that stays
 	benefits doc.Differences             // whom it benefits, where that changes
+	pictures []picture.File              // that are new
 	moved    []int64                     // the accounts whose lists change
 }
 
@@ -239,7 +241,11 @@ func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug st
 	var was map[int64]campaign.Relation
 	if p.old = old; old == nil {
 		p.campaign, p.isNew = campaign.New(in, c.owner, 0, slug, c.now), true // number gives the id
-	} else {
+	}
+	if p.pictures, err = c.pictures(&p.campaign, in.Pictures); err != nil {
+		return p, err
+	}
+	if old != nil {
 		before, _ := old.AppendBody(nil)
 		after, _ := p.campaign.AppendBody(nil)
 		p.changed = string(before) != string(after) || p.campaign.Status != old.Status || p.campaign.PaymentLink != old.PaymentLink
@@ -417,6 +423,7 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 		case revision != 0:
 			c.Save(store.CampaignTable, row...)
 		}
+		c.savePictures(p)
 		delete(Of(c.Account(c.owner.Number)).Campaigns.Rows, p.campaign.ID) // gifts of the batch must look again
 		if err := c.moveSlugs(p); err != nil {
 			return err

@@ -118,6 +118,8 @@ func (c *accountCheck) problemOf(table *db.Table, row []any) (p Problem) {
 		p.Campaign = row[0].(int64)
 	case store.ReaderTable:
 		p.Campaign, p.What = row[1].(int64), fmt.Sprintf("whether account %s may list it: ", c.name(row[0].(int64)))
+	case store.PictureTable:
+		p.Campaign, p.What = row[2].(int64), fmt.Sprintf("picture %s: ", row[1])
 	case store.ChangeTable:
 		p.What = fmt.Sprintf("change %d: ", row[1])
 	case store.GiftTable, store.PlanTable:

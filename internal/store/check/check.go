@@ -246,7 +246,7 @@ func (k *checker) references() error {
 	for _, table := range store.Schema.Tables {
 		for i, column := range table.Columns {
 			target := named[column.Name]
-			if target == nil || i == 0 && (table == target || table == store.ReaderTable) { // who reads a campaign is derived
+			if target == nil || i == 0 && (table == target || table == store.ReaderTable) || i > 0 && table == store.PictureTable { // who reads a campaign and what it shows is derived
 				continue
 			}
 			sql := fmt.Sprintf("SELECT %s, COUNT(*) FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[1]s)",

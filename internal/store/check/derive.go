@@ -30,6 +30,9 @@ type derivation struct {
 
 	damaged map[int64]bool // contacts whose documents cannot be read
 
+	pictures map[string]int64 // campaigns, by the names of the files of their pictures
+	unread   bool             // a campaign cannot be read, so that its pictures are not known
+
 	fields  []int64 // ids of its custom fields, in ascending order
 	last    int64   // sequence number of a contact that was read
 	active  int64   // contacts
@@ -54,13 +57,13 @@ type settler interface {
 var derivedTables = []*db.Table{store.IndexTable, store.SetTable, store.TagTable, store.GivingTable, store.ReferenceTable}
 
 func newDerivation(c db.Conn, on settler, row store.Tally, read func(what string, n int64) error) *derivation {
-	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool), cells: make(map[string]giving.Sums), tags: make(map[string]int64)}
+	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool), pictures: make(map[string]int64), cells: make(map[string]giving.Sums), tags: make(map[string]int64)}
 }
 
 // everything goes through all that the account has. The history comes first, since documents name their last change in it; gifts come before
 // the contacts that gave them.
 func (d *derivation) everything(campaigns []int64) error {
-	for _, part := range []func() error{d.history, d.ledger, d.contacts, func() error { return d.campaigns(campaigns) }, d.totals} {
+	for _, part := range []func() error{d.history, d.ledger, d.contacts, func() error { return d.campaigns(campaigns) }, d.everyPicture, d.totals} {
 		if err := part(); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"donorbook/internal/crm/access"
@@ -9,6 +10,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -16,6 +18,8 @@ import (
 )
 
 const (
+	sqlLogo = `SELECT logo FROM account_setting WHERE account_id = $1`
+
 	sqlLastKey = `SELECT COALESCE(MAX(id), 0) FROM api_key WHERE account_id = $1`
 
 	// Older campaigns have ids that no account's number is in.
@@ -82,16 +86,52 @@ func (d *derivation) campaign(row []any) error {
 	campaign, err := campaigns.CampaignRow{ID: id, Body: row[4].([]byte), Checksum: row[5].(int64)}.Parse()
 	switch {
 	case err != nil:
+		d.unread = true
 		d.on.lost(Problem{Campaign: id, What: "its document is damaged: " + restoreIt})
 		return nil
 	case campaign.AccountID != owner.ID:
 		d.on.lost(Problem{Campaign: id, What: fmt.Sprintf("its document names the account %q: %s", campaign.AccountID, restoreIt)})
 		return nil
 	}
+	d.shows(id, campaign.Pictures()...)
 	_, urlAt := campaign.AppendBody(nil)
 	should := slices.Clone(row)
 	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), giving.CampaignCell(campaign.ID, campaign.Currency), d.head(history.CampaignNoun, id, row[10].(int64))
 	return d.settle(store.CampaignTable, row, should)
+}
+
+// shows notes that a campaign shows pictures, or the organization where it is 0.
+func (d *derivation) shows(campaign int64, addresses ...string) {
+	for _, name := range picture.Names(addresses...) {
+		d.pictures[name] = campaign
+	}
+}
+
+// everyPicture compares the pictures that campaigns and the organization show with those that are there.
+func (d *derivation) everyPicture() error {
+	if _, err := d.conn.One(func(r db.Row) { d.shows(store.OrganizationPictures, r.Text(0)) }, sqlLogo, d.Account); err != nil {
+		return err
+	}
+	err := d.conn.EachOf(store.PictureTable, d.Account, func(row []any) error {
+		name, should := row[1].(string), []any(nil)
+		if campaign, shown := d.pictures[name]; shown {
+			should = slices.Clone(row)
+			should[2] = campaign
+			delete(d.pictures, name)
+		}
+		switch {
+		case store.Checksum(row[3].([]byte)) != row[4].(int64):
+			d.on.lost(Problem{Campaign: row[2].(int64), What: "picture " + name + ": its file is damaged: " + restoreIt})
+			return nil
+		case should == nil && d.unread:
+			return nil
+		}
+		return d.settle(store.PictureTable, slices.Clone(row), should)
+	})
+	for _, name := range slices.Sorted(maps.Keys(d.pictures)) {
+		d.on.lost(Problem{Campaign: d.pictures[name], What: "picture " + name + ": its file is missing: " + restoreIt})
+	}
+	return err
 }
 
 // readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written nowhere else.

@@ -138,6 +138,9 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 		moves = changed.Timezone != settings.Timezone && a.GiftSeq > 0
 		a.Currency, a.Timezone = changed.Currency, changed.Timezone
 		people.SaveSettings(t, account, changed)
+		if in.Logo != nil {
+			store.SavePictures(t, account, store.OrganizationPictures, in.Logo.Files, []string{settings.Logo}, []string{changed.Logo})
+		}
 		if moves {
 			SaveJob(t, NewJob(t, a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
 		}

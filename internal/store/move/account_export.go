@@ -31,6 +31,7 @@ type (
 		TaxID       string       `json:"tax_id"`
 		HistoryDays int64        `json:"history_days"`
 		NoReturn    bool         `json:"no_return,omitempty"`
+		Logo        string       `json:"logo,omitempty"` // the address of a picture
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -72,6 +73,11 @@ type (
 	oldSlug struct {
 		Slug   string `json:"slug"`
 		LeftAt int64  `json:"left_at"`
+	}
+	pictureLine struct {
+		Name     string `json:"name"`
+		Campaign int64  `json:"campaign_id"` // 0 where it is the logo of the organization
+		Body     []byte `json:"body"`
 	}
 	contactKept struct {
 		MatchKeys []string `json:"match_keys"`
@@ -152,7 +158,7 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 			name  string
 			write func(*LineWriter) error
 		}{
-			{AccountFile, x.settings}, {FieldFile, x.fields}, {SegmentFile, x.segments}, {CampaignFile, x.campaigns}, {ContactFile, x.contacts},
+			{AccountFile, x.settings}, {FieldFile, x.fields}, {SegmentFile, x.segments}, {CampaignFile, x.campaigns}, {PictureFile, x.pictures}, {ContactFile, x.contacts},
 			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history},
 			{memberFile, func(w *LineWriter) error {
 				return encodeAll(w, members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
@@ -180,6 +186,7 @@ func (x *accountExport) settings(w *LineWriter) error {
 		return err
 	}
 	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
+	line.Logo = settings.Logo
 	return w.encode(line)
 }
 
@@ -227,6 +234,17 @@ func (x *accountExport) campaign(w *LineWriter, id int64) error {
 		return err
 	}
 	return w.document(campaigns.MadeCampaign{Campaign: campaign}.Append(nil), kept)
+}
+
+// pictures are all sizes of the pictures that were uploaded.
+func (x *accountExport) pictures(w *LineWriter) error {
+	return x.conn.EachOf(store.PictureTable, x.account.Number, func(row []any) error {
+		name, body := row[1].(string), row[3].([]byte)
+		if err := store.IntactPicture(name, store.Checksum(body), row[4].(int64)); err != nil {
+			return err
+		}
+		return w.encode(pictureLine{name, row[2].(int64), body})
+	})
 }
 
 // settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time

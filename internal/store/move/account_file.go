@@ -55,6 +55,7 @@ const (
 	FieldFile    = "custom_fields.jsonl"
 	SegmentFile  = "segments.jsonl"
 	CampaignFile = "campaigns.jsonl"
+	PictureFile  = "pictures.jsonl"
 	ContactFile  = "contacts.jsonl"
 	PlanFile     = "plans.jsonl"
 	GiftFile     = "transactions.jsonl"
@@ -213,11 +214,7 @@ const maxLine = 8 << 20
 
 // eachLine reads the lines of a file, which the manifest must name.
 func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) error) error {
-	listed := false
-	for _, f := range m.Files {
-		listed = listed || f.Name == name
-	}
-	if !listed {
+	if !m.lists(name) {
 		return &FileProblem{File: ManifestName, Reason: "does not name " + name}
 	}
 	file, err := openRegular(files, name)
@@ -241,6 +238,10 @@ func (m *Manifest) eachLine(files fs.FS, name string, read func(line []byte) err
 		return &FileProblem{File: name, Line: n, Reason: fmt.Sprintf("is longer than %d bytes", maxLine)}
 	}
 	return lines.Err()
+}
+
+func (m *Manifest) lists(name string) bool {
+	return slices.ContainsFunc(m.Files, func(f ManifestFile) bool { return f.Name == name })
 }
 
 // rows is how many records a file has.

@@ -40,6 +40,7 @@ func (r *accountReader) campaign(line []byte) (importLine, error) {
 		err = problem("had a web address that is none")
 	}
 	r.campaigns[h.ID] = true
+	r.lack(h.ID, c.Pictures()...)
 	return func(w *accountWriter) error { return w.placeCampaign(h.ID, c, k) }, err
 }
 

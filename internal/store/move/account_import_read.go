@@ -7,6 +7,8 @@ import (
 	"errors"
 	"hash/maphash"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -16,6 +18,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -24,7 +27,7 @@ import (
 )
 
 // importedFiles are the files of an account that are imported, in the order in which they are read.
-var importedFiles = []string{AccountFile, FieldFile, CampaignFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile}
+var importedFiles = []string{AccountFile, FieldFile, CampaignFile, PictureFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile}
 
 // importLine writes a line that was checked.
 type importLine func(*accountWriter) error
@@ -41,7 +44,8 @@ type accountReader struct {
 	fields    *custom.Fields
 	segments  []find.Segment
 	campaigns map[int64]bool
-	contacts  int64 // sequence number of the last one
+	pictures  map[string]int64 // campaigns, by the names of the files that they lack
+	contacts  int64            // sequence number of the last one
 	plans     int64
 	gifts     int64
 	revision  int64 // of the last change
@@ -51,17 +55,20 @@ type accountReader struct {
 }
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
-	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool),
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
 		seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
 func (r *accountReader) each(ctx context.Context, take func(file string, line int64, size int, write importLine) error) error {
 	reads := map[string]func(line []byte) (importLine, error){
-		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change,
+		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, PictureFile: r.picture, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change,
 	}
 	for _, file := range importedFiles {
 		r.row = 0
+		if file == PictureFile && !r.manifest.lists(file) && len(r.pictures) == 0 {
+			continue // the files are from before there were pictures
+		}
 		err := r.manifest.eachLine(r.files, file, func(line []byte) error {
 			r.row++
 			size := len(line)
@@ -76,6 +83,8 @@ func (r *accountReader) each(ctx context.Context, take func(file string, line in
 			return err
 		case file == AccountFile && r.row != 1:
 			return &FileProblem{File: file, Reason: "must have one line, with the settings of the account and how far it has counted"}
+		case file == PictureFile && len(r.pictures) > 0:
+			return &FileProblem{File: file, Reason: "lacks " + slices.Min(slices.Collect(maps.Keys(r.pictures)))}
 		case file == HistoryFile && r.revision != r.line.Sequences.Revision:
 			return &FileProblem{File: file, Reason: "does not end with the last change of the account"}
 		}
@@ -118,6 +127,10 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 		return nil, err
 	}
 	r.line.Name, r.revision = name, q.Oldest-1
+	if r.line.Logo != "" && !picture.IsAddress(r.line.Logo) {
+		return nil, problem("has a logo that is no picture of the files")
+	}
+	r.lack(0, r.line.Logo)
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
 	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
 	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
@@ -170,6 +183,28 @@ func (r *accountReader) segment(line []byte) (importLine, error) {
 		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
 		return nil
 	}, nil
+}
+
+// lack notes that a campaign has pictures, or the organization where it is 0. Their files come after it.
+func (r *accountReader) lack(campaign int64, addresses ...string) {
+	for _, name := range picture.Names(addresses...) {
+		r.pictures[name] = campaign
+	}
+}
+
+func (r *accountReader) picture(line []byte) (importLine, error) {
+	var l pictureLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	if campaign, lacks := r.pictures[l.Name]; !lacks || campaign != l.Campaign {
+		return nil, problem("is a picture that its campaign does not have, or has already")
+	}
+	delete(r.pictures, l.Name)
+	return func(w *accountWriter) error {
+		w.Insert(store.PictureTable, w.a.Account, l.Name, w.campaigns[l.Campaign], l.Body, store.Checksum(l.Body))
+		return nil
+	}, picture.File{Name: l.Name, Body: l.Body}.Check()
 }
 
 // own refuses an id that the account has not given out.

@@ -1,0 +1,54 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/picture"
+)
+
+// A picture that was uploaded has an address like any other, and a client that sends it back changes nothing.
+func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "Harbor", "")
+		key := newKey(t, s.store, account)
+		var file bytes.Buffer
+		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
+			t.Fatal(err)
+		}
+		cover, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "cover.url")
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, logo, shown := "Gala \",\"logo\":\"/pictures/", cover.Address, &campaign.Cover{Type: "image", URL: cover.Address, Source: "upload"}
+		made, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Cover: &shown, Pictures: []picture.Picture{cover}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, address := fmt.Sprintf("/v1/campaigns/%d", made.ID), s.url+cover.Address
+		answers := []answer{s.ask(t, "GET", path, key, ""), s.ask(t, "GET", "/v1/campaigns", key, ""), s.ask(t, "PATCH", path, key, `{"subtitle":"New"}`),
+			s.ask(t, "PATCH", path, key, `{"cover":{"url":"`+address+`"}}`)}
+		s.ask(t, "POST", "/v1/transactions", key, fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","amount":5,"method":"cash","campaign_id":%d}`, made.ID))
+		answers = append(answers, s.ask(t, "GET", path, key, "")) // its numbers are added when it is read
+		for i, a := range answers {
+			if !strings.Contains(a.body, `"cover":{"type":"image","url":"`+address+`","source":"upload"}`) || !json.Valid([]byte(a.body)) || strings.Count(a.body, s.url+picture.Root) != 1 {
+				t.Errorf("answer %d: %d %s", i, a.status, a.body)
+			}
+		}
+		if logo = "https://images.example.org/x.png"; !strings.Contains(s.ask(t, "PATCH", path, key, `{"logo":"`+logo+`"}`).body, `"logo":"`+logo+`"`) {
+			t.Error("an image of another site is not kept as it is")
+		}
+		if a := s.ask(t, "PATCH", path, key, `{"logo":"`+s.url+picture.Root+`aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"}`); a.status != 422 || !strings.Contains(a.body, "no longer exists here") {
+			t.Errorf("a picture that is not there: %d %s", a.status, a.body)
+		}
+		if a := s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Twin","cover":{"url":"`+address+`"}}`); a.status != 201 || strings.Contains(a.body, address) || !strings.Contains(a.body, `"url":"`+s.url+picture.Root) {
+			t.Errorf("another campaign with the same picture: %d %s", a.status, a.body)
+		}
+	})
+}

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
+	"donorbook/internal/web"
+)
+
+// pictureField is a picture in a form, as the template "picture-field" draws it: a file, or the address of one of another site. A form holds the address of
+// what was uploaded before under a name of its own, so that people see no addresses of ours.
+type pictureField struct {
+	Name  string // the field that has the address
+	Label string
+	kind  picture.Kind
+}
+
+// The pictures of forms.
+var (
+	coverField       = pictureField{"cover.url", "Cover image", picture.Cover}
+	logoField        = pictureField{"logo", "Logo", picture.Logo}
+	campaignPictures = []pictureField{coverField, logoField}
+)
+
+// File is the control for a file, Kept holds the address of what was uploaded before, and Remove is a box.
+func (p pictureField) File() string   { return p.Name + "_file" }
+func (p pictureField) Kept() string   { return p.Name + "_kept" }
+func (p pictureField) Remove() string { return p.Name + "_remove" }
+
+// keepPictures moves the addresses of pictures that were uploaded out of the fields for those of other sites. The files of a form that is refused are
+// chosen again.
+func (f *form) keepPictures(lost []picture.Picture) {
+	for _, p := range campaignPictures {
+		address := f.Value(p.Name)
+		switch {
+		case slices.ContainsFunc(lost, func(made picture.Picture) bool { return made.Address == address }):
+			f.fail(p.File(), "Choose the "+strings.ToLower(p.Label)+" again.")
+			f.set(p.Name, "")
+		case picture.IsAddress(address) && f.fault(p.Name, "") == "":
+			f.set(p.Kept(), address)
+			f.set(p.Name, "")
+		}
+	}
+}
+
+// address is the address of a picture by what a person did last: chosen a file, typed an address, ticked the box, or nothing.
+func (f *form) address(p pictureField, made map[string]picture.Picture) string {
+	switch typed := f.Value(p.Name); {
+	case made[p.Name].Address != "":
+		return made[p.Name].Address
+	case typed != "" || f.Value(p.Remove()) != "":
+		return typed
+	}
+	return f.Value(p.Kept())
+}
+
+// Forms with files are sent in parts.
+const (
+	maxParts    = 64 << 20 // bytes of all, so that a file that is too large gets an answer beside its field
+	pictureBusy = "Too many images are being uploaded right now. Choose the image again in a moment."
+)
+
+var errLargeForm = &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is too large, so it was not read. Nothing was changed."}
+
+// eachPart reads the parts of a form. What is no file becomes a field, up to so many bytes of all; file gets the others.
+func (f *form) eachPart(body io.Reader, contentType string, left int64, file func(*multipart.Part) error) error {
+	_, params, err := mime.ParseMediaType(contentType)
+	parts := multipart.NewReader(io.LimitReader(body, maxParts), params["boundary"])
+	for n := 0; err == nil; n++ {
+		var part *multipart.Part
+		if part, err = parts.NextPart(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		switch {
+		case err != nil:
+		case n >= maxValues:
+			err = errLargeForm
+		case strings.Contains(part.Header.Get("Content-Disposition"), "filename"): // an empty one where no file was chosen
+			if part.FileName() != "" {
+				err = file(part)
+			}
+		default:
+			var text []byte
+			var value string
+			if text, err = io.ReadAll(io.LimitReader(part, left+1)); err == nil {
+				value, err = typed(string(text))
+			}
+			if left -= int64(len(text)); left < 0 {
+				err = errLargeForm
+			}
+			f.values.Add(part.FormName(), value)
+		}
+	}
+	if known := (*web.Error)(nil); errors.As(err, &known) {
+		return err
+	}
+	return &web.Error{Status: http.StatusBadRequest, Message: "The form did not arrive completely. Nothing was changed. Go back and submit it again.", Err: err}
+}
+
+// receivePictures reads a form with files, and draws them. A file that is refused is a fault of the form, which keeps what was typed. The files of a form are in
+// memory one at a time.
+func (r *request) receivePictures(fields ...pictureField) (made map[string]picture.Picture, err error) {
+	made = make(map[string]picture.Picture)
+	kind := r.Header.Get("Content-Type")
+	if !strings.HasPrefix(kind, "multipart/form-data") {
+		return made, nil // without files, and read already
+	}
+	size, most := r.ContentLength, int64(recordForm)
+	if size < 0 || size > picture.MaxFile {
+		size = picture.MaxFile + 1
+	}
+	busy := web.Hold(r.w, int(size)) != nil
+	if busy { // what was typed is read nevertheless
+		most = ownForm
+	}
+	var file bytes.Buffer
+	err = r.form.eachPart(web.PacedBody(r.w, r.Request), kind, most, func(part *multipart.Part) error {
+		for _, p := range fields {
+			if part.FormName() != p.File() || made[p.Name].Address != "" {
+				continue
+			}
+			if busy {
+				r.form.fail(p.File(), pictureBusy)
+				return nil
+			}
+			file.Reset()
+			file.Grow(int(size) + bytes.MinRead)
+			if _, err := file.ReadFrom(io.LimitReader(part, picture.MaxFile+1)); err != nil {
+				return err
+			}
+			p.draw(r, file.Bytes(), made)
+		}
+		return nil
+	})
+	return made, err
+}
+
+// draw makes a picture of a file, or a fault of the form.
+func (p pictureField) draw(r *request, file []byte, made map[string]picture.Picture) {
+	drawn, err := r.store.MakePicture(r.Context(), r.account(), file, p.kind, p.File())
+	var invalid *doc.Invalid
+	switch {
+	case err == nil:
+		made[p.Name] = drawn
+	case errors.As(err, &invalid):
+		for _, fault := range invalid.Faults {
+			fault.Label = p.Label
+			r.form.Faults, r.form.first = append(r.form.Faults, fault), nil
+		}
+	default: // too many wait, or the server is about to stop
+		r.form.fail(p.File(), pictureBusy)
+	}
+}
+
+// saveLogo saves the logo of the organization, or removes it.
+func (r *request) saveLogo() error {
+	made, err := r.receivePictures(logoField)
+	if err != nil {
+		return err
+	}
+	logo, said := made[logoField.Name], "The logo was saved."
+	switch {
+	case len(r.form.Faults) > 0:
+		return errRefused
+	case logo.Address == "" && r.form.Value(logoField.Remove()) == "":
+		r.form.fail(logoField.File(), "Choose an image first.")
+		return errRefused
+	case logo.Address == "":
+		said = "The logo was removed."
+	}
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Logo: &logo}); err != nil {
+		return err
+	}
+	return r.redirect(r.path("/settings#logo"), notice{Text: said})
+}
+
+// servePicture answers anyone who knows the name of a picture. What is found under a name never changes.
+func (c *Console) servePicture(w http.ResponseWriter, r *http.Request) error {
+	if err := countRequest(w, c.rates.strangers, web.LimitAddr(c.options.Proxies.Client(r)), c.now()); err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	found, err := c.store.Picture(r.Context(), name)
+	if errors.Is(err, crm.ErrNotFound) {
+		return web.NotFound()
+	}
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	share(h, campaign.Campaign{})
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // campaigns are shown on other sites, too
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("ETag", `"`+name+`"`)
+	if strings.Contains(r.Header.Get("If-None-Match"), `"`+name+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", picture.MediaType(name))
+	h.Set("Content-Length", strconv.FormatInt(found.Size, 10))
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if err := found.WriteTo(r.Context(), w); err != nil { // it is damaged, or the client left
+		h.Del("ETag")
+		h.Del("Content-Length")
+		h.Set("Cache-Control", "no-store")
+		return err
+	}
+	return nil
+}
+
+// sourceSet names all sizes of a picture, for a browser to choose from; "" for one of another site.
+func sourceSet(address any) string {
+	var all []string
+	text, _ := address.(string)
+	if shown, ok := address.(shownImage); ok {
+		text = string(shown)
+	}
+	for name, width := range picture.Sizes(text) {
+		all = append(all, picture.Root+name+" "+strconv.Itoa(width)+"w")
+	}
+	return strings.Join(all, ", ")
+}

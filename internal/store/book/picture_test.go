@@ -1,0 +1,256 @@
+package book
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/picture"
+	"donorbook/internal/store"
+	"donorbook/internal/store/move"
+)
+
+// pictureFile is a picture that someone uploads.
+func pictureFile(t testing.TB, width, height int) []byte {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for x := range width {
+		for y := range height {
+			m.SetNRGBA(x, y, color.NRGBA{uint8(x * y), uint8(x), uint8(y), 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func draw(t testing.TB, s *Book, account access.Account, kind picture.Kind, width int) picture.Picture {
+	t.Helper()
+	p, err := s.MakePicture(t.Context(), account.Number, pictureFile(t, width, width/2), kind, "cover.url")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// withCover is a change that gives a campaign a cover.
+func withCover(p picture.Picture) campaign.Input {
+	return campaign.Input{Cover: ptr(&campaign.Cover{Type: "image", URL: p.Address, Source: "upload"}), Pictures: []picture.Picture{p}}
+}
+
+// served is how many of the files at an address anyone can read, all of them as they were made.
+func served(t testing.TB, s *Book, address string, made picture.Picture) (n int) {
+	t.Helper()
+	for i, name := range picture.Names(address) {
+		found, err := s.Picture(t.Context(), name)
+		if errors.Is(err, crm.ErrNotFound) {
+			continue
+		}
+		var body bytes.Buffer
+		if err == nil {
+			err = found.WriteTo(t.Context(), &body)
+		}
+		if err != nil || int64(body.Len()) != found.Size || made.Files != nil && !bytes.Equal(body.Bytes(), made.Files[i].Body) {
+			t.Errorf("%s: %d bytes of %d: %v", name, body.Len(), found.Size, err)
+		}
+		n++
+	}
+	return n
+}
+
+func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		first, second, logo := draw(t, s, account, picture.Cover, 1700), draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Logo, 600)
+		in := withCover(first)
+		in.Title = ptr("Gala")
+		gala, err := s.CreateCampaign(t.Context(), account, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := served(t, s, first.Address, first); n != 4 || gala.Cover.URL != first.Address {
+			t.Errorf("%d files, and the cover is %+v", n, gala.Cover)
+		}
+		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo}); err != nil {
+			t.Fatal(err)
+		}
+		updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
+		if served(t, s, first.Address, first) != 4 || served(t, s, logo.Address, logo) != 3 {
+			t.Errorf("a change of something else has removed a picture: %d and %d are left", served(t, s, first.Address, first), served(t, s, logo.Address, logo))
+		}
+		if _, err := s.UpdateCampaign(t.Context(), account, gala.ID, withCover(second)); err != nil {
+			t.Fatal(err)
+		}
+		if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
+			t.Error("the picture that was replaced is still there, or the new one is not")
+		}
+		// Another campaign gets a copy, whatever becomes of this one.
+		twin := createCampaign(t, s, account, `{"title":"Twin","cover":{"url":"`+second.Address+`"},"logo":"`+logo.Address+`"}`)
+		if twin.Cover.URL == second.Address || twin.Logo == logo.Address {
+			t.Errorf("two campaigns share a picture: %+v", twin)
+		}
+		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}); err != nil {
+			t.Fatal(err)
+		}
+		if served(t, s, second.Address, second) != 0 || served(t, s, logo.Address, logo) != 0 {
+			t.Error("pictures outlive the campaign and the organization's logo")
+		}
+		if served(t, s, twin.Cover.URL, second) != 3 || served(t, s, twin.Logo, logo) != 3 {
+			t.Error("the copies are gone")
+		}
+		updateCampaign(t, s, account, twin.ID, `{"title":"Twin","cover":{"url":"https://example.org/x.jpg"},"logo":null}`)
+		if n := pictureRows(t, s); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+	})
+}
+
+func pictureRows(t testing.TB, s *Book) int64 { return rowCounts(t.(*testing.T), s)["picture"] }
+
+func TestAnAddressOfAPictureThatIsNotThereIsRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		const lost = "/pictures/aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
+		_, err := s.CreateCampaign(t.Context(), account, campaignInput(t, `{"title":"Gala","cover":{"url":"`+lost+`"},"logo":"`+lost+`"}`))
+		if err == nil || !strings.Contains(err.Error(), "The logo field is the address of a picture that no longer exists here. Upload the picture again. (and 1 more error)") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Pictures go where the account goes, and are what they were.
+func TestPicturesMoveWithTheirAccount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		cover, logo := draw(t, s, account, picture.Cover, 900), draw(t, s, account, picture.Logo, 300)
+		in := withCover(cover)
+		in.Title = ptr("Gala")
+		gala, err := s.CreateCampaign(t.Context(), account, in)
+		if err == nil {
+			err = s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := exportAccount(t, s, account)
+		made := importAccount(t, s, files, "")
+		checked(t, s)
+		if n := pictureRows(t, s); n != int64(2*(len(cover.Files)+len(logo.Files))) {
+			t.Errorf("%d files of both accounts", n)
+		}
+		settings, err := s.AccountSettings(t.Context(), made.Account.Number)
+		if err != nil || settings.Logo != logo.Address {
+			t.Errorf("the logo is %q, %v", settings.Logo, err)
+		}
+		// One of two accounts with the same pictures loses them; they are still found.
+		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
+			t.Errorf("%d files are found", n)
+		}
+		before := rowCounts(t, s)
+		for name, c := range map[string]struct{ file, old, changed string }{
+			"a missing file":        {move.PictureFile, cover.Files[1].Name, "bbbbbbbbbbbbbbbbbbbbbbbbbb-800.jpg"},
+			"a page for a picture":  {move.PictureFile, `"body":"`, `"body":"PGh0bWw+`},
+			"a picture of no one":   {move.CampaignFile, cover.Address, "https://example.org/x.jpg"},
+			"an address beside it":  {move.AccountFile, logo.Address, "/pictures/../console"},
+			"one without its files": {move.PictureFile, "", ""},
+		} {
+			changed := unlisted(t, files, c.file)
+			if c.old != "" {
+				changed = changedFile(t, files, c.file, c.old, c.changed)
+			}
+			if _, err := s.ImportAccount(t.Context(), changed, move.AccountImport{Progress: quiet}); err == nil {
+				t.Errorf("%s is imported", name)
+			}
+		}
+		if after := rowCounts(t, s); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("files that were refused have left %v, want %v", after, before)
+		}
+	})
+}
+
+func TestACheckKnowsPictures(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		cover := draw(t, s, account, picture.Cover, 900)
+		in := withCover(cover)
+		in.Title = ptr("Gala")
+		gala, err := s.CreateCampaign(t.Context(), account, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants := func(sql string, repaired bool, says string) {
+			t.Helper()
+			err := s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error { return x.Run(sql, account.Number) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, report := checkAll(t, s, true)
+			if !strings.Contains(strings.Join(found, "\n"), says) || (report.Repaired == report.Problems) != repaired {
+				t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
+			}
+		}
+		wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it is written, and should not be")
+		wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
+		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
+			t.Errorf("%d files are left after the repair", n)
+		}
+		wants(`UPDATE picture SET checksum = checksum + 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false, "-400.jpg: its file is damaged: restore it from a backup")
+		small := cover.Files[slices.IndexFunc(cover.Files, func(f picture.File) bool { return strings.HasSuffix(f.Name, "-400.jpg") })]
+		found, err := s.Picture(t.Context(), small.Name)
+		var damaged *store.Damaged
+		if err == nil {
+			err = found.WriteTo(t.Context(), new(bytes.Buffer))
+		}
+		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "picture "+small.Name+" is damaged") {
+			t.Errorf("a damaged picture is served: %v", err)
+		}
+		wants(`UPDATE picture SET checksum = checksum - 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "")
+		wants(`DELETE FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false, "-400.jpg: its file is missing: restore it from a backup")
+		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil { // or the last check of the test finds the same
+			t.Fatal(err)
+		}
+	})
+}
+
+// One account draws one picture at a time, and no more than some wait.
+func TestPicturesAreDrawnOneAtATime(t *testing.T) {
+	s := openTest(t)
+	account := newAccount(t, s)
+	letGo := occupied(t, s.Drawing, account.Number+1)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.MakePicture(ctx, account.Number, pictureFile(t, 20, 20), picture.Logo, "logo")
+		done <- err
+	}()
+	waitFor(t, s.Drawing, 1)
+	if _, err := s.MakePicture(t.Context(), account.Number, []byte("GIF89a"), picture.Logo, "logo"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG or WebP") {
+		t.Errorf("what is no picture waits: %v", err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("a picture that no one waits for is drawn: %v", err)
+	}
+	letGo()
+	if p := draw(t, s, account, picture.Logo, 20); len(p.Files) != 1 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,30 @@
+package campaigns
+
+import (
+	"cmp"
+
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/picture"
+	"donorbook/internal/store"
+)
+
+// pictures are the files that a campaign needs and does not have.
+func (c *campaignChange) pictures(of *campaign.Campaign, uploaded []picture.Picture) (files []picture.File, err error) {
+	of.EachPicture(func(field string, address *string) {
+		more, failed := store.NewFiles(c.Conn, c.owner.Number, cmp.Or(of.ID, store.NoCampaign), field, address, uploaded)
+		files, err = append(files, more...), FirstOrFaults(err, failed)
+	})
+	return files, err
+}
+
+// savePictures writes the pictures of a campaign, and removes those that it has no longer.
+func (c *campaignChange) savePictures(p campaignPlan) {
+	var was, is []string
+	if p.old != nil {
+		was = p.old.Pictures()
+	}
+	if is = p.campaign.Pictures(); p.deleted {
+		was, is = is, nil
+	}
+	store.SavePictures(c.Tx, c.owner.Number, p.campaign.ID, p.pictures, was, is)
+}
