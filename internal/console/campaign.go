@@ -44,7 +44,7 @@ func (r *request) campaignRow(campaign campaign.Campaign) campaignRow {
 }
 
 var campaignColumns = []tableColumn{
-	{Name: "title", Label: "Campaign"}, {Name: "raised", Label: "Raised"}, {Name: "donors", Label: "Donors", Class: "right number", Told: true}, {Name: "ends", Label: "Ends", Told: true},
+	{Name: "title", Label: "Campaign"}, {Name: "raised", Label: "Raised"}, {Name: "donors", Label: "Donors", Optional: true, Usual: true, Class: "right number", Told: true}, {Name: "ends", Label: "Ends", Optional: true, Usual: true, Told: true},
 }
 
 var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}
@@ -80,7 +80,7 @@ func (r *request) campaignsPage() error {
 		row.Chapter = names[campaign.AccountID]
 		rows = append(rows, &row)
 	}
-	view.table = r.newTable("campaigns", "Campaigns, newest first", campaignColumns, rows)
+	view.table = r.newList("campaigns", "Campaigns, newest first", rows)
 	view.Pager = l.pager(found.Total)
 	return r.render("campaigns", page{Title: "Campaigns", Section: "campaigns", Data: &view})
 }

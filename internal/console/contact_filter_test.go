@@ -180,6 +180,14 @@ func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
 	if a := p.get(p.org("/gifts")); a.location() != p.org("/gifts?method=check") {
 		t.Errorf("the gifts are at %q", a.location())
 	}
+	if a := p.get(p.org("/columns/gifts?query=method%3Dcheck&column=how&column=amount")); a.location() != p.org("/gifts?method=check") {
+		t.Errorf("choosing columns leads to %q", a.location())
+	}
+	gifts := p.get(p.org("/gifts?method=check"))
+	if !strings.Contains(gifts.body, `<th scope="col" class="how">`) || strings.Contains(gifts.body, `<th scope="col" class="what">`) {
+		t.Errorf("the columns are others: %s", gifts.words())
+	}
+	p.wantStatus(p.get(p.org("/columns/keys?column=how")), http.StatusNotFound)
 	p.get(p.org("/gifts?clear=1"))
 	p.sees(p.get(p.org("/gifts")), "1 gift: $50")
 }

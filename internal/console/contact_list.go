@@ -30,7 +30,6 @@ type contactsView struct {
 	Searched bool      // not all contacts are shown
 	Part     bool      // only the part that a search changes
 	Any      bool      // the organization has contacts
-	Choices  []option  // of columns
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
 	Report   string // that is shown, "" for none
@@ -64,7 +63,7 @@ func (r *request) contactsPage() error {
 	if err != nil {
 		return r.redirect(r.path("/contacts"))
 	}
-	view := contactsView{table: r.newTable("contacts", "Contacts", nil, nil), Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
+	view := contactsView{table: r.newList("contacts", "Contacts", nil), Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
 	counts, err := r.store.Counts(r.Context(), r.account())
 	if err != nil {
 		return err
@@ -79,8 +78,7 @@ func (r *request) contactsPage() error {
 	}
 	view.Tabs = tabsOf(contactScopes, scope, totals, view.inScope)
 	view.Pick = r.membership.Role >= access.Editor
-	view.Columns, view.Choices = chosen(contactColumns, r.remembered("contacts").columns)
-	view.Columns = sorted(view.Columns, view.path, view.query)
+	view.Columns, view.table.Query = sorted(view.Columns, view.path, view.query), view.query.Encode()
 	p := page{Title: "Contacts", Section: "contacts", Form: r.form, Data: &view}
 	if len(view.Panel.Faults) > 0 {
 		p.Status = http.StatusUnprocessableEntity
@@ -184,20 +182,6 @@ var contactColumns = []tableColumn{
 	{Name: "last-gift", Label: "Last gift", Optional: true, Usual: true, Told: true, Sort: string(find.ByLastGift)},
 	{Name: "given", Label: "Total given", Class: "given number", Optional: true, Usual: true, Told: true, Sort: string(find.ByTotal)},
 	{Name: "added", Label: "Added", Optional: true, Sort: string(find.ByCreation)}, {Name: "changed", Label: "Changed", Optional: true, Told: true, Sort: string(find.ByUpdate)},
-}
-
-// chooseColumns remembers which columns the list has.
-func (r *request) chooseColumns() error {
-	r.form.values = r.URL.Query()
-	m := r.remembered("contacts")
-	m.columns = []string{}
-	for _, c := range contactColumns {
-		if r.form.Has("column", c.Name) {
-			m.columns = append(m.columns, c.Name)
-		}
-	}
-	r.keepList("contacts", m)
-	return r.redirect(r.listPath(r.form.values.Get("query")))
 }
 
 // listPath is the list with the query of another page. What is no query of the list is left out.

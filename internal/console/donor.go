@@ -37,7 +37,7 @@ type donorRow struct {
 }
 
 var donorColumns = []tableColumn{
-	{Name: "name", Label: "Name"}, {Name: "email", Label: "Email"}, {Name: "gifts", Label: "Gifts", Class: "right number", Told: true},
+	{Name: "name", Label: "Name"}, {Name: "email", Label: "Email", Optional: true, Usual: true}, {Name: "gifts", Label: "Gifts", Optional: true, Usual: true, Class: "right number", Told: true},
 	{Name: "given", Label: "Given", Class: "right number", Told: true},
 }
 
@@ -119,7 +119,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	for _, d := range found.Donors {
 		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
-	view.table = r.newTable("donors", view.Title, donorColumns, rows)
+	view.table = r.newList("donors", view.Title, rows)
 	view.Currency = found.Currency
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)

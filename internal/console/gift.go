@@ -27,7 +27,7 @@ type giftRow struct {
 
 // giftColumns are those of a list of gifts. Where the campaign is known, the status has a column of its own.
 var giftColumns = []tableColumn{
-	{Name: "when", Label: "Date"}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign"}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method"},
+	{Name: "when", Label: "Date"}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
 	{Name: "amount", Label: "Amount", Class: "right number amount"},
 }
 
@@ -156,7 +156,7 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	view := giftsView{
-		table: r.newTable("gifts", "Gifts, the latest first", without(giftColumns, "marks"), nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		table: r.newList("gifts", "Gifts, the latest first", nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}

@@ -29,8 +29,8 @@ type planRow struct {
 
 // planColumns are those of a list of plans. Only those who may record gifts see the last one.
 var planColumns = []tableColumn{
-	{Name: "plan", Label: "Plan"}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Label: "Campaign", Told: true}, {Name: "next", Label: "Next gift", Told: true},
-	{Name: "status", Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
+	{Name: "plan", Label: "Plan"}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true},
+	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
 // planName is a plan as people call it: $50 monthly.
@@ -56,9 +56,9 @@ func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 }
 
 func (r *request) planTable(id, caption string, plans []giving.Plan) (t table, err error) {
-	t = r.newTable("plans", caption, planColumns, nil)
+	t = r.newList("plans", caption, nil)
 	if !t.MayEdit() {
-		t.Columns = without(planColumns, "act")
+		t.Columns = without(t.Columns, "act")
 	}
 	t.ID = id
 	t.Rows, err = r.planRows(plans)

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"donorbook/internal/crm"
 )
 
 // table is one page of a list as the template "table" draws it: contacts, gifts, plans, donors and campaigns alike.
@@ -19,8 +21,10 @@ type table struct {
 	Columns  []tableColumn
 	Rows     any // pointers to values, of which cells show what they need
 	Pager    pager
-	Pick     bool   // rows can be selected
-	Currency string // of the organization, where amounts do not have their own
+	Pick     bool     // rows can be selected
+	Choices  []option // of columns
+	Query    string   // of the list, to come back to
+	Currency string   // of the organization, where amounts do not have their own
 }
 
 // tableColumn is one of a list.
@@ -43,6 +47,43 @@ func (t table) Table() *table { return &t }
 // newTable is a table of the organization's.
 func (r *request) newTable(kind, caption string, columns []tableColumn, rows any) table {
 	return table{org: r.org(), Kind: kind, Caption: caption, Columns: columns, Rows: rows}
+}
+
+// listColumns are the columns of the lists that people choose from.
+var listColumns = map[string][]tableColumn{"contacts": contactColumns, "gifts": without(giftColumns, "marks"), "plans": planColumns, "donors": donorColumns, "campaigns": campaignColumns}
+
+// newList is the table of a list, with the columns that the person has chosen.
+func (r *request) newList(kind, caption string, rows any) table {
+	t := r.newTable(kind, caption, nil, rows)
+	t.Columns, t.Choices = chosen(listColumns[kind], r.remembered(kind).columns)
+	q := r.URL.Query()
+	q.Del(pageParameter)
+	t.Query = q.Encode()
+	return t
+}
+
+// chooseColumns remembers which columns a list has.
+func (r *request) chooseColumns() error {
+	r.form.values = r.URL.Query()
+	list := cmp.Or(r.PathValue("list"), "contacts")
+	columns, known := listColumns[list]
+	if !known {
+		return crm.ErrNotFound
+	}
+	m := r.remembered(list)
+	m.columns = []string{}
+	for _, c := range columns {
+		if c.Optional && r.form.Has("column", c.Name) {
+			m.columns = append(m.columns, c.Name)
+		}
+	}
+	r.keepList(list, m)
+	query := r.form.values.Get("query")
+	if list == "contacts" {
+		return r.redirect(r.listPath(query))
+	}
+	values, _ := url.ParseQuery(query) // what cannot be read is left out
+	return r.redirect(withQuery(r.path("/"+list), values))
 }
 
 // cell is what a template sees that draws one.
