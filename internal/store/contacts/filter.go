@@ -33,7 +33,7 @@ const (
 	sqlGaveSince = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
 
 	sqlWithPlan = `SELECT contact_id FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3`
-	sqlPlansOf  = `SELECT contact_id FROM plan WHERE account_id = $1 AND contact_id = ANY($2) AND status = ANY($3)`
+	sqlPlansOf  = `SELECT contact_id, status FROM plan WHERE account_id = $1 AND contact_id = ANY($2)`
 
 	sqlIDs = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key < $3`
 
@@ -467,20 +467,28 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 	for _, id := range ids {
 		givers[id] = true
 	}
-	keep := func(asked, has bool, sql string, args ...any) error {
-		if !asked {
-			return nil
-		}
+	keep := func(has bool, counts func(db.Row) bool, sql string, args ...any) error {
 		found := make(map[int64]bool)
 		err := w.conn.Each(func(r db.Row) error {
-			found[r.Int(0)] = true
+			found[r.Int(0)] = found[r.Int(0)] || counts(r)
 			return nil
 		}, sql, append([]any{w.row.Account, ids}, args...)...)
 		maps.DeleteFunc(givers, func(id int64, _ bool) bool { return found[id] != has })
 		return err
 	}
-	low, high := bounds(f.Gave.When)
-	noLow, noHigh := bounds(f.NoGift)
-	return givers, errors.Join(keep(!f.Gave.IsEmpty(), true, sqlGaveOf, low, high, f.Gave.Campaign), keep(!f.NoGift.IsEmpty(), false, sqlGaveOf, noLow, noHigh, int64(0)),
-		keep(len(f.Plans) > 0, true, sqlPlansOf, planNumbers(f.Plans)))
+	any := func(db.Row) bool { return true }
+	var err error
+	if !f.Gave.IsEmpty() {
+		low, high := bounds(f.Gave.When)
+		err = keep(true, any, sqlGaveOf, low, high, f.Gave.Campaign)
+	}
+	if !f.NoGift.IsEmpty() && err == nil {
+		low, high := bounds(f.NoGift)
+		err = keep(false, any, sqlGaveOf, low, high, int64(0))
+	}
+	if len(f.Plans) > 0 && err == nil {
+		statuses := planNumbers(f.Plans)
+		err = keep(true, func(r db.Row) bool { return slices.Contains(statuses, r.Int(1)) }, sqlPlansOf)
+	}
+	return givers, err
 }
