@@ -30,9 +30,11 @@ func (contactImport) Help() string {
 
 --map says what a column means: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value, addresses.0.city; skip, which ignores the column; custom.3, the custom field with this id; or new:text (or long_text, number, date, boolean), which makes a custom field with the name of the column. It is remembered for the next file with the same columns.
 
-A row that has an email or a phone of a contact with the same name is merged into this contact: it fills what is empty and adds emails, phones, addresses and tags. With --file-is-right it also overwrites what differs. A row with an external ID of a contact is about this contact, whatever else it says. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
+A row that has an email or a phone of a contact with the same name is merged into this contact: it fills what is empty and adds emails, phones, addresses and tags. With --file-is-right it also overwrites what differs. A row with an external ID of a contact is about this contact, unless the name is another one and neither the email nor the phone is the same. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
 
-An import never renames a person. A row that has an email or a phone of a contact with another name, such as a spouse or a colleague, becomes a contact of its own. With --other-name merge it is merged into that contact, which keeps its name, unless one of them is a company and the other a person; with --other-name skip it is left out. Names are the same without regard to case and accents; an initial stands for a name, and a middle name may be missing.
+--source names the system that gives the IDs in the file, for contacts and gifts alike: two systems may give one number to two people. The files of some systems are recognized by their columns. It is remembered with the columns.
+
+An import never renames a person. A row that has an email or a phone of a contact with another name, such as a spouse or a colleague, becomes a contact of its own. So does a row that has nothing but the external ID of one, without that ID. With --other-name merge it is merged into that contact, which keeps its name, unless one of them is a company and the other a person; with --other-name skip it is left out. Names are the same without regard to case and accents; an initial stands for a name where the email is the same, and a middle name may be missing.
 
 A value that no contact can have, such as N/A as a phone, is left out and listed, and the rest of the row is imported. A row that says too little is rejected and does not hold up the others: correct it in the file of --rejected (.csv, .jsonl or .xlsx), and import that file. Rows are counted as a spreadsheet counts them: the header is row 1.
 
@@ -83,17 +85,22 @@ func (c *contactImport) summary(r jobs.ImportProgress) string {
 		counts, more = "Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected.", " Nothing was changed."
 	}
 	said := fmt.Sprintf(counts, r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected)
-	if r.OtherName > 0 {
-		said += fmt.Sprintf(" %d %s the email or phone of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), otherNameSaid[c.OtherName])
-	}
-	if r.LeftOut > 0 {
-		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
-	}
-	return said + more
+	return said + notedSaid(r, "email or phone", otherNameSaid[c.OtherName]) + more
 }
 
 // otherNameSaid are what becomes of rows that have the email or phone of a contact with another name.
 var otherNameSaid = map[string]string{"keep": "kept apart", "merge": "merged into it", "skip": "skipped"}
+
+// notedSaid says how many rows share something with a contact of another name, what becomes of them, and how many values are left out.
+func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
+	if r.OtherName > 0 {
+		said = fmt.Sprintf(" %d %s the %s of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
+	}
+	if r.LeftOut > 0 {
+		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
+	}
+	return said
+}
 
 // tried is what a dry run prints as JSON.
 type tried struct {

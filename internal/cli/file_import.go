@@ -28,6 +28,7 @@ type fileImport struct {
 	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
 	DryRun   bool   `help:"Say what would happen to the rows, and change nothing." name:"dry-run"`
 	Map      string `help:"What columns mean, where the name does not say it: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
+	Source   string `help:"System that the file comes from, which gives the IDs of contacts in it. Otherwise it is recognized by its columns, or not known." placeholder:"NAME"`
 	Rejected string `help:"File for the rows that are rejected, each with its reason in the last column. It is overwritten." placeholder:"FILE"`
 	File     string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
 	phoneRegion
@@ -170,6 +171,9 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile) (sheet.Mapp
 	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header)
 	if err == nil && c.Map != "" {
 		mapping, err = columns.With(mapping, c.Map)
+	}
+	if c.Source != "" {
+		mapping = mapping.From(c.Source)
 	}
 	if err != nil {
 		return mapping, err

@@ -12,29 +12,32 @@ import (
 
 type giftImport struct {
 	fileImport
-	CreateCampaigns bool `help:"Create campaigns that rows name and that do not exist, as drafts." name:"create-campaigns"`
-	MatchByName     bool `help:"If no contact has the ID, the email or the phone of a row, take the one contact with the same name and the same street or ZIP code." name:"match-by-name"`
-	JSON            bool `help:"Print a JSON object with rows, recorded, updated, known, rejected, new_contacts and counted." name:"json"`
+	CreateCampaigns bool   `help:"Create campaigns that rows name and that do not exist, as drafts." name:"create-campaigns"`
+	MatchByName     bool   `help:"If no contact has the ID, the email or the phone of a row, take the one contact with the same name and the same street or ZIP code." name:"match-by-name"`
+	OtherName       string `help:"What to do with a row that has the ID, the email or the phone of a contact with another name: keep them apart, as a gift of a new contact; merge, as a gift of that contact; or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	JSON            bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
-	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company and an address say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
+	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company, contact_type and an address say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
 	donorbook gift import --account ID gifts.csv --map "Given=amount,On=transacted_at,Remarks=skip"
 
---map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns.
+--map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns. --source names the system that gives the IDs of contacts, as in an import of contacts.
 
 What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
-A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead.
+A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead, up to 100 of them.
 
-The contact is the one with contact_id, or with the ID that another system has for it (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new one gets the first and last name and that ID. With --match-by-name, it may be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact for each name and street or ZIP code. A gift never renames a contact: a row with the email of a contact of another name is a gift of that contact, unless the row has an ID of its own.
+The contact is the one with contact_id, or with the ID that another system has for it (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new one gets the first and last name and that ID. With --match-by-name, it may be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact for each name and street or ZIP code. A gift never renames a contact. A row with the ID, the email or the phone of a contact with another name is a gift of a contact of its own, which later rows find; with --other-name merge it is a gift of that contact, and with --other-name skip it is left out. If both the ID and the email or the phone are those of one contact, the name does not matter, and a row without a name goes to the contact that it names. The dry run lists these rows. A row with a company and no person, or with a contact_type such as Organization, is a gift of a company.
+
+A recurring gift goes to the contact of its plan, also if it comes with another email or with a name alone. If the names differ, it is recorded without the plan, and the row is listed.
 
 A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, refunds that it has recorded for earlier gifts are undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay, and so do promises that it has marked as paid.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
 
 A dry run changes nothing. It knows the givers and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 
@@ -43,33 +46,54 @@ Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong
 
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
-	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName}
+	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName, OtherName: jobs.ImportMode(c.OtherName)}
 	if c.CreateCampaigns {
 		spec.Mode = jobs.MakeCampaigns
 	}
 	return c.run(t, importKind{
 		spec: spec, noun: "gifts", done: "recorded", example: "amount", again: true, json: c.JSON, summary: c.summary,
-		listed: maxTold, lists: func(row *jobs.TrialRow) bool { return row.Outcome == jobs.RowRejected && c.Rejected == "" },
+		listed: maxTold, lists: c.lists,
 		result: func(r jobs.ImportProgress, _ []jobs.TrialRow) any {
 			counted := map[string]json.Number{}
 			for currency, amount := range r.Counted {
 				counted[currency] = json.Number(text.MoneyInput(amount, currency))
 			}
-			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Contacts, counted}
+			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Skipped, r.OtherName, r.Contacts, counted}
 		},
-		tell: t.tellRejected,
+		tell: func(details []jobs.TrialRow, rejected int64) { c.tell(t, details, rejected) },
 	})
+}
+
+// lists tells whether a dry run lists a row.
+func (c *giftImport) lists(row *jobs.TrialRow) bool {
+	about := row.About()
+	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.AboutOtherName || about == jobs.AboutLeftOut
+}
+
+// tell tells of rows that a dry run has listed.
+func (c *giftImport) tell(t *terminal, details []jobs.TrialRow, rejected int64) {
+	var first []jobs.TrialRow
+	for _, row := range details {
+		if row.Outcome == jobs.RowRejected {
+			first = append(first, row)
+		} else {
+			fmt.Fprintf(t.stderr, "Row %d: %s\n", row.Line, oneLine(row.InWords()))
+		}
+	}
+	t.tellRejected(first, rejected)
 }
 
 // giftResult is what is printed as JSON.
 type giftResult struct {
-	Rows     int64                  `json:"rows"`
-	Recorded int64                  `json:"recorded"`
-	Updated  int64                  `json:"updated"` // rows that have told what became of a gift, as refunds do
-	Known    int64                  `json:"known"`   // recorded before, by their external ids
-	Rejected int64                  `json:"rejected"`
-	Contacts int64                  `json:"new_contacts"`
-	Counted  map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
+	Rows      int64                  `json:"rows"`
+	Recorded  int64                  `json:"recorded"`
+	Updated   int64                  `json:"updated"` // rows that have told what became of a gift, as refunds do
+	Known     int64                  `json:"known"`   // recorded before, by their external ids
+	Rejected  int64                  `json:"rejected"`
+	Skipped   int64                  `json:"skipped,omitempty"`
+	OtherName int64                  `json:"other_name,omitempty"` // rows with the id, email or phone of a contact of another name, whatever became of them
+	Contacts  int64                  `json:"new_contacts"`
+	Counted   map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
 }
 
 func (c *giftImport) summary(r jobs.ImportProgress) string {
@@ -82,8 +106,12 @@ func (c *giftImport) summary(r jobs.ImportProgress) string {
 		updated = fmt.Sprintf("%d updated, ", r.Merged)
 	}
 	said := fmt.Sprintf(form, r.Rows, r.Created, updated, r.Unchanged, r.Rejected, r.Contacts, plural(r.Contacts, "contact", "contacts"))
+	said += notedSaid(r, "ID, email or phone", otherGiverSaid[c.OtherName])
 	for _, currency := range slices.Sorted(maps.Keys(r.Counted)) {
 		said += fmt.Sprintf(" Given: %s.", text.MoneyExact(r.Counted[currency], currency))
 	}
 	return said + end
 }
+
+// otherGiverSaid are what becomes of rows that have the id, email or phone of a contact with another name.
+var otherGiverSaid = map[string]string{"keep": "gifts of contacts of their own", "merge": "gifts of that contact", "skip": "skipped"}

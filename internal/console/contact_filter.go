@@ -315,7 +315,7 @@ func (f *contactFilters) chips() (all []chip) {
 	for _, mark := range crm.Marks {
 		each(mark, func(value string) string {
 			if value == "false" {
-				return "Not marked " + crm.MarkLabel(mark)
+				return crm.MarkLabel(mark) + ": no"
 			}
 			return crm.MarkLabel(mark)
 		})

@@ -267,6 +267,9 @@ func (r *request) importPage(im jobs.Import) (err error) {
 		return err
 	}
 	view := importView{importRow: importRow{im, r.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
+	if view.OfGifts() {
+		view.OtherName = otherGivers
+	}
 	view.MayErase = r.membership.Role >= access.Owner
 	view.MayDefine = r.membership.Role >= access.Owner && !view.OfGifts()
 	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
@@ -331,6 +334,7 @@ const customColumns = "custom"
 // What a person chooses from.
 var (
 	otherNames     = newOptions(string(jobs.KeepBoth)+"=Add a new contact", string(jobs.MergeExisting)+"=Update that contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
+	otherGivers    = newOptions(string(jobs.KeepBoth)+"=Record a gift of a new contact", string(jobs.MergeExisting)+"=Record a gift of that contact", string(jobs.SkipExisting)+"=Skip the row")
 	isRightOptions = newOptions("=Keep the value of the contact", "1=Take the value of the file")
 	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each one")
 )
@@ -407,14 +411,11 @@ func (r *request) rejectedRows(im jobs.Import) error {
 
 // undoImport takes everything back that an import has done. An undo that was stopped is continued.
 func (r *request) undoImport(im jobs.Import) (err error) {
-	undo := r.store.UndoJob
-	if r.form.Value("erase") != "" {
-		if r.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts {
-			return forbidden(r.membership, access.Owner)
-		}
-		undo = r.store.EraseImport
+	erase := r.form.Value("erase") != ""
+	if erase && (r.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts) {
+		return forbidden(r.membership, access.Owner)
 	}
-	_, err = undo(r.Context(), r.account(), cmp.Or(im.Undo, im.ID), r.options.Region)
+	_, err = r.store.UndoJob(r.Context(), r.account(), cmp.Or(im.Undo, im.ID), r.options.Region, erase)
 	if errors.Is(err, crm.ErrChanged) {
 		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
 	}

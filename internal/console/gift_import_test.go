@@ -49,10 +49,10 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 			}
 		}
 		p.follow(later, append(mapping(a), "value.0", "other", "do", "import")...)
-		p.sees(p.until(later, "Undo import"), "It also undoes the refunds that the import has recorded for earlier gifts", "Campaigns that it has created stay")
+		p.sees(p.until(later, "Undo import"), "It also undoes what the import has changed in earlier gifts", "Campaigns that it has created stay")
 		p.follow(later + "/undo")
-		p.until(later, "The import was undone: the gifts that it had recorded are canceled and count nowhere, 1 refund of earlier gifts is undone")
-		p.sees(p.get(p.org("/jobs")), "1 refund was undone.")
+		p.until(later, "The import was undone: the gifts that it had recorded are canceled and count nowhere, 1 change of earlier gifts is undone")
+		p.sees(p.get(p.org("/jobs")), "1 change of earlier gifts was undone.")
 	})
 }
 
@@ -77,4 +77,23 @@ func TestGiftsFindContactsByNameAndAddress(t *testing.T) {
 	}
 	p.follow(path, append(form, "do", "import")...)
 	p.sees(p.until(path, "Undo import"), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $52.00")
+}
+
+// A gift with the email of a contact of another name is listed, and a person chooses whose gift it is.
+func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Editor)
+	p.post(p.org("/contacts"), "first_name", "Ada", "last_name", "Byron", "emails.0.value", "ada@example.org")
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
+	form := mapping(p.get(path))
+	p.follow(path, append(form, "do", "try")...)
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, other name", "Row 2: William King shares ada@example.org with Ada Byron, contact ", ": a gift of a new contact.", "Record a gift of that contact")
+	form = append(form, "other_name", "merge")
+	p.follow(path, append(form, "do", "try")...)
+	if a := p.until(path, ": a gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {
+		t.Errorf("what was chosen is not kept: %s", a.body)
+	}
+	p.follow(path, append(form, "do", "import")...)
+	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Known before 0 Rejected 0 New contacts 0", ": a gift of that contact.")
 }

@@ -19,11 +19,11 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	p.post(p.org("/contacts"), "first_name", "Bo", "last_name", "Lee", "emails.0.value", "bo@example.org")
 	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
 	a := p.get(path)
-	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email or phone has another name", "If the file has another value than that contact")
+	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email, phone or ID has another name", "If the file has another value than that contact")
 	form := append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
 	p.follow(path, append(form, "do", "try")...)
 	a = p.until(path, "Nothing was changed yet.")
-	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email or phone, other name",
+	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, other name",
 		"Row 4: Ada Okafor shares zoe@example.org with Zoë Okafor, contact 1: a new contact. View Zoë Okafor",
 		"Values that are left out", `Row 2: would be merged into Zoë Okafor, contact 1, by zoe@example.org. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3: would be merged into Bo Lee, contact 2")
 	if words := a.words(); strings.Contains(words, "more.") {

@@ -27,11 +27,12 @@ func (r *request) fillColumns(view *importView) error {
 	if view.Spec.MatchNames {
 		r.form.setUnsent("match_names", "1")
 	}
+	r.form.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
 	if view.OfGifts() && view.Spec.JSON {
 		return nil
 	}
 	r.form.setUnsent("mode", string(view.Spec.Mode))
-	r.form.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
+	r.form.setUnsent("source", view.Spec.Mapping.System())
 	if view.Spec.FileIsRight {
 		r.form.setUnsent("file_is_right", "1")
 	}
@@ -163,6 +164,9 @@ func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 	for i := range mapping {
 		mapping[i].Target = f.Value(columnName(i))
 	}
+	if f.values.Has("source") {
+		mapping = mapping.From(f.Value("source"))
+	}
 	explainValues(im, mapping, f)
 	err := jobs.SheetOf(im.Spec.Of).Check(mapping)
 	var refused *doc.Invalid
@@ -211,7 +215,7 @@ func (r *request) fillRows(view *importView) error {
 	}
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
-		{ID: jobs.AboutOtherName, Title: "Same email or phone, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone. Choose below what becomes of these rows."},
+		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what becomes of these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},

@@ -266,10 +266,10 @@ func undoTold(at jobs.UndoProgress, of jobs.JobKind, gifts bool) (told string) {
 		told = "Nothing was undone."
 	case gifts:
 		told = plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts", "are canceled and count") + " nowhere."
-		if refunds := plural(at.Unrefunded, "refund") + " " + choose(at.Unrefunded, "was", "were") + " undone."; at.Withdrawn == 0 && at.Unrefunded > 0 {
-			told = refunds
-		} else if at.Unrefunded > 0 {
-			told += " " + refunds
+		if changes := plural(at.Restored, "change") + " of earlier gifts " + choose(at.Restored, "was", "were") + " undone."; at.Withdrawn == 0 && at.Restored > 0 {
+			told = changes
+		} else if at.Restored > 0 {
+			told += " " + changes
 		}
 	case of == jobs.ImportJob:
 		told = plural(at.Undone, "change") + " " + choose(at.Undone, "was", "were") + " undone."

@@ -356,6 +356,13 @@ func (c Contact) Archive(now time.Time) Contact {
 	return c
 }
 
+// Unmake is Archive for a contact that should not have been made: its external ids are free for the one that the same file makes the next time.
+func (c Contact) Unmake(now time.Time) Contact {
+	c.ExternalIDs = nil
+	c.replaceMatchKeys(ExternalPrefix, nil)
+	return c.Archive(now)
+}
+
 func (c Contact) Restore(now time.Time) Contact {
 	c.ArchivedAt = time.Time{}
 	c.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
@@ -450,13 +457,6 @@ func Changes(before, after Contact) (changes []doc.Change) {
 		}
 	}
 	return changes
-}
-
-// ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
-// there may be.
-func ContactList(name string) (label string, parts []string, limit int) {
-	f := ContactTable.Find(name)
-	return f.Label, f.Parts, f.Limit
 }
 
 // Version names the state that a contact is in. A client that changes it may say which state it saw. A time

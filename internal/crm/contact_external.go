@@ -1,6 +1,8 @@
 package crm
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -184,12 +186,52 @@ func (in *ContactInput) sentIDs() []ExternalID {
 // IDKeys are the match keys of the external ids of the input.
 func (in *ContactInput) IDKeys() []string { return externalKeys(in.sentIDs()) }
 
+// UnnamedIDKeys are the match keys that the ids of a system had if an earlier file did not name it.
+func (in *ContactInput) UnnamedIDKeys() (keys []string) {
+	for _, id := range in.AddedIDs {
+		if id.Source != ImportSource {
+			id.Source = ImportSource
+			keys = append(keys, id.Key())
+		}
+	}
+	return keys
+}
+
+// WithoutIDs is the input without the external ids that a contact has, and these.
+func (in ContactInput) WithoutIDs(c *Contact) (left ContactInput, taken []ExternalID) {
+	left = in.withOwnLists()
+	leave := func(id ExternalID) bool {
+		isTaken := ContainsSorted(c.MatchKeys, id.Key())
+		if isTaken {
+			taken = append(taken, id)
+		}
+		return isTaken
+	}
+	if left.AddedIDs = slices.DeleteFunc(left.AddedIDs, leave); left.ExternalIDs != nil {
+		*left.ExternalIDs = slices.DeleteFunc(*left.ExternalIDs, leave)
+	}
+	return left, taken
+}
+
 func externalKeys(ids []ExternalID) (keys []string) {
 	for i := range ids {
 		keys = append(keys, ids[i].Key())
 	}
 	return keys
 }
+
+// CallID is TakenID in the words of a file: the column has a name.
+func (in *ContactInput) CallID(err error) error {
+	var v *doc.Invalid
+	if errors.As(err, &v) && v.Faults[0].Rule == doc.IDTaken {
+		args := v.Faults[0].Args
+		return doc.NewInvalid("", "%v %v belongs to contact %v.", in.IDColumn(), args[0], args[2])
+	}
+	return err
+}
+
+// IDColumn is what the file calls external ids.
+func (in *ContactInput) IDColumn() string { return cmp.Or(in.SentAs["external_id"], "External ID") }
 
 // TakenID is the fault of a contact with an external id that another one has.
 func TakenID(key string, other int64) error {

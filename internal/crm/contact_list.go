@@ -402,3 +402,10 @@ func (c *Contact) HasDetail(d Detail) bool {
 	}
 	return len(c.Emails) > 0
 }
+
+// ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
+// there may be.
+func ContactList(name string) (label string, parts []string, limit int) {
+	f := ContactTable.Find(name)
+	return f.Label, f.Parts, f.Limit
+}

@@ -39,11 +39,29 @@ func (in *ContactInput) ValidateRow(fields *custom.Fields, region string, now ti
 		doc.SortFaults(&c.Invalid, contactFields)
 		dropped := sent.drop(c.Faults)
 		if len(dropped) == 0 {
-			return left, in.asSent(c.Err())
+			return left, in.asSent(labeled(in.SentAs, c.Err()))
 		}
 		left = append(left, dropped...)
 		*in = sent
 	}
+}
+
+// fileRules are rules in words for files, where those for programs say how a program writes a value.
+var fileRules = map[doc.Rule]doc.Rule{doc.BirthDay: "must be a day with a year, from 1000 until today"}
+
+// labeled calls fields that no column has what people call them.
+func labeled(columns map[string]string, err error) error {
+	var v *doc.Invalid
+	if !errors.As(err, &v) {
+		return err
+	}
+	for i := range v.Faults {
+		f := &v.Faults[i]
+		if label, known := ContactTable.Label(f.Field); known && columns[f.Field] == "" {
+			f.Field = label
+		}
+	}
+	return err
 }
 
 // withOwnLists is the input with lists that a check of the other one does not change: a check leaves out what is empty or comes twice.
@@ -75,7 +93,7 @@ func (in *ContactInput) drop(faults []doc.Fault) (left []LeftOut) {
 			if gone = element; strings.HasPrefix(element, "addresses.") {
 				gone = "" // only a part of it
 			}
-			left = append(left, LeftOut{cmp.Or(in.SentAs[f.Field], in.SentAs[strings.TrimSuffix(element, ".")], f.Label, f.Field), value, f.Format(string(f.Rule))})
+			left = append(left, LeftOut{cmp.Or(in.SentAs[f.Field], in.SentAs[strings.TrimSuffix(element, ".")], f.Label, f.Field), value, f.Format(string(cmp.Or(fileRules[f.Rule], f.Rule)))})
 		}
 	}
 	slices.Reverse(left)

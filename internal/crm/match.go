@@ -102,9 +102,16 @@ func (in *ContactInput) Shared(c Contact) (emails, phones []string) {
 	return shared(in.emailKeys, in.Emails), shared(in.phoneKeys, in.Phones)
 }
 
-// SharesID tells whether the contact has an external id of the input.
+// SharesID tells whether the contact has an external id of the input, perhaps from a file that named no system.
 func (in *ContactInput) SharesID(c Contact) bool {
-	return slices.ContainsFunc(in.IDKeys(), func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
+	return shares(in.IDKeys(), c) || shares(in.UnnamedIDKeys(), c)
+}
+
+// SharesReach tells whether the contact has an email or a phone of the input.
+func (in *ContactInput) SharesReach(c Contact) bool { return shares(in.ReachKeys(), c) }
+
+func shares(keys []string, c Contact) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
 }
 
 // KindsOfKeys are match keys by what they are made of, in the order in which they are looked for: an external id beats an email, and that a phone.
@@ -122,7 +129,7 @@ func KindsOfKeys(keys []string) (kinds [len(keyPrefixes)][]string) {
 // Closer tells whether the input, which shares a match key with both, is rather about a than about b: an email match beats
 // a phone match, then the same first and last name, then the lowest id.
 func (in *ContactInput) Closer(a, b Contact) bool {
-	if am, bm := in.sharesEmail(a), in.sharesEmail(b); am != bm {
+	if am, bm := in.SharesEmail(a), in.SharesEmail(b); am != bm {
 		return am
 	}
 	if an, bn := in.SameName(a), in.SameName(b); an != bn {
@@ -131,8 +138,9 @@ func (in *ContactInput) Closer(a, b Contact) bool {
 	return a.ID < b.ID
 }
 
-func (in *ContactInput) sharesEmail(c Contact) bool {
-	return slices.ContainsFunc(in.emailKeys, func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
+// SharesEmail tells whether the contact has an email of the input.
+func (in *ContactInput) SharesEmail(c Contact) bool {
+	return shares(in.emailKeys, c)
 }
 
 // SameName compares first and last name, or the names of companies, without regard to case and marks.
@@ -241,7 +249,7 @@ const MinPhonePart = 4
 // FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
 // renames anyone.
 func (in ContactInput) FillsOnly(c *Contact) ContactInput {
-	in.FirstName, in.LastName = nil, nil
+	in.FirstName, in.LastName, in.IsCompany = nil, nil, nil
 	if c.Company != "" {
 		in.Company = nil
 	}

@@ -54,15 +54,36 @@ func (n PersonName) Contradicts(other PersonName) bool {
 	return differ(n.given(), other.given()) || differ(lastWords(n.Last), lastWords(other.Last))
 }
 
-// NameKeys are what tells that rows of a file which have nothing but a name are about one person: the whole name with the ZIP code, and with the street, or
-// alone where there is neither. There are none without a whole name.
+// Reads tells whether two names have the same words, though one of them may be taken for that of a person, and the other for that of a company.
+func (n PersonName) Reads(other PersonName) bool {
+	return n.String() != "" && joined(n.String()) == joined(other.String())
+}
+
+// OnlyByInitial tells whether the first name of one is an initial of the other's. That is enough for one email, and not for one phone, which the others at home
+// have, too.
+func (n PersonName) OnlyByInitial(other PersonName) bool {
+	a, b := n.given(), other.given()
+	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (isInitial(a[0], b[0]) || isInitial(b[0], a[0]))
+}
+
+// NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole name with an external id, or with the ZIP
+// code, and with the street, or alone where there is none of these. There are none without a whole name.
 func (in *ContactInput) NameKeys() (keys []string) {
 	name := in.PersonName()
 	first, last := joined(name.First), joined(name.Last)
-	if first == "" || last == "" {
+	switch {
+	case name.isCompany():
+		first, last = "", joined(name.Company)
+	case first == "":
+		return nil
+	}
+	if last == "" {
 		return nil
 	}
 	places := in.Places()
+	if ids := in.IDKeys(); len(ids) > 0 {
+		places = ids
+	}
 	if len(places) == 0 {
 		places = []string{""}
 	}

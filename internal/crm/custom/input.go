@@ -232,7 +232,7 @@ func GuessType(values []string) FieldType {
 		for t := range fits {
 			f := Field{Type: t}
 			_, rule, _ := f.value(&in)
-			fits[t] = fits[t] && rule == "" && !losesZeros(in.text)
+			fits[t] = fits[t] && rule == "" && !losesZeros(in.text) && !strings.EqualFold(in.text, "f") // which may be female
 		}
 	}
 	for _, t := range [...]FieldType{NumberField, DateField, BooleanField} { // 0 and 1 are counted rather than answered

@@ -87,7 +87,7 @@ const (
 	PlansContact  Rule = "must be the contact of the gift's plan, unless plan_id becomes null"
 	CodeForm      Rule = "must be an id, which is 16 letters and digits"
 	Reserved      Rule = "must not begin with %q, which is reserved for what comes from that payment provider"
-	OtherGiver    Rule = "must be a plan of the gift's contact"
+	OtherGiver    Rule = "names a plan of another contact than the one who gave"
 	GiftTime      Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00"
 	DayForm       Rule = "must be a date from 1900 on, such as 2026-01-31"
 	NotInFuture   Rule = "must not be in the future"

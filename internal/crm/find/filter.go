@@ -240,6 +240,9 @@ func filterField(id int64, text string) FieldFilter {
 	return f
 }
 
+// HasField asks for contacts that have any value in a custom field.
+func HasField(id int64) Filter { return Filter{Custom: []FieldFilter{filterField(id, AnyValue)}} }
+
 // also takes another value, which is common as well.
 func (f *FieldFilter) also(text string) {
 	word, _ := fieldValueWord(f.Field, text)

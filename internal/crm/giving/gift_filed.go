@@ -2,10 +2,13 @@ package giving
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -23,6 +26,9 @@ type Filed struct {
 
 	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
 	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
+	PlanOf    int64 // in a dry run, the contact whose plan rows before would make; 0 is none
+
+	OtherName crm.CreateMode // of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own, Dedupe one of that contact, Skip none
 }
 
 // Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.
@@ -32,6 +38,17 @@ func (f *Filed) Original(external string) (gift, refund string) {
 		return external, f.Key
 	}
 	return f.RefundOf, external
+}
+
+// PlanOf is the contact whose plan a row of a file names by what it is called elsewhere, 0 where there is none. plan is the one that is known.
+func (in *GiftInput) PlanOf(plan *Plan) int64 {
+	switch {
+	case in.Filed == nil || in.Filed.Plan == "" || value(in.Plan) != "":
+		return 0
+	case plan != nil:
+		return plan.Contact
+	}
+	return in.Filed.PlanOf
 }
 
 // GivenBack is money of a gift that went back.
@@ -111,7 +128,7 @@ func (g *Gift) disputeIDs() (last, next string) {
 // winDispute takes back the refund of a dispute that a file says was won, but for what the file says was refunded all the same. The refund stays if anything
 // was done about the money since.
 func (g Gift) winDispute(in *GiftInput, told int64, now time.Time) (after Gift, isWon bool) {
-	last := &g.Entries[len(g.Entries)-1]
+	last := &g.Entries[g.lastTold()]
 	id, _ := g.disputeIDs()
 	amount := min(-last.Amount, g.Refunded()-told)
 	if !in.Filed.Won || g.Status != Succeeded || last.ID != id || amount <= 0 || len(g.Entries) >= maxEntries {
@@ -130,12 +147,41 @@ func (b *GivenBack) when(g *Gift) time.Time {
 // sameWithin is how far apart two systems may date one payment.
 const sameWithin = 7 * 24 * time.Hour
 
-// samePayment tells whether a gift is the payment that a row of a file with the same external id describes. What else the row says is another description.
-func (in *GiftInput) samePayment(g *Gift) bool {
+// The rules that a row of a file breaks whose external id a gift has that is another payment.
+const (
+	otherMoney doc.Rule = "belongs to %v, which has another amount or date"
+	otherDonor doc.Rule = "belongs to %v, which is from another donor"
+)
+
+// otherPayment is why a gift is not the payment that a row of a file with the same external id describes, "" where it is. What else the row says is another
+// description.
+func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	units, ok := text.MinorUnits(value(in.Amount), g.Currency)
 	currency := value(in.Currency)
-	return ok && (units == g.amount() || units == g.Entries[0].Amount) && (currency == "" || currency == g.Currency) &&
+	isSame := ok && (units == g.amount() || units == g.Entries[0].Amount) && (currency == "" || currency == g.Currency) &&
 		(g.Status == Pending || in.at.Sub(g.At).Abs() <= sameWithin)
+	switch {
+	case !isSame:
+		return otherMoney
+	case in.otherGiver(&g.Giver, g.Contact):
+		return otherDonor
+	}
+	return ""
+}
+
+// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either.
+func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
+	email, name, is := value(in.Email), in.Giver.PersonName(), crm.PersonName{First: g.FirstName, Last: g.LastName, Company: g.Company}
+	if name.First+name.Last == "" && name.Company != "" { // of a company, the gift may name a person
+		is.First, is.Last = "", ""
+	}
+	switch {
+	case in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
+		return false
+	case name.String() == "":
+		return in.Contact != nil || email != "" && g.Email != ""
+	}
+	return name.Contradicts(is)
 }
 
 // Advance is a gift that is known after a file has told what became of it since: a promise was kept or given up, money went back, or a dispute was won.
@@ -169,41 +215,100 @@ func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool,
 // everRefunded is what was ever given back, whether people have undone that or not. What an import has told that was undone was never told.
 func (g *Gift) everRefunded() (amount int64) {
 	for i := range g.Entries {
-		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() && !g.hasEntry(untoldID(e)) {
+		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() && !g.isUntold(i) {
 			amount -= e.Amount
 		}
 	}
 	return amount
 }
 
+// OtherCurrency is broken by a refund that is not in the currency of its gift.
+const OtherCurrency doc.Rule = "is %v, and the gift is in %v: record the refund on the page of the gift"
+
 // RefundFiled gives back what a row of a file says, in ten-thousandths. The entry has an id that is made from what the row is called elsewhere, so that the
-// same row is known when it comes again.
+// same row is known when it comes again. isKnown tells that no money moves; the gift may know by which row the money went back, from now on.
 func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown bool, err error) {
+	switch currency := value(in.Currency); {
+	case currency != "" && currency != g.Currency:
+		return g, false, doc.NewInvalid("currency", OtherCurrency, currency, g.Currency)
+	case !text.SignFits(in.Sign, g.Currency):
+		return g, false, doc.NewInvalid("amount", OtherCurrency, in.Sign, g.Currency)
+	}
 	id := entryID(reference)
 	for g.hasEntry(id) {
-		if !g.hasEntry(untoldID(&Entry{ID: id})) {
+		if !g.hasEntry(untoldID(id)) {
 			return g, true, nil
 		}
 		id = entryID(id)
 	}
-	if sent, _ := text.MinorUnits(value(in.Amount), g.Currency); sent > g.Left() && sent <= g.everRefunded() { // the gift itself has told it
-		return g, true, nil
+	sent, _ := text.MinorUnits(value(in.Amount), g.Currency)
+	if after, isKnown = g.claim(id, sent); isKnown {
+		return after, true, nil
 	}
 	after, err = g.refund(id, in.Amount, in.at)
 	return after, false, err
 }
 
+// claim is a gift whose refund, which a person or a column has told before, gets the id of the row that tells of it now. So the next row of the same amount is
+// another refund. A column may tell the sum of several refunds: the rest of it waits for other rows. A dispute keeps its id, since it may be won.
+func (g Gift) claim(id string, amount int64) (after Gift, ok bool) {
+	dispute, _ := g.disputeIDs()
+	at := -1
+	for i := range g.Entries {
+		e := &g.Entries[i]
+		isOpen := e.Amount < 0 && !e.IsReversal() && (!isMade(e.ID) || e.ID == dispute) && !g.isUntold(i)
+		if isOpen && -e.Amount >= amount && (at < 0 || e.Amount > g.Entries[at].Amount) {
+			at = i
+		}
+	}
+	if at < 0 || g.Entries[at].ID == dispute {
+		return g, at >= 0
+	}
+	g.Entries = slices.Clone(g.Entries)
+	e := &g.Entries[at]
+	if rest := -e.Amount - amount; rest > 0 && len(g.Entries) < maxEntries {
+		other := *e
+		e.FeeCovered = -share(-e.FeeCovered, amount, -e.Amount)
+		e.Amount = -amount
+		other.Amount, other.FeeCovered = -rest, other.FeeCovered-e.FeeCovered
+		g.Entries = slices.Insert(g.Entries, at+1, other)
+		e = &g.Entries[at]
+	}
+	e.ID = id
+	return g, true
+}
+
+// madeMark begins the ids of entries that are made from what a file has told; of others, one in 15 million begins so.
+const madeMark = "0000"
+
 // entryID is an id that is made from a text.
 func entryID(reference string) string {
 	sum := sha256.Sum256([]byte(reference))
-	return text.Encode62(new(big.Int).SetBytes(sum[:11]), codeLength)
+	return madeMark + text.Encode62(new(big.Int).SetBytes(sum[:8]), codeLength-len(madeMark))
 }
 
-// untoldID is the id of the entry against a refund whose import was undone.
-func untoldID(e *Entry) string { return entryID("untold " + e.ID) }
+func isMade(id string) bool { return strings.HasPrefix(id, madeMark) }
+
+// untoldID is the id of the entry against one whose import was undone.
+func untoldID(id string) string { return entryID("untold " + id) }
 
 func (g *Gift) hasEntry(id string) bool {
 	return slices.ContainsFunc(g.Entries, func(e Entry) bool { return e.ID == id })
+}
+
+// isUntold tells whether the import that has told an entry was undone, or whether the entry undoes another one so.
+func (g *Gift) isUntold(i int) bool {
+	id := g.Entries[i].ID
+	return g.hasEntry(untoldID(id)) || slices.ContainsFunc(g.Entries[:i], func(e Entry) bool { return untoldID(e.ID) == id })
+}
+
+// lastTold is the place of the last entry that was not undone with its import.
+func (g *Gift) lastTold() int {
+	i := len(g.Entries) - 1
+	for i > 0 && g.isUntold(i) {
+		i--
+	}
+	return i
 }
 
 // paidInFull is the note of a pledge that was kept by payments of their own.
@@ -219,8 +324,14 @@ func (g Gift) PayPledge(amount int64, now time.Time) Gift {
 		g.Status, g.Note = Cancelled, joinNote(g.Note, paidInFull)
 		return g
 	}
-	left := Entry{ID: text.Random62(codeLength), Amount: old.Amount - amount}
-	return g.with(Entry{ID: text.Random62(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}, left)
+	return g.promise(Entry{Amount: old.Amount - amount})
+}
+
+// promise is a pledge of another amount.
+func (g Gift) promise(is Entry) Gift {
+	old := *g.Payment()
+	is.ID = text.Random62(codeLength)
+	return g.with(Entry{ID: text.Random62(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}, is)
 }
 
 func joinNote(note, more string) string {
@@ -253,25 +364,74 @@ func (g *Gift) RefundedAt() (at time.Time) {
 	return at
 }
 
-// Unrefund takes back the refund that a file has told last, of those that were not taken back before. isOther tells that something else was told last, which stays.
-func (g Gift) Unrefund(now time.Time) (before Gift, isOther bool) {
-	i := len(g.Entries) - 1
-	for i > 0 && g.isUntold(i) {
-		i--
+// TakeBack is the gift as it was before a change that an import has made to it, the last one that was not taken back. ok is false where that cannot be.
+func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok bool) {
+	g.Entries = slices.Clone(g.Entries)
+	was := *g.Payment()
+	ok = true
+	for i := range told {
+		d := &told[i]
+		switch d.Field {
+		case "refund", "refund_undone":
+			moved := g.recorded(d.After)
+			if d.Field == "refund" {
+				moved = -moved
+			}
+			g, ok = g.untell(moved, now)
+		case "amount":
+			was.Amount = g.recorded(d.Before)
+		case "fee":
+			was.Fee = g.recorded(d.Before)
+		case "fee_covered":
+			was.FeeCovered = g.recorded(d.Before)
+		case "note": // the history keeps its beginning only
+			g.Note = strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), "\n\n")
+		case "status":
+			ok = json.Unmarshal(d.Before, &g.Status) == nil
+		case "transacted_at":
+			ok = json.Unmarshal(d.Before, &g.At) == nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return g, false
+		}
 	}
-	last := g.Entries[i]
-	if last.Amount >= 0 || last.IsReversal() {
+	if g.Status != Succeeded {
+		g.Payment().CapturedAt = time.Time{}
+	}
+	if was.Amount == g.Payment().Amount {
 		return g, true
 	}
-	before = g.with(Entry{ID: untoldID(&last), Amount: -last.Amount, FeeCovered: -last.FeeCovered, CapturedAt: now.UTC().Truncate(time.Second)})
-	before.Payment().RefundedAt = time.Time{}
-	return before, false
+	return g.promise(was), len(g.Entries)+2 <= maxEntries
 }
 
-// isUntold tells whether an entry is a refund whose import was undone, or the entry against one.
-func (g *Gift) isUntold(i int) bool {
-	e := &g.Entries[i]
-	return g.hasEntry(untoldID(e)) || slices.ContainsFunc(g.Entries[:i], func(refund Entry) bool { return untoldID(&refund) == e.ID })
+// recorded is an amount of the history, 0 where it is none.
+func (g *Gift) recorded(value json.RawMessage) int64 {
+	units, _ := text.ParseDecimal(strings.Trim(string(value), `"`), text.Decimals(g.Currency), 18)
+	return units
+}
+
+// untell takes back the last entries that have moved an amount: refunds, or the undoing of one. The ledger keeps them, and gets entries against them.
+func (g Gift) untell(moved int64, now time.Time) (before Gift, ok bool) {
+	now = now.UTC().Truncate(time.Second)
+	for isRefund := moved < 0; moved != 0; {
+		last := g.Entries[g.lastTold()]
+		against := Entry{ID: untoldID(last.ID), Amount: -last.Amount, FeeCovered: -last.FeeCovered, CapturedAt: now}
+		if !isRefund {
+			against.CapturedAt, against.RefundedAt = time.Time{}, now
+		}
+		moved -= last.Amount
+		if last.ID == g.Payment().ID || last.IsReversal() || last.Amount < 0 != isRefund || moved != 0 && moved < 0 != isRefund {
+			return g, false
+		}
+		g = g.with(against)
+	}
+	g.Payment().RefundedAt = time.Time{}
+	if g.Left() == 0 {
+		g.Payment().RefundedAt = now
+	}
+	return g, true
 }
 
 // End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.

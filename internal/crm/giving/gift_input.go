@@ -317,8 +317,8 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
 	}
-	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey {
-		in.Known, in.Giver.FirstName, in.Giver.LastName = true, nil, nil
+	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
+		in.Known, in.Giver.FirstName, in.Giver.LastName, in.Giver.IsCompany = true, nil, nil, nil
 	}
 	var faults *doc.Invalid
 	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
@@ -338,7 +338,7 @@ func (in *GiftInput) Named(err error) error {
 	for i := range named.Faults {
 		f := &named.Faults[i]
 		if f.Rule == doc.GiverRequired { // the table may have no column for the id
-			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, or a first and a last name."}
+			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, a first and a last name, or a company."}
 		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}
@@ -425,15 +425,21 @@ func (in *GiftInput) giver(g Giver) Giver {
 	return g
 }
 
-// Agrees tells whether a gift is what an input describes that has come a second time: everything that it says is so. A fee may have
-// become known since.
-func (in *GiftInput) Agrees(g *Gift) bool {
-	if in.FromRow { // the gift may have been changed since
-		return true
+// Differs is the rule that an external id breaks whose gift is not what the input describes, with the gift as its argument; "" where it is.
+func (in *GiftInput) Differs(g *Gift) doc.Rule {
+	switch {
+	case in.FromRow: // the gift may have been changed since
+		return ""
+	case in.Filed != nil:
+		return in.otherPayment(g)
+	case !in.agrees(g):
+		return "belongs to %v, which differs from what was sent"
 	}
-	if in.Filed != nil {
-		return in.samePayment(g)
-	}
+	return ""
+}
+
+// agrees tells whether everything that an input says is so. A fee may have become known since.
+func (in *GiftInput) agrees(g *Gift) bool {
 	amount := func(sent *int64, is int64) bool {
 		units, ok := text.MinorUnits(value(sent), g.Currency)
 		return sent == nil || ok && units == is

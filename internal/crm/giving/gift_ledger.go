@@ -209,7 +209,12 @@ func (g *Gift) coveredPart(left int64) (part int64) {
 	for i := range g.Entries {
 		part += g.Entries[i].FeeCovered
 	}
-	high, low := bits.Mul64(uint64(g.feeCovered()), uint64(left))
-	stays, _ := bits.Div64(high, low, uint64(g.amount())) // less than the fee itself, since left is less than what was paid
-	return part - int64(stays)
+	return part - share(g.feeCovered(), left, g.amount())
+}
+
+// share is the part of a fee that goes with a part of an amount, rounded down.
+func share(fee, part, amount int64) int64 {
+	high, low := bits.Mul64(uint64(fee), uint64(part))
+	n, _ := bits.Div64(high, low, uint64(amount)) // not more than the fee itself
+	return int64(n)
 }

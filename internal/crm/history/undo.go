@@ -29,7 +29,7 @@ func Undo(c crm.Contact, kind Kind, d doc.Differences, region string, now time.T
 	case !kind.CanUndo() || kind == DidNote: // a note is no part of the document
 		return c, nil, doc.NewInvalid("", doc.CannotUndo)
 	case kind == DidCreate && !c.Archived():
-		return c.Archive(now), nil, nil
+		return c.Unmake(now), nil, nil
 	}
 	return c.TakeBack(d, region, now)
 }

@@ -54,10 +54,10 @@ func contactColumns() []column {
 		{target: "last_name", names: "last lastname lname surname familyname nachname familienname zuname nom nomdefamille"},
 		{target: FullName, label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text },
 			names: "name fullname displayname contactname sortname constituentname donorname supportername vollername vollname vollstandigername nomcomplet kontakt kontaktname"},
-		{target: "dob", heading: "Date of birth", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
+		{target: "dob", isDay: true, heading: "Date of birth", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) },
 			names: "dob dateofbirth birthdate birthday bday geburtsdatum geburtstag geboren geborenam datedenaissance naissance neele"},
 		{target: "company", clean: withoutHousehold,
-			names: "company companyname organization organisation organizationname organisationname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
+			names: "company companyname organization organisation organizationname organisationname orgname employer currentemployer accountname businessname firma firmenname unternehmen arbeitgeber verein entreprise societe organisme association employeur"},
 		{target: "title", names: "title jobtitle position occupation profession organizationtitle proftitle professionaltitle beruf funktion berufsbezeichnung fonction poste"},
 		{target: "twitter_url", clean: profileOn("https://twitter.com/"), names: "twitter twitterurl twitterprofile twitterhandle twitterid"},
 		{target: "linkedin_url", clean: profileOn("https://www.linkedin.com/in/"), names: "linkedin linkedinurl linkedinprofile"},
@@ -67,19 +67,19 @@ func contactColumns() []column {
 		{target: "tags", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
 			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) },
 			names: "tags tag labels label groupmembership groups group keywords categories category schlagworte schlagworter stichworte gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie"},
-		{target: "type", repeats: true, read: readContactType, names: "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"},
+		{target: "type", repeats: true, read: readContactType, names: contactTypes},
 		{target: "prefix", names: "prefix individualprefix nameprefix honorific honorificprefix anrede civilite"},
 		{target: "suffix", names: "suffix individualsuffix namesuffix honorificsuffix namenszusatz suffixe"},
 		{target: "salutation", names: "salutation greeting formalsalutation informalsalutation informalgreeting formalgreeting emailgreeting postalgreeting briefanrede formuledappel"},
 		{target: "external_ids", label: "External IDs", read: readOwnIDs, write: func(of *record, _ int) any { return writtenIDs(of.contact) }},
 		{target: externalID, label: "External ID", repeats: true, names: idNames(), clean: foreignID,
 			read: func(r *row, c *cell, text string) {
-				r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ExternalID{Source: sourceOf(c.name), Value: text})
+				r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ExternalID{Source: c.source, Value: text})
 			}},
-		{target: "do_not_mail", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_mail"] + " addresssubscriptionstatus mailsubscriptionstatus"},
-		{target: "do_not_email", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_email"] + " emailsubscriptionstatus"},
-		{target: "do_not_call", repeats: true, clean: optOut, read: readMark, names: markNames["do_not_call"] + " phonesubscriptionstatus"},
-		{target: "deceased", repeats: true, clean: optOut, read: readMark, names: markNames["deceased"]},
+		{target: "do_not_mail", repeats: true, read: readMark, names: markNames["do_not_mail"] + " addresssubscriptionstatus mailsubscriptionstatus"},
+		{target: "do_not_email", repeats: true, read: readMark, names: markNames["do_not_email"] + " emailsubscriptionstatus"},
+		{target: "do_not_call", repeats: true, read: readMark, names: markNames["do_not_call"] + " phonesubscriptionstatus"},
+		{target: "deceased", repeats: true, read: readMark, names: markNames["deceased"]},
 		{target: restrictions, label: "Contact restrictions", repeats: true, read: readRestrictions,
 			names: "communicationrestrictions contactrestrictions solicitcodes solicitcode communicationtags donotcontact nocontact npspdonotcontactc accountstatus constituentstatus"},
 		{target: oneTag, label: "One tag", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, text) }},
@@ -98,7 +98,7 @@ func contactColumns() []column {
 		{target: zipAndCity, label: "Address %d postal code and city", read: readZipAndCity},
 		{target: houseNumber, label: "Address %d house number", read: func(r *row, c *cell, text string) { r.place(c).house = text }},
 
-		{target: customTarget, read: func(r *row, c *cell, text string) {
+		{target: customTarget, isDay: true, read: func(r *row, c *cell, text string) {
 			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text).DayFirst(c.dayFirst))
 		},
 			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},

@@ -16,25 +16,39 @@ var markNames = map[string]string{
 	"deceased":     "deceased isdeceased npspdeceasedc verstorben decede",
 }
 
-// readMark takes a mark. Several columns may tell it, and one that says yes is right.
-func readMark(r *row, c *cell, said string) {
-	if said == "yes" {
+// readMark takes a mark. Several columns may tell it, and one that says yes is right. What says neither yes nor no is listed: to mark living people as deceased
+// is worse than to ask.
+func readMark(r *row, c *cell, value string) {
+	switch yes, known := isMarked(c, value); {
+	case yes && known:
 		r.marked = append(r.marked, c.target)
+	case !known && plainName(value) != "":
+		r.leaveOut(c, value, "is neither yes nor no")
 	}
 }
 
-// optOut reads whether something is true that must not be overlooked: everything but no is yes. Under "Email subscription status", the one who is subscribed has
-// not opted out.
-func optOut(c *cell, value string) string {
-	yes, known := text.ReadYesNo(value)
-	switch isConsent := strings.Contains(strings.ToLower(c.name), "subscription"); {
-	case isConsent && !known:
-		return ""
-	case known && yes == isConsent:
-		return "no"
+// isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
+func isMarked(c *cell, value string) (yes, known bool) {
+	plain := plainName(value)
+	if _, isDay := text.ReadMoment(value, c.dayFirst); isDay || markCalled(plain) == c.target {
+		return true, true
 	}
-	return "yes"
+	yes, known = text.ReadYesNo(value)
+	isConsent := strings.Contains(strings.ToLower(c.name), "subscription")
+	switch {
+	case slices.Contains(noMarks, plain):
+		return false, true
+	case c.target != "deceased" && slices.ContainsFunc(optedOut, func(start string) bool { return strings.HasPrefix(plain, start) }):
+		return true, true
+	}
+	return yes != isConsent, known
 }
+
+// What cells say instead of no and yes, as plainName has it.
+var (
+	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin")
+	optedOut = strings.Fields("unsub optedout optout cleaned") // and what comes behind
+)
 
 // readRestrictions takes a cell that lists how a contact must not be reached, or tells that it must not be reached at all. Some systems have the deceased
 // among them.
@@ -89,6 +103,9 @@ func (r *row) leaveOut(c *cell, value, reason string) {
 
 // companyQuestions are columns that ask whether the row is a company.
 const companyQuestions = "orgrec isorganization isanorganization iscompany isbusiness"
+
+// contactTypes are columns that tell what kind of contact a row is about.
+const contactTypes = "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"
 
 // readContactType takes what kind of contact a row is about. Where several columns tell, one that says company is right: it is the exception.
 func readContactType(r *row, c *cell, value string) {

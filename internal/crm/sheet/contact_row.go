@@ -44,7 +44,7 @@ func (r *row) take(c *cell, value crm.Typed) {
 func (r *row) finish() {
 	in := &r.contact
 	r.readPrimaryContact()
-	if !r.isOwn && r.gift == nil {
+	if !r.isOwn || r.gift != nil {
 		r.settleNames()
 	}
 	r.applyMarks()

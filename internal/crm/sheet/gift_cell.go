@@ -43,7 +43,7 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 
 // readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
 func readGiverID(r *row, c *cell, text string) {
-	r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(c.name), Value: text}}
+	r.contact.AddedIDs = []crm.ExternalID{{Source: c.source, Value: text}}
 }
 
 // salesforceID is the id of a contact in Salesforce, which a Primary Contact may be instead of a name.
@@ -55,7 +55,7 @@ func (r *row) readPrimaryContact() {
 		return
 	}
 	if r.contact.AddedIDs == nil {
-		r.contact.AddedIDs = []crm.ExternalID{{Source: sourceOf(r.columnOf(FullName, 0)), Value: r.fullName}}
+		r.contact.AddedIDs = []crm.ExternalID{{Source: systems["salesforce"], Value: r.fullName}}
 	}
 	r.fullName = ""
 }
@@ -144,21 +144,16 @@ func (r *row) readTest(c *cell, value string, isTest bool) {
 	}
 }
 
-// readRefunded takes how much went back, or whether all of it did.
-func readRefunded(r *row, c *cell, value string) {
-	if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789.,") != "" {
-		r.gift.isRefunded = yes
-		return
+// readGone takes how much went back, or whether all of it did.
+func readGone(of func(*GiftRow) (all *bool, part **int64)) func(*row, *cell, string) {
+	return func(r *row, c *cell, value string) {
+		all, part := of(r.gift)
+		if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789.,") != "" {
+			*all = yes
+			return
+		}
+		r.readSum(c, value, part) // some write what went back below 0
 	}
-	r.readSum(c, value, &r.gift.refunded) // some write what went back below 0
-}
-
-func readDisputed(r *row, c *cell, value string) {
-	if yes, ok := text.ReadYesNo(value); ok && strings.Trim(value, "0123456789.,") != "" {
-		r.gift.isDisputed = yes
-		return
-	}
-	r.readSum(c, value, &r.gift.disputed)
 }
 
 // readDispute takes how a dispute stands. The money is gone until it is won.

@@ -51,13 +51,13 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
 	g.takeGiver(&r.contact)
-	g.settle(rows)
+	g.settle()
 	return g
 }
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
-	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.AddedIDs = giver.FirstName, giver.LastName, giver.Company, giver.AddedIDs
+	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.IsCompany, g.Giver.AddedIDs = giver.FirstName, giver.LastName, giver.Company, giver.IsCompany, giver.AddedIDs
 	if giver.Emails != nil {
 		g.Email = &(*giver.Emails)[0].Value
 	}
@@ -75,8 +75,9 @@ func (rows *Rows) content(cells []string) []byte {
 	said := make([]string, 0, len(rows.cells))
 	isNamed := rows.namesGiver(cells)
 	for _, c := range rows.cells {
-		isLate := c.late && (c.mapped != giving.GiverID || isNamed) // without another word about the giver, an earlier version has rejected it
-		if c.at >= len(cells) || c.mapped == ownGift || isLate {    // the same gift is exported under another id by another account
+		of := Gifts.byTarget[c.mapped]
+		isLate := of != nil && of.late && (c.mapped != giving.GiverID || isNamed) // without another word about the giver, an earlier version has rejected it
+		if c.at >= len(cells) || c.mapped == ownGift || isLate {                  // the same gift is exported under another id by another account
 			continue
 		}
 		if text := strings.TrimSpace(cells[c.at]); text != "" {
@@ -90,7 +91,8 @@ func (rows *Rows) content(cells []string) []byte {
 // namesGiver tells whether a row says who gave by anything but the id of another system.
 func (rows *Rows) namesGiver(cells []string) bool {
 	return slices.ContainsFunc(rows.cells, func(c cell) bool {
-		isWho := c.mapped == "contact_id" || Gifts.byTarget[c.mapped] != nil && Gifts.byTarget[c.mapped].giver != ""
+		of := Gifts.byTarget[c.mapped]
+		isWho := c.mapped == "contact_id" || of != nil && of.giver != "" && !of.late
 		return isWho && c.at < len(cells) && strings.TrimSpace(cells[c.at]) != ""
 	})
 }
@@ -181,9 +183,13 @@ func appendQuoted(dst []byte, text string) []byte {
 // RowKey is what a row says, in short. Equal rows have equal keys.
 type RowKey [16]byte
 
-// Key is the key of the row.
+// Key is the key of the row. A promise is not the payment that says the same but for its type, which earlier versions have not read.
 func (g *GiftRow) Key() RowKey {
-	sum := sha256.Sum256(g.content)
+	said := g.content
+	if isDue := g.Status != nil && *g.Status == string(giving.Pending); g.kind == pledgeKind || g.kind == writeOff || g.kind == schedule && isDue {
+		said = append(slices.Clone(said), "type="+pledgeKind...)
+	}
+	sum := sha256.Sum256(said)
 	return RowKey(sum[:16])
 }
 

@@ -17,7 +17,7 @@ const (
 )
 
 // settle makes a gift, or a refund of one, of what the cells of a row say together.
-func (g *GiftRow) settle(rows *Rows) {
+func (g *GiftRow) settle() {
 	if g.ExternalID == nil && g.giftID != "" {
 		g.ExternalID = &g.giftID
 	}
@@ -25,7 +25,7 @@ func (g *GiftRow) settle(rows *Rows) {
 		g.settleRefund()
 	} else {
 		g.settleStatus()
-		g.settleBack(rows)
+		g.settleBack()
 	}
 	g.settleFee()
 	g.settlePlan()
@@ -74,7 +74,7 @@ func (g *GiftRow) settleStatus() {
 }
 
 // settleBack tells how much of a gift went back, and when. Disputed money is gone until the dispute is won.
-func (g *GiftRow) settleBack(rows *Rows) {
+func (g *GiftRow) settleBack() {
 	if g.Status != nil && *g.Status != string(giving.Succeeded) || g.Amount == nil {
 		return
 	}
@@ -90,9 +90,9 @@ func (g *GiftRow) settleBack(rows *Rows) {
 		*back.Amount = min(*back.Amount+*g.gone(), *g.Amount)
 		g.lines = append(g.lines, "Disputed")
 	case back.Amount != nil, g.state == refunded, g.isRefunded:
-		g.awaitsRefund = rows.has("refund_of")
+		g.awaitsRefund = g.ExternalID != nil
 	case g.state == partlyRefunded:
-		if g.awaitsRefund = rows.has("refund_of"); !g.awaitsRefund {
+		if g.awaitsRefund = g.ExternalID != nil; !g.awaitsRefund {
 			g.faults.Add("status", refundMissing)
 		}
 	case g.refundedAt != nil:
@@ -116,6 +116,15 @@ func positive(amount *int64) *int64 {
 		return nil
 	}
 	return amount
+}
+
+// GivesBack tells whether the row is a refund that has happened, and the external id of its gift.
+func (g *GiftRow) GivesBack() (gift string, ok bool) {
+	if !g.IsRefund() || g.ExternalID == nil || len(g.faults.Faults) > 0 {
+		return "", false
+	}
+	gift, _ = g.Filed.Original(*g.ExternalID)
+	return gift, true
 }
 
 // PaysPledge tells whether the row is money that came for a pledge.
@@ -185,6 +194,3 @@ func (g *GiftRow) settleDedication() {
 	}
 	g.Dedication = nil
 }
-
-// has tells whether a column of the file goes to a target.
-func (rows *Rows) has(target string) bool { return rows.names[target] != "" }

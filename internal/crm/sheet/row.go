@@ -28,6 +28,7 @@ type cell struct {
 	n         int64  // which of several it is, or the id of a custom field
 	name      string // of its column
 	mapped    string // what its column was mapped to
+	source    string // of ids
 	dayFirst  bool
 	valueType string // of an email or a phone
 	values    map[string]string
@@ -36,6 +37,7 @@ type cell struct {
 // Rows reads what the columns of a file mean.
 func (s *Sheet) Rows(m Mapping, region string) *Rows {
 	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}}
+	sources := m.sources()
 	for i, named := range m {
 		c, n, ok := s.find(named.Target)
 		if !ok || c.target == Skip {
@@ -45,19 +47,30 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		if c.giver != "" {
 			c, n, _ = Contacts.find(c.giver)
 		}
-		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target,
+		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
 }
 
-// Days tells of each column how its days are written, as the whole file tells: d for the day first, m for the month first. Anything else leaves it to the
-// region and the heading.
+// Days tells of each column how its days are written, as Days.String has it. A column that does not tell is written as the others with days are, if these agree;
+// else the region and the heading tell.
 func (rows *Rows) Days(of string) *Rows {
+	var all order
 	for i := range rows.cells {
-		if c := &rows.cells[i]; c.at < len(of) && (of[c.at] == 'd' || of[c.at] == 'm') {
-			c.dayFirst = of[c.at] == 'd'
+		if c := &rows.cells[i]; c.isDay && c.at < len(of) {
+			all = order{all.dayFirst || of[c.at] == dayFirst || of[c.at] == bothWays, all.monthFirst || of[c.at] == monthFirst || of[c.at] == bothWays}
+		}
+	}
+	for i := range rows.cells {
+		c := &rows.cells[i]
+		said := all.letter()
+		if c.at < len(of) && of[c.at] != untold {
+			said = of[c.at]
+		}
+		if said == dayFirst || said == monthFirst {
+			c.dayFirst = said == dayFirst
 		}
 	}
 	return rows
@@ -80,32 +93,36 @@ func (d *Days) See(column int, cell string) {
 	}
 }
 
-// String is what Rows.Days takes: a letter for each column. One that does not tell is written as the others are, if these agree.
+// String is what Rows.Days takes: a letter for each column.
 func (d *Days) String() string {
-	var all order
-	for _, c := range d.columns {
-		all = order{all.dayFirst || c.dayFirst, all.monthFirst || c.monthFirst}
-	}
-	if all == (order{}) {
-		return ""
-	}
-	said := bytes.Repeat([]byte{all.letter()}, len(d.columns))
+	said := make([]byte, len(d.columns))
 	for i, c := range d.columns {
-		if c != (order{}) {
-			said[i] = c.letter()
-		}
+		said[i] = c.letter()
+	}
+	if len(bytes.Trim(said, string(untold))) == 0 {
+		return ""
 	}
 	return string(said)
 }
 
+// The letters that tell how a column writes days.
+const (
+	dayFirst   byte = 'd'
+	monthFirst byte = 'm'
+	bothWays   byte = '-'
+	untold     byte = '.'
+)
+
 func (o order) letter() byte {
 	switch {
-	case o.dayFirst && !o.monthFirst:
-		return 'd'
-	case o.monthFirst && !o.dayFirst:
-		return 'm'
+	case o.dayFirst && o.monthFirst:
+		return bothWays
+	case o.dayFirst:
+		return dayFirst
+	case o.monthFirst:
+		return monthFirst
 	}
-	return '-' // both ways
+	return untold
 }
 
 func first(yes bool) int {

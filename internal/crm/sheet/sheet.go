@@ -40,6 +40,7 @@ type column struct {
 	giver   string // of a gift: what it is in a file of contacts
 	repeats bool   // several columns may go there
 	first   bool   // it tells how others are read
+	isDay   bool   // it has days, or may have them
 	late    bool   // of a gift: an earlier version did not know it, and has recorded rows by what else they say
 
 	clean func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
@@ -118,6 +119,7 @@ type Column struct {
 	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
 	Unknown bool   `json:"-"`      // no field is called so; it may become a custom field
 
+	Source string            `json:"source,omitempty"` // of ids: the system that the file comes from, as a person has said
 	Values map[string]string `json:"values,omitempty"` // what a person has said about values of the column, in small letters
 	Aware  bool              `json:"aware,omitempty"`  // of gifts: it was mapped when there were targets for pledges, refunds and plans of other systems
 }

@@ -234,13 +234,13 @@ func firstSign(text string) rune {
 
 // What people write for yes and no, without spaces and accents.
 var (
-	yesWords = strings.Fields("yes true y 1 on x ja oui si wahr vrai subscribed optedin")
-	noWords  = strings.Fields("no false n 0 off nein non falsch faux unsubscribed optedout")
+	yesWords = strings.Fields("yes true y t 1 on x ja oui si wahr vrai subscribed optedin")
+	noWords  = strings.Fields("no false n f 0 off nein non falsch faux unsubscribed optedout")
 )
 
 // ReadYesNo reads what people write for yes and no; ok is false where it is neither.
 func ReadYesNo(value string) (yes, ok bool) {
-	word := strings.Join(DistinctWords(value), "")
+	word := strings.Join(DistinctWords(strings.TrimSuffix(value, ".0")), "") // of a number in a workbook
 	yes = slices.Contains(yesWords, word)
 	return yes, yes || slices.Contains(noWords, word)
 }

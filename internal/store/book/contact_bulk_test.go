@@ -33,7 +33,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 // undo undoes a job, and waits for its end.
 func undo(t testing.TB, s *Book, account, job int64) jobs.UndoProgress {
 	t.Helper()
-	undone, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, job, "US")
+	undone, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, job, "US", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
 		wantJob(t, s, account, done.Job, jobs.JobDone, 9-archived)
 		if again := bulk(t, s, account, picked, crm.BulkTag, "fresh"); again.Already != 9-archived || again.Changed != 0 {
 			t.Errorf("tagged again: %+v", again)
-		} else if _, err := s.UndoJob(t.Context(), account, again.Job, "US"); !errors.Is(err, crm.ErrChanged) {
+		} else if _, err := s.UndoJob(t.Context(), account, again.Job, "US", false); !errors.Is(err, crm.ErrChanged) {
 			t.Errorf("undoing nothing: %v", err)
 		}
 		if at := undo(t, s, account, done.Job); at.Undone != 9-archived || at.Kept != 0 {

@@ -297,7 +297,7 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 		if _, err := a.AddTags(t.Context(), account, doc.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
 			t.Fatal(err)
 		}
-		undo, err := a.UndoJob(t.Context(), account, im.ID, "US")
+		undo, err := a.UndoJob(t.Context(), account, im.ID, "US", false)
 		if err != nil {
 			t.Fatal(err)
 		}

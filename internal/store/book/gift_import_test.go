@@ -95,7 +95,7 @@ func TestImportingGifts(t *testing.T) {
 			"50,2026-01-05,check,Ada,Lovelace,ada@example.org,,,winter-coats,a1,,",
 			"25.50,2026-02-05,cash,,,ADA@Example.org,,,,,,",                                 // known since the row above
 			"25.50,2026-02-05,cash,,,ADA@Example.org,,,,,,",                                 // again
-			"10,2026-02-06,cash,Augusta,King,ada@example.org,617-555-0100,,,,,",             // renames no contact, and adds a phone
+			"10,2026-02-06,cash,Augusta,King,ada@example.org,617-555-0100,,,,,",             // another person with that email
 			"10,2026-02-07,cash,,,,(617) 555-0100,,,,,",                                     // by that phone
 			fmt.Sprintf("10,2026-02-08,cash,,,,,,%d,,,", campaign.ID),                       // line 7: no donor
 			"10,2026-02-08,cash,,,stranger@example.org,,,,,,",                               // no contact
@@ -110,9 +110,9 @@ func TestImportingGifts(t *testing.T) {
 			"50,2026-01-05,check,,,ada@example.org,,,winter-coats,a1,,",                     // the first row in other words
 		}
 		file := strings.Join(lines, "\n") + "\n"
-		want := jobs.ImportCounts{Rows: 16, Created: 6, Unchanged: 1, Rejected: 9, Contacts: 1}
+		want := jobs.ImportCounts{Rows: 16, Created: 6, Unchanged: 1, Rejected: 9, Contacts: 2, OtherName: 1}
 		tried, reasons := imported(t, s, account.Number, file, true)
-		if tried != (jobs.ImportCounts{Rows: 16, Created: 6, Unchanged: 2, Rejected: 8, Contacts: 1}) { // it does not know that line 13 differs from line 2
+		if tried != want {
 			t.Errorf("the trial says %+v", tried)
 		}
 		if n := len(ledgerOf(t, s, account.Number)); n != 0 {
@@ -120,18 +120,20 @@ func TestImportingGifts(t *testing.T) {
 		}
 		checked(t, s)
 		result, rejected := imported(t, s, account.Number, file, false)
-		known := slices.DeleteFunc(slices.Clone(rejected), func(reason string) bool { return strings.HasPrefix(reason, "13: ") })
-		if result != want || !slices.Equal(reasons, known) {
+		for i := range reasons {
+			reasons[i] = strings.Replace(reasons[i], "the gift of a row further up", "gift CODE", 1)
+		}
+		if result != want || !slices.Equal(reasons, rejected) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
 		}
 		wrong := []string{
-			"7: The row does not say who gave. It must have an email, a phone, an ID of the contact, or a first and a last name.",
+			"7: The row does not say who gave. It must have an email, a phone, an ID of the contact, a first and a last name, or a company.",
 			"8: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"9: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
 			"12: The campaign field must be the id, the slug or the title of one of the account's campaigns.",
-			"13: The external_id field belongs to gift CODE, which differs from what was sent.",
+			"13: The external_id field belongs to gift CODE, which has another amount or date.",
 			"14: The amount field must not have more than 2 decimals in USD.",
 			"15: The plan_id field must be the id of one of the account's plans.",
 		}
@@ -144,7 +146,8 @@ func TestImportingGifts(t *testing.T) {
 		if !slices.Equal(rejected, wrong) {
 			t.Errorf("rejected were\n%s\nwant\n%s", strings.Join(rejected, "\n"), strings.Join(wrong, "\n"))
 		}
-		if id, err := s.ContactNamed(t.Context(), account.Number, "+1 617 555 0100", "US"); err != nil || len(ledger) != 6 || ledger[0].Contact != id {
+		if id, err := s.ContactNamed(t.Context(), account.Number, "+1 617 555 0100", "US"); err != nil || len(ledger) != 6 ||
+			!slices.ContainsFunc(ledger, func(g giving.Gift) bool { return g.Contact == id && g.Giver.LastName == "King" }) {
 			t.Errorf("%d gifts were recorded, the phone leads to %d, %v", len(ledger), id, err)
 		}
 		checked(t, s)

@@ -42,7 +42,7 @@ func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 // finishUndo undoes a job unit by unit, each by a node that knows nothing of the one before.
 func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress, kept []jobs.JobRow) {
 	t.Helper()
-	undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, id, "US")
+	undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, id, "US", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestAnUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
 			}
 			imports = append(imports, im.ID)
 		}
-		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US")
+		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US", false)
 		if err == nil {
 			_, err = s.CancelJob(t.Context(), account, stopped.ID)
 		}

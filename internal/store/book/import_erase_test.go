@@ -1,6 +1,7 @@
 package book
 
 import (
+	"fmt"
 	"testing"
 
 	"donorbook/internal/crm/custom"
@@ -31,7 +32,7 @@ func TestAnImportIsErased(t *testing.T) {
 		if _, err := s.UpdateContact(t.Context(), account, doc.MakeID(account, 4), input(t, `{"company":"C"}`)); err != nil {
 			t.Fatal(err)
 		}
-		undo, err := s.EraseImport(t.Context(), account, im.ID, "US")
+		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +50,45 @@ func TestAnImportIsErased(t *testing.T) {
 		left, err := s.CustomFields(t.Context(), account)
 		if err != nil || len(left.Active()) != 1 || left.Active()[0].Title != "Kept" {
 			t.Errorf("%v: %d custom fields are left", err, len(left.Active()))
+		}
+	})
+}
+
+// TestAFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
+// people are erased by two jobs, however many units of work erase them.
+func TestAFieldThatOthersUseStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		other := create(t, s, account, `{"first_name":"Old","last_name":"Friend"}`)
+		file := "First name,Last name,Shoe size\n"
+		for i := range 120 {
+			file += fmt.Sprintf("Quetzalina,Moss %d,38\n", i)
+		}
+		im := upload(t, s, account, file)
+		mapping, fields, err := s.MakeFields(t.Context(), account, sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		if _, err := s.UpdateContact(t.Context(), account, other.ID, input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))); err != nil {
+			t.Fatal(err)
+		}
+		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		if left, err := s.CustomFields(t.Context(), account); err != nil || len(left.Active()) != 1 {
+			t.Errorf("%v: %d custom fields are left", err, len(left.Active()))
+		}
+		if c := recordOf(t, s, account, doc.MakeID(account, 121)); !c.Erased() {
+			t.Errorf("%+v is not erased", c)
+		}
+		if next, err := s.Job(t.Context(), account, undo.ID+3); err == nil {
+			t.Errorf("more than two jobs erase: %+v", next)
 		}
 	})
 }

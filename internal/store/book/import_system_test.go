@@ -125,11 +125,11 @@ var peopleOfSystems = []struct {
 	{
 		file: "givebutter", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 3},
 		people: []string{
-			"Ms. Ana Maria Lopez | Owner | Lopez Bakery | 1980-01-31 | ana@example.org | ana.lopez@example.com | bakery@example.com | (212) 555-0123 | 212-555-0144 | 12 Main Street Apt 4 Springfield IL USA | import:20148812 | Volunteer | Gala 2024 | Met at the gala.",
-			"Luis Lopez Jr. | ana@example.org | (212) 555-0123 | 12 Main Street Apt 4 Springfield IL USA | import:20148813 | import:A-7 | do_not_mail | do_not_email | do_not_call",
-			"Carla Lopez | (212) 555-0123 | 12 Main Street Apt 4 Springfield IL USA | import:20148814",
-			"Harbor Foundation (company) | grants@harbor.example.org | 1 Pier  Boston MA USA | import:20148815",
-			"Dr. Mei Ng | import:20148816 | import:B-9",
+			"Ms. Ana Maria Lopez | Owner | Lopez Bakery | 1980-01-31 | ana@example.org | ana.lopez@example.com | bakery@example.com | (212) 555-0123 | 212-555-0144 | 12 Main Street Apt 4 Springfield IL USA | Givebutter:20148812 | Volunteer | Gala 2024 | Met at the gala.",
+			"Luis Lopez Jr. | ana@example.org | (212) 555-0123 | 12 Main Street Apt 4 Springfield IL USA | Givebutter:20148813 | import:A-7 | do_not_mail | do_not_email | do_not_call",
+			"Carla Lopez | (212) 555-0123 | 12 Main Street Apt 4 Springfield IL USA | Givebutter:20148814",
+			"Harbor Foundation (company) | grants@harbor.example.org | 1 Pier  Boston MA USA | Givebutter:20148815",
+			"Dr. Mei Ng | Givebutter:20148816 | import:B-9",
 		},
 		left:    []string{"3 Date of Birth=04/17", "5 Primary Phone=N/A", "6 Primary Email=none"},
 		unknown: "Preferred Name, Gender, Contact Since",
@@ -137,11 +137,11 @@ var peopleOfSystems = []struct {
 	{
 		file: "bloomerang", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 3},
 		people: []string{
-			"Mrs. Grace H. Kim | Director | City Library | 1975-03-14 | grace@example.org | (415) 555-0171 | 7 Hill Road  Oakland CA USA | import:1001 | Board | Volunteers | do_not_call",
-			"Mr. Harold Kim Sr. | (415) 555-0171 | 7 Hill Road  Oakland CA USA | import:1002 | do_not_mail | do_not_call | deceased",
-			"The Kim Household | (415) 555-0171 | 7 Hill Road  Oakland CA USA | import:1003",
-			"Tom Reed | Bay Grocers (company) | tom@bay.example.org | (415) 555-0180 | 9 Pier  Oakland CA USA | import:1004",
-			"Ida Moe | ida@example.org | import:1005",
+			"Mrs. Grace H. Kim | Director | City Library | 1975-03-14 | grace@example.org | (415) 555-0171 | 7 Hill Road  Oakland CA USA | Bloomerang:1001 | Board | Volunteers | do_not_call",
+			"Mr. Harold Kim Sr. | (415) 555-0171 | 7 Hill Road  Oakland CA USA | Bloomerang:1002 | do_not_mail | do_not_call | deceased",
+			"The Kim Household | (415) 555-0171 | 7 Hill Road  Oakland CA USA | Bloomerang:1003",
+			"Tom Reed | Bay Grocers (company) | tom@bay.example.org | (415) 555-0180 | 9 Pier  Oakland CA USA | Bloomerang:1004",
+			"Ida Moe | ida@example.org | Bloomerang:1005",
 		},
 		left:    []string{"2 Communication Restrictions=Do Not Solicit", "6 Type=Trust", "6 Account Status=Inactive"},
 		unknown: "Informal Name, Formal Name, Envelope Name, Recognition Name, Website, Gender",
@@ -160,11 +160,11 @@ var peopleOfSystems = []struct {
 	{
 		file: "donorperfect", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 2},
 		people: []string{
-			"Mr. Fred Abt | Plumber | Fred | 1955-07-04 | fred@example.org | 518-555-0101 | 518-555-0102 | 518-555-0103 | 1 Oak Road Unit 2 Albany NY USA | import:301 | Likes trees.",
-			"Mrs. Gia Abt | Gia | 518-555-0101 | 1 Oak Road Unit 2 Albany NY USA | import:302 | do_not_email",
-			"Mr. Otto Abt | Otto | fred@example.org | 518-555-0101 | 1 Oak Road Unit 2 Albany NY USA | import:303 | do_not_mail | deceased",
-			"Oak Hardware (company) | Friends | shop@example.org | 518-555-0120 | 3 Oak Road  Albany NY USA | import:304",
-			"Hal Bock | hal@example.org | import:305",
+			"Mr. Fred Abt | Plumber | Fred | 1955-07-04 | fred@example.org | 518-555-0101 | 518-555-0102 | 518-555-0103 | 1 Oak Road Unit 2 Albany NY USA | DonorPerfect:301 | Likes trees.",
+			"Mrs. Gia Abt | Gia | 518-555-0101 | 1 Oak Road Unit 2 Albany NY USA | DonorPerfect:302 | do_not_email",
+			"Mr. Otto Abt | Otto | fred@example.org | 518-555-0101 | 1 Oak Road Unit 2 Albany NY USA | DonorPerfect:303 | do_not_mail | deceased",
+			"Oak Hardware (company) | Friends | shop@example.org | 518-555-0120 | 3 Oak Road  Albany NY USA | DonorPerfect:304",
+			"Hal Bock | hal@example.org | DonorPerfect:305",
 		},
 		left:    []string{"6 DONOR_TYPE=VOL", "6 HOME_PHONE=n/a"},
 		unknown: "NICKNAME, GENDER, OPT_LINE, FAX_PHONE, NOMAIL_REASON",
@@ -172,33 +172,33 @@ var peopleOfSystems = []struct {
 	{
 		file: "salesforce", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2},
 		people: []string{
-			"Ms. Priya Shah | VP Finance | Pri | 1979-11-05 | priya@example.org | priya@work.example.com | (312) 555-0161 | (312) 555-0162 | 400 Lake Street Floor 12 Chicago IL USA | 18 Strand Greater London London  GBR | import:0035g00000AbCdE | Board member",
-			"Mr. Arun Shah | (312) 555-0161 | 400 Lake Street  Chicago IL USA | import:0035g00000AbCdF | do_not_email",
-			"Dr. Wade Boggs III | Dean | Lake College | wade@lake.example.org | (312) 555-0170 | import:0035g00000AbCdG | do_not_call",
-			"Ruth Kaye | ruth@example.org | import:0035g00000AbCdH | do_not_mail | do_not_email | do_not_call",
-			"Sol Kaye | ruth@example.org | import:0035g00000AbCdJ | deceased",
+			"Ms. Priya Shah | VP Finance | Pri | 1979-11-05 | priya@example.org | priya@work.example.com | (312) 555-0161 | (312) 555-0162 | 400 Lake Street Floor 12 Chicago IL USA | 18 Strand Greater London London  GBR | Salesforce:0035g00000AbCdE | Board member",
+			"Mr. Arun Shah | (312) 555-0161 | 400 Lake Street  Chicago IL USA | Salesforce:0035g00000AbCdF | do_not_email",
+			"Dr. Wade Boggs III | Dean | Lake College | wade@lake.example.org | (312) 555-0170 | Salesforce:0035g00000AbCdG | do_not_call",
+			"Ruth Kaye | ruth@example.org | Salesforce:0035g00000AbCdH | do_not_mail | do_not_email | do_not_call",
+			"Sol Kaye | ruth@example.org | Salesforce:0035g00000AbCdJ | deceased",
 		},
 		unknown: "Nickname, Gender, Preferred Phone, Preferred Email, Lead Source",
 	},
 	{
 		file: "civicrm", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2},
 		people: []string{
-			"Mr. Chidi Okafor | Teacher | Dear Chidi | 1988-07-09 | chidi@example.org | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | import:202 | import:X-202 | Newsletter | Volunteers | Major Donor | Prefers letters.",
-			"Mrs. Ada Okafor | Dear Ada | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | import:203 | do_not_mail | do_not_call",
-			"Okafor household | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | import:204",
-			"Lincoln School (company) | office@lincoln.example.org | 1 School Road  Portland OR USA | import:205 | do_not_email",
-			"Mei Ng | mei@example.org | import:206 | do_not_email | deceased",
+			"Mr. Chidi Okafor | Teacher | Dear Chidi | 1988-07-09 | chidi@example.org | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | CiviCRM:202 | import:X-202 | Newsletter | Volunteers | Major Donor | Prefers letters.",
+			"Mrs. Ada Okafor | Dear Ada | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | CiviCRM:203 | do_not_mail | do_not_call",
+			"Okafor household | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | CiviCRM:204",
+			"Lincoln School (company) | office@lincoln.example.org | 1 School Road  Portland OR USA | CiviCRM:205 | do_not_email",
+			"Mei Ng | mei@example.org | CiviCRM:206 | do_not_email | deceased",
 		},
 		unknown: "Contact Subtype, Do Not Sms, Do Not Trade, Nickname, Display Name, Preferred Language, Household Name, Addressee, Gender, Current Employer",
 	},
 	{
 		file: "raisersedge", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 3},
 		people: []string{
-			"Mr. Kai Ebert | Judge | Mr. Ebert | 1952-02-29 | kai@example.org | kai2@example.org | 843-555-0101 | 843-555-0102 | 4 Bluff Way  Charleston SC USA | import:C-1 | do_not_mail | do_not_call",
-			"Mrs. Lea Ebert | Mrs. Ebert | kai@example.org | 843-555-0101 | 4 Bluff Way  Charleston SC USA | import:C-2 | do_not_email",
-			"Mr. Max Ebert | 843-555-0101 | 4 Bluff Way  Charleston SC USA | import:C-3 | do_not_mail | do_not_email | do_not_call | deceased",
-			"Bluff Foundation (company) | Friends | office@bluff.example.org | 843-555-0110 | 9 Bluff Way  Charleston SC USA | import:C-4",
-			"Ms. Noa Falk | noa@example.org | import:C-5",
+			"Mr. Kai Ebert | Judge | Mr. Ebert | 1952-02-29 | kai@example.org | kai2@example.org | 843-555-0101 | 843-555-0102 | 4 Bluff Way  Charleston SC USA | Raiser's Edge:C-1 | do_not_mail | do_not_call",
+			"Mrs. Lea Ebert | Mrs. Ebert | kai@example.org | 843-555-0101 | 4 Bluff Way  Charleston SC USA | Raiser's Edge:C-2 | do_not_email",
+			"Mr. Max Ebert | 843-555-0101 | 4 Bluff Way  Charleston SC USA | Raiser's Edge:C-3 | do_not_mail | do_not_email | do_not_call | deceased",
+			"Bluff Foundation (company) | Friends | office@bluff.example.org | 843-555-0110 | 9 Bluff Way  Charleston SC USA | Raiser's Edge:C-4",
+			"Ms. Noa Falk | noa@example.org | Raiser's Edge:C-5",
 		},
 		left:    []string{"6 Solicit codes=Yearly appeal only", "6 Birthdate=N/A", "6 Home phone=unlisted"},
 		unknown: "Nickname, Gender, Inactive, Addressee, Constituent codes, Phone do not contact",
@@ -206,9 +206,9 @@ var peopleOfSystems = []struct {
 	{
 		file: "stripe", counts: jobs.ImportCounts{Rows: 5, Created: 3, Merged: 1, Rejected: 1, OtherName: 1},
 		people: []string{
-			"Kay Doe | kay@example.org | +15125550188 | 1 First Street Apt 2 Austin TX USA | import:cus_1 | Monthly gift",
-			"Leo Doe | kay@example.org | +15125550188 | 1 First Street Apt 2 Austin TX USA | import:cus_2",
-			"Mia Day | mia@example.org | import:cus_3 | import:cus_4",
+			"Kay Doe | kay@example.org | +15125550188 | 1 First Street Apt 2 Austin TX USA | Stripe:cus_1 | Monthly gift",
+			"Leo Doe | kay@example.org | +15125550188 | 1 First Street Apt 2 Austin TX USA | Stripe:cus_2",
+			"Mia Day | mia@example.org | Stripe:cus_3 | Stripe:cus_4",
 		},
 		left:    []string{"6 rejected"},
 		unknown: "Created (UTC), Delinquent, Currency, Card Brand, Card Last4, Total Spend, Payment Count",
@@ -226,11 +226,11 @@ var peopleOfSystems = []struct {
 	{
 		file: "donorbox", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 1, LeftOut: 2},
 		people: []string{
-			"Abe Igel | Miller | Fir Mill | 1970-02-03 | abe@example.org | abe2@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | import:71 | Trees | Likes trees.",
-			"Bea Igel | abe@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | import:72 | do_not_email",
-			"Cem Jung | cem@example.org | import:73 | do_not_mail | do_not_call",
-			"Fir Mill (company) | mill@example.org | 7 Fir Street  Salem OR USA | import:74",
-			"Dora Koch | import:75 | deceased",
+			"Abe Igel | Miller | Fir Mill | 1970-02-03 | abe@example.org | abe2@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | Donorbox:71 | Trees | Likes trees.",
+			"Bea Igel | abe@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | Donorbox:72 | do_not_email",
+			"Cem Jung | cem@example.org | Donorbox:73 | do_not_mail | do_not_call",
+			"Fir Mill (company) | mill@example.org | 7 Fir Street  Salem OR USA | Donorbox:74",
+			"Dora Koch | Donorbox:75 | deceased",
 		},
 		left:    []string{"3 Date of Birth=02/03", "4 Phone=x"},
 		unknown: "Nickname, Organization, Join Mailing List, Total Donated",
@@ -244,10 +244,10 @@ func born(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-// TestANameThatAnExternalIDOverrulesIsListed: the row is about the contact with its external id, whose name stays, and the name of the file is told.
+// TestANameThatAnExternalIDOverrulesIsListed: the row is about the contact with its external id and its email, whose name stays, and the name of the file is told.
 func TestANameThatAnExternalIDOverrulesIsListed(t *testing.T) {
-	const file = "Donor ID,First name,Last name,Title\n7,Ana,Ruiz,\n8,Ben,King,\n"
-	const later = "Donor ID,First name,Last name,Title\n7,Ana,King,Head\n8,B.,King,\n"
+	const file = "Donor ID,First name,Last name,Title,Email\n7,Ana,Ruiz,,ana@example.org\n8,Ben,King,,\n"
+	const later = "Donor ID,First name,Last name,Title,Email\n7,Ana,King,Head,ana@example.org\n8,B.,King,,\n"
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		importOnce(t, s, account, file)
@@ -262,7 +262,7 @@ func TestANameThatAnExternalIDOverrulesIsListed(t *testing.T) {
 		if diff := cmp.Diff([]string{"2 Name=Ana King"}, toldRows(t, s, &im)); diff != "" || im.Progress.LeftOut != 1 || im.Progress.OtherName != 0 {
 			t.Errorf("the import says %+v, and lists:\n%s", im.Progress.ImportCounts, diff)
 		}
-		if people := toldPeople(t, s, account); !slices.Equal(people, []string{"Ana Ruiz | Head | import:7", "Ben King | import:8"}) {
+		if people := toldPeople(t, s, account); !slices.Equal(people, []string{"Ana Ruiz | Head | ana@example.org | import:7", "Ben King | import:8"}) {
 			t.Errorf("the contacts are %q", people)
 		}
 	})

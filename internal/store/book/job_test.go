@@ -164,18 +164,18 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 			t.Error(err)
 		}
 
-		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.UndoJob(t.Context(), account, j.ID, "US")
+		_, err = s.UndoJob(t.Context(), account, j.ID, "US", false)
 		wantError(t, "undoing twice", err, crm.ErrChanged)
 		finishJobs(t, s)
 		wantJob(t, s, account, undo.ID, jobs.JobDone, 8)
 		if n := withTag(t, s, account, "seen"); n != 5 {
 			t.Errorf("%d contacts have the tag after it was undone", n)
 		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")
+		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
 		wantError(t, "undoing what was undone", err, crm.ErrChanged)
 	})
 }
@@ -185,7 +185,7 @@ func TestTwoNodesWorkOnAJob(t *testing.T) {
 		account, j := startJob(t, a, 40)
 		finishJobs(t, b, a)
 		wantJob(t, a, account, j.ID, jobs.JobDone, 26)
-		undo, err := b.UndoJob(t.Context(), account, j.ID, "US")
+		undo, err := b.UndoJob(t.Context(), account, j.ID, "US", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestAJobIsCanceledAndUndone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := s.UndoJob(t.Context(), account, j.ID, "US")
+		_, err := s.UndoJob(t.Context(), account, j.ID, "US", false)
 		wantError(t, "undoing a job that runs", err, crm.ErrChanged)
 		if _, err := s.CancelJob(t.Context(), account, j.ID); err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestAJobIsCanceledAndUndone(t *testing.T) {
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)
 		}
-		undo, err := s.UndoJob(t.Context(), account, j.ID, "US")
+		undo, err := s.UndoJob(t.Context(), account, j.ID, "US", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,14 +305,14 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		account, j := startJob(t, s, 160)
 		finishJobs(t, s)
 		wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
-		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, j.ID, "US")
+		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, j.ID, "US", false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := jobs.NewJobWorker(s.JobStore).Step(t.Context(), &undo); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")
+		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
 		wantError(t, "continuing an undo that runs", err, crm.ErrChanged)
 		if _, err := s.CancelJob(t.Context(), account, undo.ID); err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)
 		}
-		if undo, err = s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US"); err != nil {
+		if undo, err = s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US", false); err != nil {
 			t.Fatal(err)
 		}
 		finishJobs(t, s)
@@ -334,7 +334,7 @@ func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
 		if n := withTag(t, s, account, "seen"); n != 54+1 {
 			t.Errorf("%d contacts have the tag", n)
 		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US")
+		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
 		wantError(t, "continuing an undo that has ended", err, crm.ErrChanged)
 	})
 }

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 }
 
 func (n *NewContact) Needs() store.Needs {
-	return store.Needs{Keys: n.MatchKeys, Contact: n.In.ID, Sets: SetsOf(&n.fresh)}
+	return store.Needs{Keys: append(slices.Clip(n.MatchKeys), n.In.UnnamedIDKeys()...), Contact: n.In.ID, Sets: SetsOf(&n.fresh)}
 }
 
 // MatchNew finds the contact that a new one is merged into, nil where there is none.
@@ -101,24 +102,28 @@ func insertNew(t *store.Tx, account int64, n *NewContact) (Document, error) {
 
 // Plan is what an import would do with a row: merge it into a contact, leave one as it is, or make a new one.
 type Plan struct {
-	Into    *Stored // nil for a new contact
-	Leave   bool    // Into stays as it is
-	OtherOf *Stored // a contact with the same email or phone and another name; nil for none
+	Row      *NewContact      // as it is imported: without external ids of a contact with another name
+	Into     *Stored          // nil for a new contact
+	Leave    bool             // Into stays as it is
+	OtherOf  *Stored          // a contact with the same email, phone or external id and another name; nil for none
+	Taken    []crm.ExternalID // ids that the row is imported without
+	HasTaken *Stored          // the contact that has them
 }
 
-// PlanImport decides about a row. The contact that has an external id of the row is the one, whatever its name is now. Of others, one whose name
-// contradicts the row is another person, no matter who answers the phone.
+// PlanImport decides about a row. The contact that has an external id of the row is the one, unless it has another name, and neither an email nor a phone of the
+// row: two systems may give one number to two people. Of others, one whose name contradicts the row is another person, no matter who answers the phone.
 func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) (p Plan, err error) {
-	name, kinds := n.In.PersonName(), crm.KindsOfKeys(n.MatchKeys)
-	fits := func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
+	p.Row = n
+	var other *Stored
+	kinds := crm.KindsOfKeys(n.MatchKeys)
 	if rule.Existing != crm.Force {
-		p.Into, err = Match(t, account, &n.In, kinds[0])
-	}
-	if p.Into == nil && err == nil && rule.Existing != crm.Force {
-		p.Into, err = exported(t, account, n.In.ID, fits)
+		p.Into, p.HasTaken, err = matchImported(t, account, n)
 	}
 	if p.Into == nil && err == nil {
-		p.Into, p.OtherOf, err = match(t, account, &n.In, slices.Concat(kinds[1:]...), fits)
+		p.Into, other, err = MatchFitting(t, account, &n.In, slices.Concat(kinds[1:]...), n.sharing)
+	}
+	if p.Into == nil {
+		p.OtherOf = cmp.Or(p.HasTaken, other)
 	}
 	if err == nil {
 		err = checkFields(t.Account(account), &n.In)
@@ -130,18 +135,45 @@ func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) 
 		}
 	}
 	if p.Leave = mode == crm.Skip && p.Into != nil; !p.Leave && err == nil {
-		err = p.checkIDs(t, account, &n.In)
+		err = p.checkIDs(t, account, rule.Existing)
 	}
 	return p, err
 }
 
-// checkIDs refuses a row with an external id that another contact has.
-func (p *Plan) checkIDs(t *store.Tx, account int64, in *crm.ContactInput) error {
+// matchImported finds the contact that has an external id of a row, or that a row of our own export was. other has the id and is someone else.
+func matchImported(t *store.Tx, account int64, n *NewContact) (found, other *Stored, err error) {
+	found, other, err = MatchFitting(t, account, &n.In, n.In.IDKeys(), func(c *crm.Contact) bool { return n.fits(c) || n.In.SharesReach(*c) })
+	if found == nil && other == nil && err == nil {
+		found, _, err = MatchFitting(t, account, &n.In, n.In.UnnamedIDKeys(), n.fits)
+	}
+	if found == nil && err == nil {
+		found, err = exported(t, account, n.In.ID, n.fits)
+	}
+	return found, other, err
+}
+
+// fits tells whether the row may be about a contact, as far as the names tell.
+func (n *NewContact) fits(c *crm.Contact) bool { return !n.In.PersonName().Contradicts(c.PersonName()) }
+
+// sharing is fits for a contact that shares an email or a phone.
+func (n *NewContact) sharing(c *crm.Contact) bool {
+	return n.fits(c) && (n.In.SharesEmail(*c) || !n.In.PersonName().OnlyByInitial(c.PersonName()))
+}
+
+// checkIDs takes external ids from the row that a contact with another name has, and refuses a row with one of any other contact.
+func (p *Plan) checkIDs(t *store.Tx, account int64, mode crm.CreateMode) (err error) {
 	id := int64(0)
 	if p.Into != nil {
 		id = p.Into.ID
 	}
-	return CheckIDs(t, t.Account(account), id, in.IDKeys())
+	if p.HasTaken != nil && p.HasTaken.ID != id {
+		var in crm.ContactInput
+		in, p.Taken = p.Row.In.WithoutIDs(&p.HasTaken.Contact)
+		if p.Row, err = PrepareContact(account, in, mode, p.Row.fresh.CreatedAt); err != nil {
+			return err
+		}
+	}
+	return CheckIDs(t, t.Account(account), id, p.Row.In.IDKeys())
 }
 
 // exported is the active contact that a row of our own export was, nil for none. Another server may have given the same id to someone else.

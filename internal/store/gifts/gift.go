@@ -44,6 +44,7 @@ type GiftDocument struct {
 	Updated  bool   // a file has told more about one that was found
 	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
+	Doubt
 }
 
 // GiversOf are the contacts that gifts with external ids are from, by these ids.
@@ -109,7 +110,7 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
-	case err != nil || made.Existing:
+	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}
 	if made, err = insertGift(t, a, made, from, now); err == nil {
@@ -158,25 +159,32 @@ func CodeID(account int64, code string) int64 {
 
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
 func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
-	found, err := sameGift(t, a, in)
-	switch {
-	case err != nil:
-		return made, from, err
-	case found != nil:
-		made = GiftDocument{Gift: found.Gift, Slug: slug(t, a, found.Campaign), Existing: true}
-		if in.Filed != nil {
-			made.Gift, made.Updated, err = found.Advance(in, now)
-			made.Counted = made.Net() - found.Net()
+	if in.ExternalID != nil {
+		found, err := giftReferred(t, a, *in.ExternalID)
+		if found != nil && err == nil {
+			made, err = KnownGift(found.Gift, in, now)
+			made.Slug = slug(t, a, found.Campaign)
 		}
-		return made, from, err
+		if found != nil || err != nil {
+			return made, from, err
+		}
 	}
 	campaign, campaignErr := campaignOf(t, a, in)
 	plan, planErr := planNamed(t, a, in)
-	from, giverErr := findGiver(t, a, in, now)
+	planOf := in.PlanOf(plan)
+	from, giverErr := findGiver(t, a, in, planOf, now)
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
 	}
-	if plan != nil && plan.Contact != from.contact.ID {
+	switch made.Doubt = from.Doubt; {
+	case made.Skipped:
+		return made, from, nil
+	case planOf != 0 && planOf != from.contact.ID: // the money has come all the same
+		if made.PlanOf, err = contacts.Row(t, a, planOf); err != nil {
+			return made, from, err
+		}
+		plan = nil
+	case plan != nil && plan.Contact != from.contact.ID:
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
 	currency, code := CurrencyOf(a, in), ""
@@ -190,7 +198,7 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 		made.Local = giving.GiftClock(made.At, a.Location())
 		err = checkSum(t, a, &made.Gift)
 	}
-	if plan == nil && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
+	if plan == nil && planOf == 0 && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
 		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
 	}
 	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
@@ -234,111 +242,15 @@ func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
 	return err
 }
 
-// giver is the contact that a gift is from, and what becomes of it.
-type giver struct {
-	contact crm.Contact
-	row     *contacts.Stored // of a contact that is there
-	isNew   bool
-	plan    *giving.Plan // that a gift of a file makes with it; nil for none
-}
-
-// findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
-func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (g giver, err error) {
-	row, err := contacts.MatchID(t, a, &in.Giver)
-	switch {
-	case err != nil:
-		return g, err
-	case row != nil:
-		said := in.Giver.FillsOnly(&row.Contact)
-		said.AddedIDs = nil // it has the id, perhaps of a source that the file does not tell
-		g = giver{row: row}
-		g.contact, err = row.Contact.Merge(said, now)
-		return g, giving.GiverFaults(err)
-	}
-	if in.Contact != nil {
-		row, err := activeContact(t, a, *in.Contact)
-		if err != nil {
-			return g, err
-		}
-		return giver{contact: row.Contact, row: row}, nil
-	}
-	switch row, err = matchGiver(t, a, in); {
-	case err != nil:
-		return g, err
-	case row == nil && in.Known:
-		return g, in.NoGiver()
-	case row == nil:
-		g.contact, err = crm.NewContact(in.Giver, now)
-		g.isNew = true
-	default:
-		g.row = row
-		g.contact, err = row.Contact.Merge(in.Giver.FillsOnly(&row.Contact), now)
-	}
-	if err != nil {
-		return g, giving.GiverFaults(err)
-	}
-	err = contacts.CheckIDs(t, a, g.contact.ID, in.Giver.IDKeys())
-	if errors.As(err, new(*doc.Invalid)) {
-		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
-	}
-	return g, err
-}
-
-// matchGiver finds the contact that a gift is from by its email, or by its phone, nil where there is none. What only files have is told by matchFiled. A row
-// with an id that no contact has is from a person whom another system tells apart, so that someone else's email is not enough.
-func matchGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
-	keys, fits := in.Giver.ReachKeys(), func(*crm.Contact) bool { return true }
-	if name := in.Giver.PersonName(); in.Giver.AddedIDs != nil {
-		fits = func(c *crm.Contact) bool { return !name.Contradicts(c.PersonName()) }
-	}
-	row, err := contacts.MatchFitting(t, a.Account, &in.Giver, keys, fits)
-	if row != nil || err != nil || in.Filed == nil {
-		return row, err
-	}
-	if row, err = sameGiver(t, a, in); row != nil || err != nil || in.Filed.Neighbors == 0 {
-		return row, err
-	}
-	return contacts.MatchName(t, a, &in.Giver, in.Filed.Neighbors)
-}
-
-// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived or renamed since.
-func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
-	if in.Filed.Same == 0 {
-		return nil, nil
-	}
-	row, err := contacts.Row(t, a, in.Filed.Same)
-	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() || in.Giver.PersonName().Contradicts(row.Contact.PersonName()) {
-		return nil, err
-	}
-	return row, nil
+// Doubt is what a person has to know about the giver of a row of a file.
+type Doubt struct {
+	Other   *contacts.Stored // has the id, the email or the phone of the row, and another name; nil where it does not matter
+	Skipped bool             // the row is left out because of that
+	LosesID bool             // the id of the row is that of a contact who is not the giver
+	PlanOf  *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
 }
 
 const archivedContact doc.Rule = "is the id of an archived contact: restore the contact first"
-
-// activeContact is a contact that a gift may be from.
-func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
-	if store.Foreign(a.Account, id) {
-		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
-	}
-	row, err := contacts.Load(t, a.Account, id)
-	switch {
-	case errors.Is(err, crm.ErrNotFound):
-		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
-	case err == nil && row.Contact.Archived():
-		return nil, store.Fault("contact_id", archivedContact)
-	}
-	return row, err
-}
-
-// save writes the giver, where it is new or has learned something.
-func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
-	if g.isNew {
-		body := g.contact.AppendBody(make([]byte, 0, contacts.UsualBody))
-		return contacts.InsertContact(t, a.Account, g.contact, body, find.SearchDocument(&g.contact, a.Account))
-	}
-	_, err = contacts.Change(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
-	return g.row.ID, err
-}
 
 // findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it is.
 func (s *GiftStore) findCampaign(ctx context.Context, in *giving.GiftInput) error {

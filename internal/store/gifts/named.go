@@ -67,6 +67,7 @@ type CampaignNames struct {
 	Store   *GiftStore
 	Account int64
 	titles  map[string][]int64 // in small letters; nil while they are not known
+	made    int                // campaigns
 	known   store.Cache[string, campaignAnswer]
 }
 
@@ -103,6 +104,11 @@ func IsNoCampaign(err error) bool {
 	return errors.As(err, &refused) && refused.Faults[0].Rule == noCampaign
 }
 
+// maxMade is how many campaigns an import makes: a column of something else has many more values.
+const maxMade = 100
+
+const tooManyMade doc.Rule = "names a campaign that does not exist, and an import makes at most %v. Create the campaign first, or check whether this column names campaigns"
+
 // Make makes a campaign with a title that stands for none.
 func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
 	owner, err := n.Store.AccountByNumber(ctx, n.Account)
@@ -113,17 +119,48 @@ func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	status := string(campaign.Draft) // a person says when the public may see it
-	in := campaign.Input{Title: &title, Currency: &currency, Status: &status}
-	if err := in.Validate(nil, true); err != nil {
-		return 0, store.Fault("campaign", noCampaign)
+	in := draftOf(title)
+	in.Currency = &currency
+	if err := n.mayMake(&in); err != nil {
+		return 0, err
 	}
 	made, err := n.Store.CreateCampaign(ctx, owner, in)
 	if err == nil {
-		n.known.Keep(title, campaignAnswer{id: made.ID}, maxName)
-		n.titles[titleKey(title)] = []int64{made.ID}
+		n.keepMade(title, made.ID)
 	}
 	return made.ID, err
+}
+
+// Try is Make for a dry run. Its campaign is 0, which is none.
+func (n *CampaignNames) Try(title string) (int64, error) {
+	in := draftOf(title)
+	err := n.mayMake(&in)
+	if err == nil {
+		n.keepMade(title, 0)
+	}
+	return 0, err
+}
+
+// draftOf is a campaign that a file names. A person says when the public may see it.
+func draftOf(title string) campaign.Input {
+	status := string(campaign.Draft)
+	return campaign.Input{Title: &title, Status: &status}
+}
+
+func (n *CampaignNames) mayMake(in *campaign.Input) error {
+	switch {
+	case n.made >= maxMade:
+		return store.Fault("campaign", tooManyMade, maxMade)
+	case in.Validate(nil, true) != nil:
+		return store.Fault("campaign", noCampaign)
+	}
+	return nil
+}
+
+func (n *CampaignNames) keepMade(title string, id int64) {
+	n.made++
+	n.known.Keep(title, campaignAnswer{id: id}, maxName)
+	n.titles[titleKey(title)] = []int64{id}
 }
 
 func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) {

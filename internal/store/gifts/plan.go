@@ -120,7 +120,7 @@ func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.Pla
 // createPlan decides everything before it writes anything.
 func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
 	_, campaignErr := campaignOf(t, a, &in.GiftInput)
-	giver, giverErr := findGiver(t, a, &in.GiftInput, now)
+	giver, giverErr := findGiver(t, a, &in.GiftInput, 0, now)
 	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freeReference(t, a, PlanReference, in.ExternalID, "")); err != nil {
 		return made, err
 	}

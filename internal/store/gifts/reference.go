@@ -1,6 +1,7 @@
 package gifts
 
 import (
+	"slices"
 	"time"
 
 	"donorbook/internal/crm/doc"
@@ -11,12 +12,12 @@ import (
 
 // Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
 
-// sameGift is the gift with the external id that was sent, nil where there is none.
-func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift, error) {
-	if in.ExternalID == nil || *in.ExternalID == "" {
+// giftReferred is the gift with an external id, nil where there is none.
+func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift, error) {
+	if reference == "" {
 		return nil, nil
 	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+*in.ExternalID)
+	id, err := Of(a).references.Get(t, a.Account, GiftReference+reference)
 	if err != nil || id == 0 {
 		return nil, err
 	}
@@ -26,12 +27,25 @@ func sameGift(t *store.Tx, a *store.Account, in *giving.GiftInput) (*StoredGift,
 		return nil, err
 	case found == nil:
 		return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
-	case found.Damage != nil:
-		return nil, found.Damage
-	case !in.Agrees(&found.Gift):
-		return nil, store.Fault("external_id", "belongs to gift %v, which differs from what was sent", found.Code)
 	}
-	return found, nil
+	return found, found.Damage
+}
+
+// KnownGift is a gift whose external id was sent again, with what a file tells about it. One that is not what was sent is refused.
+func KnownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+	if other := in.Differs(&g); other != "" {
+		who := "gift " + g.Code
+		if g.Code == "" { // in a dry run
+			who = "the gift of a row further up"
+		}
+		return made, store.Fault("external_id", other, who)
+	}
+	made = GiftDocument{Gift: g, Existing: true}
+	if in.Filed != nil {
+		made.Gift, made.Updated, err = g.Advance(in, now)
+		made.Counted = made.Net() - g.Net()
+	}
+	return made, err
 }
 
 // freeReference refuses an external id that another gift or plan has than the one whose own it is.
@@ -96,22 +110,6 @@ func planNamed(t *store.Tx, a *store.Account, in *giving.GiftInput) (*giving.Pla
 	return &plan.Plan, nil
 }
 
-// giftReferred is the gift with an external id, nil where there is none that can be read.
-func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift, error) {
-	if reference == "" {
-		return nil, nil
-	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+reference)
-	if err != nil || id == 0 {
-		return nil, err
-	}
-	found, err := Of(a).Gifts.Get(t, a.Account, id)
-	if err == nil && found != nil {
-		err = found.Damage
-	}
-	return found, err
-}
-
 // payPledge makes the pledge smaller that a row of a file names with a payment that has come.
 func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
 	if filed == nil {
@@ -127,10 +125,18 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 // RecordRefund gives back what a row of a file says.
 func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, err := DecideRefund(t, a, in)
-	if err != nil || made.Existing {
+	if err != nil {
 		return made, err
 	}
-	return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+	found := Of(a).Gifts.Rows[made.ID]
+	if !made.Existing {
+		return made, SaveGift(t, a, found, made.Gift, now)
+	}
+	if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
+		t.Touch()
+		WriteGift(t, t.Save, a, found.Revision, &made.Gift)
+	}
+	return made, nil
 }
 
 // noOriginal says what a person can do about a refund whose gift is not known. A row that names no other gift may well have an id of its own.

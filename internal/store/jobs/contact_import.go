@@ -12,7 +12,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
@@ -41,7 +40,7 @@ type FileImport struct {
 	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
 	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 
-	OtherName   ImportMode `json:"other_name,omitempty"`    // of contacts: what becomes of a row with the email or phone of a contact of another name; "" is KeepBoth
+	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
 	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
 	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
@@ -391,19 +390,6 @@ func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() err
 	})
 }
 
-// ReasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
-func ReasonOf(err error) string {
-	var refused *doc.Invalid
-	var damaged *store.Damaged
-	switch {
-	case errors.As(err, &refused):
-		return refused.AllFaults()
-	case errors.As(err, &damaged):
-		return "The contact that this row is about is damaged. Ask the operator to check the database."
-	}
-	return ""
-}
-
 // needs is what the rows look up.
 func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 	account := r.account
@@ -423,14 +409,6 @@ func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 		}
 	}
 	return n
-}
-
-// Rejected is what is kept of the row where it is rejected.
-func (row *ImportRow) Rejected(reason string) RejectedRow {
-	if row.Gift != nil && row.Gift.isJSON {
-		return RejectedRow{Reason: reason, Object: row.Gift.Rejected(reason)}
-	}
-	return RejectedRow{Reason: reason, Cells: row.Cells}
 }
 
 // count notes what became of a row.
@@ -489,6 +467,8 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 				r.meet(a, row, progress.Before)
 				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
+				out.takeGiver(row.Gift, &made)
+				contact = made.Contact
 				progress.Contacts += contacts.Flag(made.NewGiver)
 				progress.add(made.Currency, made.Counted)
 			} else {

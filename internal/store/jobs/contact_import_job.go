@@ -50,7 +50,7 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// Choices are what a person says about a file that was uploaded. All but the mapping, the mode, the dry run and the names are for contacts alone.
+// Choices are what a person says about a file that was uploaded. Whether the file is right and fields are for contacts alone.
 type Choices struct {
 	Mapping         sheet.Mapping
 	Mode, OtherName ImportMode
@@ -71,8 +71,8 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 			return crm.ErrChanged
 		}
 		spec := &found.Spec
-		if spec.Mapping, spec.Trial = as.Mapping, as.Trial; spec.Of == ImportContacts {
-			spec.Mode, spec.OtherName, spec.FileIsRight, spec.Fields = as.Mode, as.OtherName, as.FileIsRight, as.Fields
+		if spec.Mapping, spec.Trial, spec.OtherName = as.Mapping, as.Trial, as.OtherName; spec.Of == ImportContacts {
+			spec.Mode, spec.FileIsRight, spec.Fields = as.Mode, as.FileIsRight, as.Fields
 		} else if spec.MatchNames = as.MatchNames; as.Mode == MakeCampaigns || as.Mode == "" {
 			spec.Mode = as.Mode
 		}
@@ -92,6 +92,9 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 
 // check refuses an import whose columns or mode say too little. Objects of gifts have the names of the API, whatever their columns are taken for.
 func (spec *FileImport) check() error {
+	if _, known := OtherNameModes[spec.OtherName]; !known {
+		return store.Fault("other_name", doc.OneOf, "keep, merge, skip")
+	}
 	if spec.Of == ImportGifts {
 		if spec.JSON {
 			return nil
@@ -103,9 +106,6 @@ func (spec *FileImport) check() error {
 	}
 	if _, known := CreateModes[spec.Mode]; !known {
 		return store.Fault("mode", doc.OneOf, "merge, skip, force")
-	}
-	if _, known := OtherNameModes[spec.OtherName]; !known {
-		return store.Fault("other_name", doc.OneOf, "keep, merge, skip")
 	}
 	return nil
 }

@@ -3,10 +3,13 @@ package jobs
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"slices"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
 	"donorbook/internal/table"
 )
 
@@ -113,4 +116,25 @@ func (s *JobStore) WriteRejected(ctx context.Context, im *Import, w io.Writer) e
 		return err
 	}
 	return file.Close()
+}
+
+// ReasonOf tells a person why a row is rejected; "" is for an error that is not the row's.
+func ReasonOf(err error) string {
+	var refused *doc.Invalid
+	var damaged *store.Damaged
+	switch {
+	case errors.As(err, &refused):
+		return refused.AllFaults()
+	case errors.As(err, &damaged):
+		return "The contact that this row is about is damaged. Ask the operator to check the database."
+	}
+	return ""
+}
+
+// Rejected is what is kept of the row where it is rejected.
+func (row *ImportRow) Rejected(reason string) RejectedRow {
+	if row.Gift != nil && row.Gift.isJSON {
+		return RejectedRow{Reason: reason, Object: row.Gift.Rejected(reason)}
+	}
+	return RejectedRow{Reason: reason, Cells: row.Cells}
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,12 +13,12 @@ import (
 	"donorbook/internal/store/gifts"
 )
 
-// Rows of a file that have nothing but a name say who gave by the name, the ZIP code and the street. Rows with the same ones are gifts of one contact, which
+// Rows of a file that have no email or phone say who gave by the name with the id, or with the ZIP code and the street. Rows with the same ones are gifts of one contact, which
 // the run remembers by 64 bits of these (trial). What a run has forgotten because the program ended, the gifts tell: rows that are done have recorded them.
 
-// giverKeys are what a row without an email, a phone or an id is known by; a row that was not checked has none.
+// giverKeys are what a row without an email or a phone is known by; a row that was not checked has none.
 func (row *giftRow) giverKeys() []string {
-	if row.Refused != nil || row.Contact != nil || row.IsRefund() || len(row.Giver.MatchKeys()) > 0 {
+	if row.Refused != nil || row.Contact != nil || row.IsRefund() || len(row.Giver.ReachKeys()) > 0 {
 		return nil
 	}
 	return row.Giver.NameKeys()
@@ -31,8 +32,37 @@ func (r *ImportRun) meet(a *store.Account, row *ImportRow, before int64) {
 	}
 	same := r.givers.first(row.Gift.giverKeys())
 	r.givers.pretend(a, same)
-	if filed.Same, filed.Neighbors = same.id, 0; r.spec.MatchNames {
+	if filed.Same, filed.Neighbors, filed.OtherName = same.id, 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
 		filed.Neighbors = before
+	}
+}
+
+// meetPlan tells a row of a dry run whose plan it names, where rows before would make that plan.
+func (r *ImportRun) meetPlan(a *store.Account, filed *giving.Filed) {
+	plan := r.trial.first(planKeys(filed))
+	r.trial.pretend(a, plan)
+	filed.PlanOf = plan.id
+}
+
+// planKeys are what a dry run knows the plan of a row by.
+func planKeys(filed *giving.Filed) []string {
+	if filed.Plan == "" {
+		return nil
+	}
+	return []string{gifts.PlanReference + filed.Plan}
+}
+
+// takeGiver notes what a person has to know about the giver of a gift.
+func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
+	if row.NewContact = made.NewGiver; made.PlanOf != nil {
+		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")
+		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring plan of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})
+	}
+	if row.OtherName = made.Other != nil; row.OtherName {
+		row.meets(&from.Giver, made.Other)
+	}
+	if row.OtherName || len(row.LeftOut) > 0 {
+		row.FileName = from.Giver.PersonName().String()
 	}
 }
 
@@ -40,7 +70,7 @@ func (r *ImportRun) meet(a *store.Account, row *ImportRow, before int64) {
 // not find it.
 func (r *ImportRun) decideTry(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
 	made, _, err = gifts.DecideGift(t, a, in, r.store.Now())
-	if err != nil || made.Existing || made.NewGiver || in.Giver.AddedIDs == nil || in.Filed.Neighbors == 0 {
+	if err != nil || made.Existing || made.NewGiver || made.Skipped || made.LosesID || in.Giver.AddedIDs == nil || in.Filed.Neighbors == 0 {
 		return made, err
 	}
 	taken := fmt.Sprint("taken ", made.Contact)

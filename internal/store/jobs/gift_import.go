@@ -81,19 +81,24 @@ type giftRows struct {
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
 
-	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows have, and then these
+	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows may have, and then these
+	held    int             // bytes of later
+	Room    int             // for these bytes
 	refunds map[string]bool // the external ids of gifts that rows give back
 	atEnd   bool            // of the file
 }
 
-// maxLater bounds how many rows are held back until the file ends.
-const maxLater = 50_000
+// Bounds of the rows that are held back until the file ends.
+const (
+	maxLater = 50_000
+	maxHeld  = 64 << 20 // bytes
+)
 
 // maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
 const maxSeen = 4_000_000
 
 func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
-	g := &giftRows{Most: maxSeen, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
+	g := &giftRows{Most: maxSeen, Room: maxHeld, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
 	return g, g.begin(spec, rows)
 }
 
@@ -110,7 +115,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
 	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).Days(spec.Days), make(map[uint64]uint32)
-	g.later, g.refunds, g.atEnd = nil, make(map[string]bool), false
+	g.later, g.held, g.refunds, g.atEnd = nil, 0, make(map[string]bool), false
 	return nil
 }
 
@@ -142,26 +147,48 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 			})
 			break
 		}
-		if err != nil || !g.isLater(row.Gift) {
-			return row, err
+		if err == nil && row.Gift.IsRefund() {
+			g.noteRefund(row.Gift.GiftRow)
 		}
-		if g.later = append(g.later, row); row.Gift.IsRefund() {
-			g.refunds[row.Gift.Filed.RefundOf] = true
+		if err != nil || !g.isLater(&row) {
+			return g.settled(row), err
 		}
+		g.later, g.held = append(g.later, row), g.held+row.size()
 	}
 	if len(g.later) == 0 {
 		return row, io.EOF
 	}
 	row, g.later = g.later[0], g.later[1:]
-	if row.Gift.AwaitsRefund() {
+	return g.settled(row), nil
+}
+
+// noteRefund notes which gift a row gives back, unless the row says that this has not happened.
+func (g *giftRows) noteRefund(row *sheet.GiftRow) {
+	if gift, ok := row.GivesBack(); ok {
+		g.refunds[gift] = true
+	}
+}
+
+// settled is a row whose refund another one may have told, which was read by now.
+func (g *giftRows) settled(row ImportRow) ImportRow {
+	if row.Gift != nil && row.Gift.AwaitsRefund() {
 		row.Gift.FindRefund(g.refunds[*row.Gift.ExternalID])
 	}
-	return row, nil
+	return row
 }
 
 // isLater tells whether a row is held back. Payments leave room for refunds, which would be rejected.
-func (g *giftRows) isLater(row *giftRow) bool {
-	return (row.IsRefund() || row.AwaitsRefund()) && len(g.later) < maxLater || row.PaysPledge() && len(g.later) < maxLater/2
+func (g *giftRows) isLater(row *ImportRow) bool {
+	hasRoom := func(part int) bool { return len(g.later) < maxLater/part && g.held+row.size() <= g.Room/part }
+	return (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && hasRoom(1) || row.Gift.PaysPledge() && hasRoom(2)
+}
+
+// size is about how many bytes a row holds: it keeps its cells, and what was read from them.
+func (row *ImportRow) size() (n int) {
+	for _, cell := range row.Cells {
+		n += 2 * len(cell)
+	}
+	return n
 }
 
 // named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
@@ -212,7 +239,7 @@ func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, e
 	switch {
 	case r.trial != nil:
 		if r.trial.explain(sheet.UnknownValue{Target: "campaign", Value: name}); r.spec.Mode == MakeCampaigns {
-			return 0, nil
+			return r.gifts.campaigns.Try(name)
 		}
 		return id, err
 	case r.spec.Mode != MakeCampaigns:
@@ -254,6 +281,8 @@ func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*givi
 			err = nil
 		}
 		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Skipped:
+		return RowSkipped, made, "", nil
 	case made.Updated, row.Gift.IsRefund() && !made.Existing:
 		return RowMerged, made, "", nil
 	case made.Existing:
@@ -311,22 +340,26 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if in.Filed.IsRefund {
 			return r.tryRefund(t, a, in)
 		}
+		if g, isKept := r.trial.kept(*in.ExternalID); isKept {
+			return gifts.KnownGift(g, in, r.store.Now())
+		}
 		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
-		if err := r.trial.place(t, a, keys, crm.PersonName{}); err != nil {
+		if err := r.trial.place(t, a, keys, in.Giver.PersonName()); err != nil {
 			return gifts.GiftDocument{}, err
 		}
 		r.meet(a, row, a.ContactSeq)
+		r.meetPlan(a, in.Filed)
 		return r.decideTry(t, a, in)
 	})
 	out.currency, out.counted = made.Currency, made.Counted
+	out.takeGiver(row.Gift, &made)
 	switch {
-	case err != nil || out.Outcome == RowRejected:
+	case err != nil || out.Outcome == RowRejected || out.Outcome == RowSkipped:
 		return err
 	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
 		if made.Updated {
-			r.trial.give(made.ID, crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
 			r.trial.keep(*in.ExternalID, &made.Gift)
 		}
 		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
@@ -337,29 +370,40 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
 		r.trial.keep(*in.ExternalID, &made.Gift)
 	}
-	if out.newContact = made.NewGiver; made.NewGiver {
+	if made.NewGiver {
 		made.Contact = r.trial.newID(row.Line)
+	}
+	if made.LosesID {
+		keys = in.Giver.ReachKeys()
+	}
+	if made.PlanOf == nil && !made.Test {
+		keys = append(keys, planKeys(in.Filed)...)
 	}
 	r.trial.give(made.Contact, in.Giver.PersonName(), append(keys, row.Gift.giverKeys()...)...)
 	return nil
 }
 
-// keep remembers the money of a gift as a row would leave it, since others may give it back.
+// keep remembers the money of a gift as a row would leave it, since others may tell more about it.
 func (tr *trial) keep(reference string, g *giving.Gift) {
 	key := maphash.String(tr.seed, reference)
 	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
-		tr.left[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, Test: g.Test}
+		tr.left[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, At: g.At, ExternalID: g.ExternalID, Test: g.Test}
 	}
+}
+
+// kept is a gift as rows before would leave it.
+func (tr *trial) kept(reference string) (g giving.Gift, ok bool) {
+	key := maphash.String(tr.seed, reference)
+	if g, ok = tr.left[key]; !ok {
+		g, ok = tr.gifts[key]
+	}
+	return g, ok
 }
 
 // tryRefund decides about a row that gives a gift back, which rows before it may have made or given back. Of those that are too many to remember, all is left.
 func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
-	key := maphash.String(r.trial.seed, original)
-	g, isKept := r.trial.left[key]
-	if !isKept {
-		g, isKept = r.trial.gifts[key]
-	}
+	g, isKept := r.trial.kept(original)
 	switch {
 	case isKept:
 		made.Gift, made.Existing, err = g.RefundFiled(reference, in)

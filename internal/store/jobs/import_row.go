@@ -3,15 +3,20 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
@@ -72,8 +77,9 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 		return imported{outcome: RowRejected, reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.Document, err = do(row.contact, im.Plan)
+		im.Document, err = do(im.Row, im.Plan)
 	}
+	err = row.contact.In.CallID(err)
 	switch {
 	case err != nil:
 		if im.outcome, im.reason = RowRejected, ReasonOf(err); im.reason != "" {
@@ -89,4 +95,99 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 		im.outcome = RowMerged
 	}
 	return im, err
+}
+
+// About is what a person has to know of the row: its outcome, or what else it is about; "" for nothing.
+func (row *TrialRow) About() string {
+	switch {
+	case row.Outcome == RowRejected:
+		return RowRejected
+	case row.OtherName:
+		return AboutOtherName
+	case len(row.LeftOut) > 0:
+		return AboutLeftOut
+	case row.Outcome == RowMerged, row.Outcome == RowUnchanged && row.Of == ImportGifts:
+		return row.Outcome
+	}
+	return ""
+}
+
+// Told tells whether a person has to know of the row.
+func (row *TrialRow) Told() bool { return row.About() != "" }
+
+// who is the contact that the row is about.
+func (row *TrialRow) who() string {
+	switch {
+	case row.Contact != 0:
+		return fmt.Sprintf("%s, contact %d", row.Name, row.Contact)
+	case row.Name != "":
+		return fmt.Sprintf("%s, the new contact of row %d", row.Name, row.Row)
+	}
+	return fmt.Sprintf("the new contact of row %d", row.Row)
+}
+
+// InWords says what would become of the row.
+func (row *TrialRow) InWords() string {
+	said := row.outcomeInWords()
+	for _, c := range row.Changes {
+		said += " " + changeInWords(c)
+	}
+	return said + row.LeftOutInWords()
+}
+
+// LeftOutInWords lists the cells that are left out.
+func (row *TrialRow) LeftOutInWords() (said string) {
+	for _, left := range row.LeftOut {
+		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, gifts.KeptText), strings.TrimSuffix(left.Reason, "."))
+	}
+	return said
+}
+
+// changeInWords says what a change does to a field.
+func changeInWords(c doc.Change) string {
+	switch {
+	case c.Before == "":
+		return fmt.Sprintf("%s: %s.", c.Field, c.After)
+	case c.After == "":
+		return fmt.Sprintf("%s: %s.", c.Field, c.Before)
+	}
+	return fmt.Sprintf("%s: %s instead of %s.", c.Field, c.After, c.Before)
+}
+
+func (row *TrialRow) outcomeInWords() string {
+	by := strings.Join(row.By, " and ")
+	switch {
+	case row.Outcome == RowRejected:
+		return "would be rejected: " + row.Reason
+	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated && row.NewContact:
+		return fmt.Sprintf("%s shares %s with %s: a gift of a new contact.", row.FileName, by, row.who())
+	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated:
+		return fmt.Sprintf("%s shares %s with %s: a gift of that contact.", row.FileName, by, row.who())
+	case row.OtherName && slices.Equal(row.By, byExternalID):
+		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), otherNameFates[row.Outcome])
+	case row.OtherName:
+		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
+	case row.Outcome == RowCreated && row.Of == ImportGifts:
+		return "would be recorded."
+	case row.Outcome == RowCreated:
+		return "would be a new contact."
+	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
+		return "would update the gift of a row further up."
+	case row.Of == ImportGifts && row.Outcome == RowMerged:
+		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
+	case row.Of == ImportGifts && row.Gift == "":
+		return "is the same gift as a row further up."
+	case row.Of == ImportGifts:
+		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
+	case row.Outcome == RowMerged:
+		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
+	}
+	return fmt.Sprintf("says nothing new about %s.", row.who())
+}
+
+// Tried is what the row of a job says about a row of a file.
+func (row *JobRow) Tried() (tried TrialRow, err error) {
+	err = json.Unmarshal(row.Data, &tried)
+	tried.Line, tried.Outcome = row.Number, row.Outcome
+	return tried, err
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
@@ -40,14 +37,14 @@ type TrialRow struct {
 	Of      string   `json:"of,omitempty"`      // ImportGifts for a gift
 	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
 
-	OtherName bool          `json:"other_name,omitempty"` // the row has the email or phone of the contact, and another name
-	FileName  string        `json:"file_name,omitempty"`  // the name that the row has
-	Changes   []doc.Change  `json:"changes,omitempty"`    // what a merge would change in the contact
-	LeftOut   []crm.LeftOut `json:"left_out,omitempty"`   // cells that no contact can have
+	OtherName  bool          `json:"other_name,omitempty"`  // the row has the email or phone of the contact, and another name
+	FileName   string        `json:"file_name,omitempty"`   // the name that the row has
+	NewContact bool          `json:"new_contact,omitempty"` // a gift makes one
+	Changes    []doc.Change  `json:"changes,omitempty"`     // what a merge would change in the contact
+	LeftOut    []crm.LeftOut `json:"left_out,omitempty"`    // cells that no contact can have
 
-	newContact bool // a gift would make one
-	currency   string
-	counted    int64 // what a gift would add to all sums
+	currency string
+	counted  int64 // what a gift would add to all sums
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
@@ -240,7 +237,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	for i := range outcomes {
 		out := &outcomes[i]
 		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
-		r.trial.counts.Contacts += contacts.Flag(outcomes[i].newContact)
+		r.trial.counts.Contacts += contacts.Flag(outcomes[i].NewContact)
 		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil
@@ -285,13 +282,13 @@ func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, ou
 	switch {
 	case err != nil || im.outcome == RowRejected || im.outcome == RowSkipped:
 	case im.outcome == RowCreated:
-		r.trial.give(r.trial.newID(row.Line), n.In.PersonName(), n.MatchKeys...)
+		r.trial.give(r.trial.newID(row.Line), n.In.PersonName(), im.Row.MatchKeys...)
 	default:
 		if im.outcome == RowMerged && out.Contact != 0 {
 			before := &im.Into.Contact
 			out.Changes = append(crm.Changes(*before, after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 		}
-		r.trial.give(im.Into.ID, im.Into.Contact.PersonName(), n.MatchKeys...)
+		r.trial.give(im.Into.ID, im.Into.Contact.PersonName(), im.Row.MatchKeys...)
 	}
 	return err
 }
@@ -314,23 +311,29 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 	if im.dropsName(from) {
 		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
 	}
+	for _, id := range im.Taken {
+		row.LeftOut = append(slices.Clip(row.LeftOut), crm.LeftOut{Column: from.contact.In.IDColumn(), Value: id.Value, Reason: "is the ID of " + im.HasTaken.Contact.PersonName().String()})
+	}
 	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
-	about := cmp.Or(im.OtherOf, im.Into)
-	if about == nil {
-		return
+	if about := cmp.Or(im.OtherOf, im.Into); about != nil {
+		row.meets(&from.contact.In, about)
 	}
+}
+
+// meets notes the contact that a row is about, and by what it was found.
+func (row *TrialRow) meets(in *crm.ContactInput, about *contacts.Stored) {
 	if row.Row = madeBy(about.ID); row.Row == 0 {
 		row.Contact = about.ID
 	}
 	if row.OtherName || row.Row == 0 {
 		row.Name = about.Contact.PersonName().String()
 	}
-	emails, phones := from.contact.In.Shared(about.Contact)
+	emails, phones := in.Shared(about.Contact)
 	switch {
-	case from.contact.In.SharesID(about.Contact):
-		row.By = []string{"its external ID"}
+	case in.SharesID(about.Contact), in.ID == 0 && len(emails)+len(phones) == 0:
+		row.By = byExternalID
 	case len(emails) > 0:
 		row.By = emails
 	case len(phones) > 0:
@@ -339,6 +342,9 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 		row.By = []string{"its contact ID"}
 	}
 }
+
+// byExternalID is how a contact was found by an id of another system.
+var byExternalID = []string{"its external ID"}
 
 // Dry runs of files that were uploaded.
 const (
@@ -427,92 +433,5 @@ const (
 	AboutLeftOut   = "left out"
 )
 
-// About is what a person has to know of the row: its outcome, or what else it is about; "" for nothing.
-func (row *TrialRow) About() string {
-	switch {
-	case row.Outcome == RowRejected:
-		return RowRejected
-	case row.OtherName:
-		return AboutOtherName
-	case len(row.LeftOut) > 0:
-		return AboutLeftOut
-	case row.Outcome == RowMerged, row.Outcome == RowUnchanged && row.Of == ImportGifts:
-		return row.Outcome
-	}
-	return ""
-}
-
-// Told tells whether a person has to know of the row.
-func (row *TrialRow) Told() bool { return row.About() != "" }
-
-// who is the contact that the row is about.
-func (row *TrialRow) who() string {
-	switch {
-	case row.Contact != 0:
-		return fmt.Sprintf("%s, contact %d", row.Name, row.Contact)
-	case row.Name != "":
-		return fmt.Sprintf("%s, the new contact of row %d", row.Name, row.Row)
-	}
-	return fmt.Sprintf("the new contact of row %d", row.Row)
-}
-
-// InWords says what would become of the row.
-func (row *TrialRow) InWords() string {
-	said := row.outcomeInWords()
-	for _, c := range row.Changes {
-		said += " " + changeInWords(c)
-	}
-	return said + row.LeftOutInWords()
-}
-
-// LeftOutInWords lists the cells that are left out.
-func (row *TrialRow) LeftOutInWords() (said string) {
-	for _, left := range row.LeftOut {
-		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, gifts.KeptText), strings.TrimSuffix(left.Reason, "."))
-	}
-	return said
-}
-
-// changeInWords says what a change does to a field.
-func changeInWords(c doc.Change) string {
-	switch {
-	case c.Before == "":
-		return fmt.Sprintf("%s: %s.", c.Field, c.After)
-	case c.After == "":
-		return fmt.Sprintf("%s: %s.", c.Field, c.Before)
-	}
-	return fmt.Sprintf("%s: %s instead of %s.", c.Field, c.After, c.Before)
-}
-
-func (row *TrialRow) outcomeInWords() string {
-	by := strings.Join(row.By, " and ")
-	switch {
-	case row.Outcome == RowRejected:
-		return "would be rejected: " + row.Reason
-	case row.OtherName:
-		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
-	case row.Outcome == RowCreated:
-		return "would be a new contact."
-	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
-		return "would refund the gift of a row further up."
-	case row.Of == ImportGifts && row.Outcome == RowMerged:
-		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
-	case row.Of == ImportGifts && row.Gift == "":
-		return "is the same gift as a row further up."
-	case row.Of == ImportGifts:
-		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
-	case row.Outcome == RowMerged:
-		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
-	}
-	return fmt.Sprintf("says nothing new about %s.", row.who())
-}
-
 // otherNameFates are what becomes of a row that has the email or phone of a contact of another name.
 var otherNameFates = map[string]string{RowCreated: "a new contact.", RowMerged: "merged into that contact.", RowUnchanged: "merged into that contact, nothing is new.", RowSkipped: "skipped."}
-
-// Tried is what the row of a job says about a row of a file.
-func (row *JobRow) Tried() (tried TrialRow, err error) {
-	err = json.Unmarshal(row.Data, &tried)
-	tried.Line, tried.Outcome = row.Number, row.Outcome
-	return tried, err
-}

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
 
@@ -310,6 +311,9 @@ type JobStore struct {
 	*gifts.GiftStore
 	jobsBegun chan struct{} // there is a new job
 	Files     *openedFiles  // of imports
+
+	// Erase removes people for good, in a unit of work. Package move has it.
+	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error
 }
 
 func New(g *gifts.GiftStore) *JobStore {

@@ -11,10 +11,13 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 // UndoUnit is how many changes one unit of work takes back: their contacts are in memory together.
@@ -36,12 +39,12 @@ func (j *Job) Undoes() int64 {
 
 // UndoProgress is how far a job was taken back, from its last change to its first.
 type UndoProgress struct {
-	At         int64 `json:"at"`                   // the next change to look at
-	Undone     int64 `json:"undone"`               // changes that were taken back
-	Withdrawn  int64 `json:"withdrawn,omitempty"`  // gifts among them
-	Unrefunded int64 `json:"unrefunded,omitempty"` // refunds among them, of gifts that were there before
-	Erased     int64 `json:"erased,omitempty"`     // contacts among them
-	Kept       int64 `json:"kept"`                 // contacts, gifts and plans that were changed since, and stay as they are
+	At        int64 `json:"at"`                  // the next change to look at
+	Undone    int64 `json:"undone"`              // changes that were taken back
+	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
+	Restored  int64 `json:"restored,omitempty"`  // changes among them of gifts that were there before
+	Erased    int64 `json:"erased,omitempty"`    // contacts among them
+	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
 }
 
 // ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
@@ -60,17 +63,10 @@ func (row *JobRow) Kept() (k Kept) {
 }
 
 // UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
-// on where it was, for the person who asks for that.
-func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string) (undo Job, err error) {
-	return s.undoJob(ctx, account, id, undoSpec{Region: region})
-}
-
-// EraseImport is UndoJob for an import of contacts that was a mistake: those whom it has created are erased, and custom fields that were made for it end.
-func (s *JobStore) EraseImport(ctx context.Context, account, id int64, region string) (undo Job, err error) {
-	return s.undoJob(ctx, account, id, undoSpec{Region: region, Erase: true})
-}
-
-func (s *JobStore) undoJob(ctx context.Context, account, id int64, spec undoSpec) (undo Job, err error) {
+// on where it was, for the person who asks for that. Of an import that was a mistake, those whom it has created can be erased; custom fields that were made for it
+// end then.
+func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string, erase bool) (undo Job, err error) {
+	spec := undoSpec{Region: region, Erase: erase}
 	_, err = s.ChangeJob(ctx, account, id, func(t *store.Tx, a *store.Account, j *Job) error {
 		first := j.First
 		if j.StoppedUndo() {
@@ -138,7 +134,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
-	ended := len(changes) < UndoUnit
+	ended := len(changes) == 0 || len(changes) < UndoUnit && !spec.Erase // custom fields end when no contact has their values any more
 	if !ended {
 		at.At = changes[len(changes)-1].Revision - 1
 	}
@@ -173,8 +169,11 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			progress.Undone += contacts.Flag(undone)
 			progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
-			progress.Unrefunded += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
+			progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
 			progress.Erased += contacts.Flag(undone && u.erases(&c))
+		}
+		if err := w.Erase(t, a, u.erased, now); err != nil {
+			return err
 		}
 		kept, err := u.note()
 		if err != nil {
@@ -189,22 +188,29 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	})
 }
 
-// endFields takes the custom fields out of use that were made for an import.
+// endFields takes the custom fields out of use that were made for an import, unless other contacts have got values in them since.
 func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	im, err := ImportOf(*of)
 	if err != nil {
 		return err
 	}
 	for _, id := range im.Spec.Fields {
-		if err := w.EndField(ctx, of.Account, id); err != nil && !errors.Is(err, crm.ErrNotFound) {
+		used, err := w.usesField(ctx, of.Account, id)
+		if err == nil && !used {
+			err = w.EndField(ctx, of.Account, id)
+		}
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-// Erase removes a person for good, in a unit of work. Package move has it.
-var Erase func(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) error
+// usesField tells whether a contact has a value in a custom field, an archived one included.
+func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
+	_, found, err := w.MatchingContacts(ctx, account, crm.All, find.HasField(id), crm.PageRequest{Page: 1, PerPage: 1})
+	return found.Total > 0, err
+}
 
 // erases tells whether a change is taken back by erasing the contact that it has created.
 func (u *Undoing) erases(c *store.Change) bool {
@@ -221,6 +227,7 @@ type Undoing struct {
 	Erase  bool // contacts that the job has created
 	Now    time.Time
 	kept   []JobRow // what was changed since
+	erased []*contacts.Stored
 
 	// From which change of a contact on all others are known to be the job's own; 0 where someone else has changed the contact. A file may change one contact
 	// in every row: were its history read from its end for each of them, all other changes would wait.
@@ -259,7 +266,8 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	if u.erases(&c) {
-		return true, Erase(u.T, u.A, row, u.Now)
+		u.erased = append(u.erased, row)
+		return true, nil
 	}
 	var refused *doc.Invalid
 	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)
@@ -325,4 +333,113 @@ func (u *Undoing) note() (added int64, err error) {
 		NoteRow(u.T, u.Job, row)
 	}
 	return int64(len(numbers) - len(known)), err
+}
+
+// The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
+// that money went back.
+
+// Numbers of rows of an undoing: contacts have their sequence numbers, and gifts and plans follow.
+const (
+	keptGifts = doc.MaxSeq + 1
+	keptPlans = 2 * keptGifts
+)
+
+// withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
+func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
+	g, err := gifts.Of(u.A).Gifts.Get(u.T, u.A.Account, c.ID)
+	if err != nil || g == nil {
+		return false, err
+	}
+	isRecorded := c.Kind == history.DidCreate
+	if !isRecorded {
+		if isRecorded, err = u.T.Exists(sqlCreatedBy, u.A.Account, int64(history.GiftNoun), c.ID, int64(history.DidCreate), u.Of.ID); err != nil || isRecorded {
+			return false, err // the gift is withdrawn with its first change
+		}
+	}
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.GiftNoun), c.ID, c.Revision, int64(math.MaxInt64))
+	if err != nil {
+		return false, err
+	}
+	var before giving.Gift
+	switch others = others || g.Damage != nil; {
+	case others:
+	case isRecorded:
+		before = g.Withdraw()
+	default:
+		told, err := doc.ParseDifferences(c.Data)
+		if err != nil {
+			return false, err
+		}
+		var ok bool
+		before, ok = g.TakeBack(told, u.Now)
+		others = !ok
+	}
+	if others {
+		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
+		return false, nil
+	}
+	u.T.Author.Undoes = c.Revision
+	return true, gifts.SaveGift(u.T, u.A, g, before, u.Now)
+}
+
+const sqlCreatedBy = `SELECT 1 FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND job = $5`
+
+// endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.
+func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
+	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
+	if err != nil || p == nil {
+		return false, err
+	}
+	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.PlanNoun), c.ID, c.Revision, int64(math.MaxInt64))
+	switch {
+	case err != nil:
+		return false, err
+	case others || p.Damage != nil:
+		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
+		return false, nil
+	}
+	ended := p.End(u.Now)
+	u.T.Author.Undoes = c.Revision
+	gifts.MoveReference(u.T, u.A, gifts.PlanReference, p.ExternalID, ended.ExternalID, p.ID)
+	gifts.SavePlan(u.T, u.A, p, &ended)
+	u.T.Author.Undoes = 0
+	return true, nil
+}
+
+// unpay makes a plan wait again for the gift that is withdrawn.
+func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
+	if c.Kind == history.DidCreate {
+		return u.endPlan(c)
+	}
+	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
+	if err != nil || p == nil {
+		return false, err
+	}
+	differences, err := doc.ParseDifferences(c.Data)
+	if err != nil {
+		return false, err
+	}
+	before, ok := p.TakeBack(differences)
+	switch {
+	case p.Damage != nil || !ok:
+		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
+		return false, nil
+	case string(before.AppendBody(nil)) == string(p.Body):
+		return false, nil
+	}
+	u.T.Author.Undoes = c.Revision
+	gifts.SavePlan(u.T, u.A, p, &before)
+	u.T.Author.Undoes = 0
+	return true, nil
+}
+
+// Gifts of a contact that were not withdrawn, and plans that have not ended.
+const sqlGivesStill = `SELECT (SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2 AND status <> $3) +
+	(SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2 AND status <> $4)`
+
+// gives tells whether a contact has gifts that were not withdrawn, or plans.
+func (u *Undoing) gives(contact int64) (bool, error) {
+	withdrawn, ended := giving.Gift{Status: giving.Cancelled}, giving.Plan{Status: giving.Ended}
+	left, err := u.T.Int(sqlGivesStill, u.A.Account, contact, withdrawn.StatusNumber(), ended.StatusNumber())
+	return left > 0, err
 }

@@ -44,7 +44,7 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		if err != nil {
 			return err
 		}
-		job, err = eraseIn(t, t.Account(account), found, now)
+		job, err = eraseIn(t, t.Account(account), []*contacts.Stored{found}, now)
 		return err
 	})
 	if err == nil && job != 0 {
@@ -53,27 +53,28 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 	return job, err
 }
 
-// eraseIn makes a stub of the contact, and notes who is to be removed everywhere else.
-func eraseIn(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) (job int64, err error) {
+// eraseIn makes stubs of contacts, and notes who is to be removed everywhere else. job is that of the last one.
+func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (job int64, err error) {
+	if len(found) == 0 {
+		return 0, nil
+	}
 	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
-	if err != nil {
-		return 0, err
+	var people []crm.Identity
+	for _, one := range found {
+		if err != nil {
+			return 0, err
+		}
+		if one.Contact.Erased() {
+			job = erasureOf(open, one.ID)
+			continue
+		}
+		people = append(people, one.Contact.Identity())
+		_, err = contacts.Change(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
 	}
-	if found.Contact.Erased() {
-		return erasureOf(open, found.ID), nil
+	if err != nil || len(people) == 0 {
+		return job, err
 	}
-	if job, err = noteErasure(t, a, open, found.Contact.Identity()); err != nil {
-		return 0, err
-	}
-	_, err = contacts.Change(t, found, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
-	return job, err
-}
-
-func init() {
-	jobs.Erase = func(t *store.Tx, a *store.Account, found *contacts.Stored, now time.Time) error {
-		_, err := eraseIn(t, a, found, now)
-		return err
-	}
+	return noteErasures(t, a, open, people)
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.
@@ -88,27 +89,37 @@ func erasureOf(jobs []jobs.Job, contact int64) int64 {
 	return 0
 }
 
-// noteErasure adds a person to a job of the same author that has not begun, or else to a new one.
-func noteErasure(t *store.Tx, a *store.Account, found []jobs.Job, person crm.Identity) (job int64, err error) {
-	spec, j := Erasure{}, (*jobs.Job)(nil)
+// noteErasures adds people to a job of the same author that has not begun, and to new ones. job is the last of them.
+func noteErasures(t *store.Tx, a *store.Account, found []jobs.Job, people []crm.Identity) (job int64, err error) {
+	j, spec, err := openErasure(t, found)
+	for i := 0; i < len(people) && err == nil; {
+		if j == nil {
+			j, spec = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, Erasure{}), Erasure{}
+		}
+		for ; i < len(people) && len(spec.Contacts) < erasureLimit; i++ {
+			spec.Contacts, spec.People = append(spec.Contacts, people[i].Contact), append(spec.People, people[i])
+		}
+		j.Spec = jobs.JSONOf(spec)
+		jobs.SaveJob(t, j)
+		job, j = j.ID, nil
+	}
+	return job, err
+}
+
+// openErasure is a job of the same author that has not begun and has room, nil for none.
+func openErasure(t *store.Tx, found []jobs.Job) (j *jobs.Job, spec Erasure, err error) {
 	for i := range found {
 		if one := &found[i]; one.State == jobs.JobWaiting && one.Actor == t.Author.Who && one.Channel == t.Author.Channel {
 			var waiting Erasure
 			if err := json.Unmarshal(one.Spec, &waiting); err != nil {
-				return 0, err
+				return nil, spec, err
 			}
 			if len(waiting.Contacts) < erasureLimit {
 				spec, j = waiting, one
 			}
 		}
 	}
-	if j == nil {
-		j = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, spec)
-	}
-	spec.Contacts, spec.People = append(spec.Contacts, person.Contact), append(spec.People, person)
-	j.Spec = jobs.JSONOf(spec)
-	jobs.SaveJob(t, j)
-	return j.ID, nil
+	return j, spec, nil
 }
 
 // FinishErasure works on an erasure until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes

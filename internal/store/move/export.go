@@ -203,4 +203,10 @@ type MoveStore struct {
 	*jobs.JobStore
 }
 
-func New(j *jobs.JobStore) *MoveStore { return &MoveStore{j.Base, j} }
+func New(j *jobs.JobStore) *MoveStore {
+	j.Erase = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error {
+		_, err := eraseIn(t, a, found, now)
+		return err
+	}
+	return &MoveStore{j.Base, j}
+}

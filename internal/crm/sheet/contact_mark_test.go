@@ -1,0 +1,71 @@
+package sheet
+
+import (
+	"testing"
+)
+
+// TestOnlyYesMarksAPerson: a living person is not marked by a word that no one knows, and it is listed.
+func TestOnlyYesMarksAPerson(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		column, cell   string
+		marked, listed bool
+	}{
+		{column: "Deceased", cell: "F"}, {column: "Deceased", cell: "0.0"}, {column: "Deceased", cell: "N/A"}, {column: "Deceased", cell: "-"}, {column: "Deceased", cell: "None"},
+		{column: "Deceased", cell: "Unknown"}, {column: "Deceased", cell: "Living"}, {column: "Deceased", cell: "Subscribed"}, {column: "Deceased", cell: "0"},
+		{"Deceased", "Unsubscribed", false, false}, {"Deceased", "Moved away", false, true},
+		{"Deceased", "T", true, false}, {"Deceased", "1.0", true, false}, {"Deceased", "3/4/2020", true, false}, {"Deceased", "Deceased", true, false},
+		{column: "Email Opt Out", cell: "Opted In"}, {column: "Email Opt Out", cell: "f"}, {"Email Opt Out", "Opted out of all", true, false}, {"Email Opt Out", "Perhaps", false, true},
+		{column: "Email Subscription Status", cell: "Subscribed"}, {column: "Email Subscription Status", cell: "yes"}, {"Email Subscription Status", "Unsubscribed", true, false},
+		{"Email Subscription Status", "no", true, false}, {"Unsubscribed", "2024-05-06 07:08:09", true, false},
+	} {
+		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.column}, nil), "US").Input([]string{"Ana Lopez", test.cell})
+		_, marked := in.Marked()
+		if marked != test.marked || len(in.LeftOut) > 0 != test.listed {
+			t.Errorf("%q under %s: marked %v, left out %v", test.cell, test.column, marked, in.LeftOut)
+		}
+	}
+}
+
+// TestDaysOfOtherColumnsDoNotCount: a column that is not imported, or has no days, does not tell how the others write them.
+func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
+	t.Parallel()
+	days := NewDays(4)
+	days.See(2, "31/12/2026")
+	days.See(3, "30/11/2020 called")
+	rows := Contacts.Rows(Contacts.Recognize([]string{"Name", "Birthday", "Last contacted", "Notes"}, nil), "US").Days(days.String())
+	if in := rows.Input([]string{"Ana Lopez", "3/4/1980", "1/2/2026", ""}); *in.DOB != "3/4/1980" {
+		t.Error(*in.DOB)
+	}
+}
+
+// TestASystemIsTheSourceOfItsIDs: the files of contacts and of gifts of a system have one source, and those of two systems have two.
+func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		system, person string
+		contacts, gift []string
+	}{
+		{"Bloomerang", "Account Number", []string{"Account Number", "Name", "Envelope Name"}, []string{"Account Number", "Transaction Number", "Name", "Amount", "Date"}},
+		{"CiviCRM", "Contact ID", []string{"Contact ID", "Sort Name", "Display Name"}, []string{"Contact ID", "Display Name", "Financial Type", "Total Amount", "Date Received"}},
+		{"Salesforce", "Salesforce ID", []string{"Salesforce ID", "Name"}, []string{"Salesforce Contact ID", "Name", "Amount", "Date"}},
+		{"import", "Donor ID", []string{"Donor ID", "Name"}, []string{"Donor ID", "Name", "Amount", "Date"}},
+		{"Our own list", "Donor ID", []string{"Donor ID", "Name"}, []string{"Donor ID", "Name", "Amount", "Date"}},
+	} {
+		people, gifts := Contacts.Recognize(test.contacts, nil), Gifts.Recognize(test.gift, nil)
+		if test.system == "Our own list" {
+			people, gifts = people.From(test.system), gifts.From(test.system)
+		}
+		in := Contacts.Rows(people, "US").Input([]string{"77", "Ana Lopez", "Ana"})
+		cells := make([]string, len(test.gift))
+		cells[0] = "77"
+		giver := Gifts.Rows(gifts, "US").Gift(2, cells).Giver
+		if len(in.AddedIDs) != 1 || in.AddedIDs[0].Source != test.system || len(giver.AddedIDs) != 1 || giver.AddedIDs[0] != in.AddedIDs[0] {
+			t.Errorf("%s: %v, %v", test.system, in.AddedIDs, giver.AddedIDs)
+		}
+	}
+	in := Contacts.Rows(Contacts.Recognize([]string{"Contact ID", "Contact External ID", "Name", "Contact Since"}, nil), "US").Input([]string{"1", "2", "Ana Lopez", ""})
+	if len(in.AddedIDs) != 2 || in.AddedIDs[0].Source != "Givebutter" || in.AddedIDs[1].Source != "import" {
+		t.Error(in.AddedIDs)
+	}
+}

@@ -1,0 +1,226 @@
+package contacts
+
+import (
+	"cmp"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// crowd is what a unit of work knows of a key that many contacts have: who of them is active, and how they are called. It is read once, so that each row
+// of a file in which all people have one phone costs what any other row does.
+type crowd struct {
+	holders int                // of the key that it knows; those behind them have come since
+	ids     []int64            // of active contacts, in ascending order
+	named   map[string][]int64 // the same by their sort names
+}
+
+const sqlCrowd = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
+
+// crowdAbout are the contacts that have a key and may be whom an input is about: the first one, and those with the same name. Without a name, these are
+// the first ones.
+func crowdAbout(t *store.Tx, a *store.Account, key string, in *crm.ContactInput) ([]int64, error) {
+	c, err := crowdOf(t, a, key)
+	switch name := in.PersonName(); {
+	case err != nil || len(c.ids) <= FewCandidates:
+		return c.ids, err
+	case !name.IsCompany && (in.FirstName == nil || in.LastName == nil), name.IsCompany && in.Company == nil:
+		return c.ids[:FewCandidates], nil
+	default:
+		return append(c.ids[:1:1], c.named[SortName(name)]...), nil
+	}
+}
+
+// SortName is what a contact of a name is sorted by.
+func SortName(name crm.PersonName) string {
+	return find.SortName(&crm.Contact{FirstName: name.First, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany})
+}
+
+// crowdOf is the crowd of a key. Contacts that the unit of work knows are not read again: some of them are not stored yet.
+func crowdOf(t *store.Tx, a *store.Account, key string) (c *crowd, err error) {
+	holders, err := holders(t, a, key)
+	if c = Of(a).crowds[key]; c == nil {
+		c = &crowd{named: make(map[string][]int64)}
+	}
+	var unread []int64
+	for _, id := range holders[c.holders:] {
+		if known := Of(a).Contacts[id]; known == nil {
+			unread = append(unread, id)
+		} else if !known.Contact.Archived() {
+			c.add(id, find.SortName(&known.Contact))
+		}
+	}
+	if err == nil && len(unread) > 0 {
+		err = t.Each(func(r db.Row) error {
+			c.add(r.Int(0), r.Text(1))
+			return nil
+		}, sqlCrowd, a.Account, unread)
+	}
+	if c.holders = len(holders); err == nil && Of(a).Keys[key] != nil {
+		Of(a).crowds[key] = c
+	}
+	return c, err
+}
+
+func (c *crowd) add(id int64, sortName string) {
+	at, _ := slices.BinarySearch(c.ids, id)
+	c.ids = slices.Insert(c.ids, at, id)
+	c.named[sortName] = append(c.named[sortName], id)
+}
+
+// Match finds the active contact that the input is about, nil where there is none.
+func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (best *Stored, err error) {
+	best, _, err = MatchFitting(t, account, in, keys, func(*crm.Contact) bool { return true })
+	return best, err
+}
+
+// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
+// came, the value alone tells, if one contact has it.
+func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
+	for _, id := range in.AddedIDs {
+		ids, err := holders(t, a, id.Key())
+		if err == nil && len(ids) == 0 {
+			ids, err = sharing(t, a, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) != 1 {
+			continue
+		}
+		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// sharing are the contacts that may have an id by a source that a file did not tell.
+func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
+	if id.Source != crm.ImportSource {
+		id.Source = crm.ImportSource
+		return holders(t, a, id.Key())
+	}
+	start := crm.ExternalIDKeys(id.Value)
+	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
+}
+
+// maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
+const maxNeighbors = 50
+
+// MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
+// is none, or more than one. A contact that the same system calls by another id is another person.
+func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) (found *Stored, err error) {
+	search, ok := find.NeighborSearch(in)
+	if !ok {
+		return nil, nil
+	}
+	var ids []int64
+	err = t.Search(store.WordsTable, query(a.Account, search), maxNeighbors+1, func(id int64) error {
+		ids = append(ids, id)
+		return nil
+	})
+	if len(ids) > maxNeighbors {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err != nil || doc.IDSeq(id) > upTo {
+			continue
+		}
+		var row *Stored
+		if row, err = Row(t, a, id); err != nil || row == nil || row.Damage != nil || !isNeighbor(&row.Contact, in) {
+			continue
+		}
+		if found != nil {
+			return nil, nil
+		}
+		found = row
+	}
+	return found, err
+}
+
+// isNeighbor tells whether a contact has the name and the address of an input.
+func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
+	name := in.PersonName()
+	return !c.Archived() && c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places()) &&
+		!slices.ContainsFunc(in.AddedIDs, func(id crm.ExternalID) bool {
+			return slices.ContainsFunc(c.ExternalIDs, func(other crm.ExternalID) bool { return other.Source == id.Source })
+		})
+}
+
+// MatchFitting is Match among those who fit. other is the closest one of those who do not, where no one fits.
+func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
+	a, err := t.LockAccount(account)
+	if err != nil || len(keys) == 0 {
+		return nil, nil, err
+	}
+	for _, kind := range crm.KindsOfKeys(keys) { // an email match beats any phone match
+		ids, err := candidates(t, a, in, kind)
+		if err != nil {
+			return nil, nil, err
+		}
+		best, misfit, err := closest(t, account, in, ids, fits)
+		if best != nil || err != nil {
+			return best, nil, err
+		}
+		other = cmp.Or(other, misfit)
+	}
+	return nil, other, nil
+}
+
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those with the
+// same name.
+func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+	for _, key := range keys {
+		found, err := holders(t, a, key)
+		if err == nil && len(found) > FewCandidates {
+			found, err = crowdAbout(t, a, key, in)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// holders are the contacts that have a key, in any order.
+func holders(t *store.Tx, a *store.Account, key string) ([]int64, error) {
+	if found, known := Of(a).Keys[key]; known {
+		return found, nil
+	}
+	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
+}
+
+const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
+
+// closest loads candidates until it is known which active one the input is about: none after the first with the same name
+// is closer.
+func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64, fits func(*crm.Contact) bool) (best, other *Stored, err error) {
+	for _, id := range ids {
+		s, err := Load(t, account, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		Of(t.Account(account)).Contacts[id] = s // others may have the same key
+		if s.Contact.Archived() {
+			continue
+		}
+		to := &best
+		if in.OtherKind(&s.Contact) || !fits(&s.Contact) {
+			to = &other
+		}
+		if *to == nil || in.Closer(s.Contact, (*to).Contact) {
+			*to = s
+		}
+		if in.SameName(s.Contact) && to == &best {
+			break
+		}
+	}
+	return best, other, nil
+}

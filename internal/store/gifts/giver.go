@@ -1,0 +1,174 @@
+package gifts
+
+import (
+	"cmp"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"errors"
+	"time"
+)
+
+// giver is the contact that a gift is from, and what becomes of it.
+type giver struct {
+	Doubt
+	contact crm.Contact
+	row     *contacts.Stored // of a contact that is there
+	isNew   bool
+	plan    *giving.Plan // that a gift of a file makes with it; nil for none
+}
+
+// findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
+func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64, now time.Time) (g giver, err error) {
+	said := in.Giver
+	if g.row, g.Other, err = matchID(t, a, in); err != nil {
+		return g, err
+	}
+	if g.LosesID = g.Other != nil && said.SharesID(g.Other.Contact); g.row != nil || g.LosesID {
+		said.AddedIDs = nil // a contact has the id, perhaps of a source that the file does not tell
+	}
+	if g.row == nil && in.Contact != nil {
+		row, err := activeContact(t, a, *in.Contact)
+		if err != nil {
+			return g, err
+		}
+		return giver{contact: row.Contact, row: row}, nil
+	}
+	if g.row == nil {
+		if err = g.match(t, a, in, planOf); err != nil || g.Skipped {
+			return g, err
+		}
+	}
+	switch {
+	case g.row == nil && in.Known:
+		return g, in.NoGiver()
+	case g.row == nil:
+		g.contact, err = crm.NewContact(said, now)
+		g.isNew = true
+	default:
+		g.contact, err = g.row.Contact.Merge(said.FillsOnly(&g.row.Contact), now)
+	}
+	if err != nil {
+		return g, giving.GiverFaults(err)
+	}
+	err = contacts.CheckIDs(t, a, g.contact.ID, said.IDKeys())
+	if errors.As(err, new(*doc.Invalid)) {
+		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
+	}
+	return g, err
+}
+
+// matchID finds the contact with the id of a row. Two systems may give the same id to two people, so that one of another name, who has neither the email nor the
+// phone of the row, is not the giver, but other.
+func matchID(t *store.Tx, a *store.Account, in *giving.GiftInput) (row, other *contacts.Stored, err error) {
+	row, err = contacts.MatchID(t, a, &in.Giver)
+	if err != nil || row == nil || isNamed(in, row) {
+		return row, nil, err
+	}
+	if emails, phones := in.Giver.Shared(row.Contact); len(emails)+len(phones) > 0 {
+		return row, nil, nil
+	}
+	return nil, row, nil
+}
+
+// isNamed tells whether a contact may be called as a row calls the giver. Files of gifts often have the name of a company where they have those of people.
+func isNamed(in *giving.GiftInput, row *contacts.Stored) bool {
+	name, is := in.Giver.PersonName(), row.Contact.PersonName()
+	return !name.Contradicts(is) || name.Reads(is)
+}
+
+// match finds the contact that a gift is from by its email, or by its phone. In a file, one of another name is not the giver, unless a person has said so.
+func (g *giver) match(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64) (err error) {
+	row, other, err := contacts.MatchFitting(t, a.Account, &in.Giver, in.Giver.ReachKeys(), func(c *crm.Contact) bool {
+		return in.Filed == nil || !in.Giver.PersonName().Contradicts(c.PersonName())
+	})
+	if g.row = row; err != nil || in.Filed == nil {
+		return err
+	}
+	if row == nil && other != nil && isNamed(in, other) {
+		g.row = other
+	}
+	if err = g.matchFiled(t, a, in, planOf); err != nil || g.row != nil {
+		g.Other = nil // there is no question
+		return err
+	}
+	if g.Other = cmp.Or(g.Other, other); g.Other != nil {
+		switch in.Filed.OtherName {
+		case crm.Skip:
+			g.Skipped = true
+		case crm.Dedupe:
+			g.row = g.Other
+		}
+	}
+	return nil
+}
+
+// matchFiled finds the giver by what only files tell: whose plan it is, the rows before, or a name with an address.
+func (g *giver) matchFiled(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64) (err error) {
+	if planOf != 0 && (g.row == nil || g.row.ID != planOf) {
+		row, err := active(t, a, planOf)
+		if err != nil {
+			return err
+		}
+		if row != nil && isNamed(in, row) && (g.row == nil || !g.row.Contact.PersonName().Contradicts(row.Contact.PersonName())) {
+			g.row = row
+		}
+	}
+	if g.row == nil {
+		g.row, err = sameGiver(t, a, in)
+	}
+	if g.row == nil && err == nil && in.Filed.Neighbors > 0 {
+		g.row, err = contacts.MatchName(t, a, &in.Giver, in.Filed.Neighbors)
+	}
+	return err
+}
+
+// active is an active contact that can be read, nil where there is none.
+func active(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
+	row, err := contacts.Row(t, a, id)
+	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() {
+		return nil, err
+	}
+	return row, nil
+}
+
+// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived or renamed since.
+func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
+	if in.Filed.Same == 0 {
+		return nil, nil
+	}
+	row, err := active(t, a, in.Filed.Same)
+	if row != nil && !isNamed(in, row) {
+		row = nil
+	}
+	return row, err
+}
+
+// activeContact is a contact that a gift may be from.
+func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
+	if store.Foreign(a.Account, id) {
+		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
+	}
+	row, err := contacts.Load(t, a.Account, id)
+	switch {
+	case errors.Is(err, crm.ErrNotFound):
+		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
+	case err == nil && row.Contact.Archived():
+		return nil, store.Fault("contact_id", archivedContact)
+	}
+	return row, err
+}
+
+// save writes the giver, where it is new or has learned something.
+func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
+	if g.isNew {
+		body := g.contact.AppendBody(make([]byte, 0, contacts.UsualBody))
+		return contacts.InsertContact(t, a.Account, g.contact, body, find.SearchDocument(&g.contact, a.Account))
+	}
+	_, err = contacts.Change(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	return g.row.ID, err
+}
