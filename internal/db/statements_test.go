@@ -149,6 +149,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlCustomFields":   {"COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"}, // the few definitions of an account, and one row of it
 		"sqlContact":        {"SCALAR SUBQUERY 1"},                                 // the same row, where a contact has custom fields
 		"sqlScattered":      {"SCALAR SUBQUERY 1"},
+		"sqlGivers":         {"CORRELATED SCALAR SUBQUERY 1"},                                               // the gift of each reference, by its key
 		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit
 		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
 	}
