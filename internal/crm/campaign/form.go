@@ -37,6 +37,10 @@ func FillForm(c Campaign, beneficiaries []string, zone string, set func(field, v
 	}
 	Table.Fill(&c, doc.Place{}, set)
 	set("end_at", localTimeText(c.EndAt, zone))
+	set("description", markup(c.Description))
+	if c.Event != nil {
+		set("event.details", markup(c.Event.Details))
+	}
 	set("beneficiaries", strings.Join(beneficiaries, "\n"))
 }
 
@@ -59,13 +63,13 @@ func (f *campaignForm) Rows(string, []string) int { return 0 }
 
 func (f *campaignForm) currency() string { return strings.ToUpper(f.Value("currency")) }
 
-// html keeps a text that nobody changed.
-func (f *campaignForm) html(name, text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if old := map[string]string{"description": f.old.Description, "event.details": f.event.Details}[name]; text == old {
-		return text
+// html keeps a text that no one changed.
+func (f *campaignForm) html(name, typed string) string {
+	typed = strings.ReplaceAll(typed, "\r\n", "\n")
+	if old := map[string]string{"description": f.old.Description, "event.details": f.event.Details}[name]; typed == markup(old) {
+		return old
 	}
-	return Paragraphs(text)
+	return fromMarkup(typed)
 }
 
 // time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one writing.

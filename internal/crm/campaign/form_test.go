@@ -228,7 +228,7 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 
 func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"One line & no more", "One line &amp; no more"},
+		{"One line & no more", "<p>One line &amp; no more</p>"},
 		{"First\nsecond\n\n\nThird & last\n", "<p>First<br>second</p>\n<p>Third &amp; last</p>"},
 		{"Line one\r\n\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
 		{"Line one\r\n \t\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
