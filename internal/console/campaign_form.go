@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,10 +22,24 @@ type campaignFormView struct {
 	Save          string // what the button says
 	Beneficiaries []beneficiary
 	EventTypes    []option
-	EventOpen     bool
-	LiveOpen      bool
+	Open          map[string]bool // which folds are, by their names
 	Zones         []string
 	Currencies    []string
+}
+
+// Story is what the page will show of the text that was typed.
+func (v campaignFormView) Story() template.HTML {
+	return template.HTML(campaign.Story(v.Form.Value("description")))
+}
+
+// IsHTML tells whether a text of the form is HTML, which light formatting could not say.
+func (v campaignFormView) IsHTML(field string) bool { return campaign.IsHTML(v.Form.Value(field)) }
+
+// folds are the parts of the form that few campaigns need, with their fields. They are open where something is wrong in them.
+var folds = map[string][]string{
+	"page":          {"subtitle", "slug", "type", "logo"},
+	"money":         {"currency", "payment_link", "raised", "donors"},
+	"beneficiaries": {"beneficiaries", otherField},
 }
 
 // Suggestions; every other time zone and currency may be typed.
@@ -45,7 +60,21 @@ func (r *request) newCampaignPage() error {
 	return r.campaignForm(http.StatusOK, campaign.Campaign{})
 }
 
+// previewsStory tells whether the form was only sent to show how the story looks.
+func (f *form) previewsStory() bool { return f.Value("do") == "preview" }
+
+// previewStory answers with the story as the page will show it, and without a script with the whole form.
+func (r *request) previewStory(old campaign.Campaign) error {
+	if r.isPart() {
+		return r.renderPart("campaign_form", "story", page{Data: campaignFormView{Form: r.form}})
+	}
+	return r.campaignForm(http.StatusOK, old)
+}
+
 func (r *request) createCampaign() error {
+	if r.form.previewsStory() {
+		return r.previewStory(campaign.Campaign{})
+	}
 	var made campaign.Campaign
 	in, err := campaign.ReadForm(r.form.campaignValue, campaign.Campaign{}, r.membership.Timezone)
 	if status := campaign.Draft; r.form.Value("status") == status { // one of the two buttons
@@ -58,7 +87,7 @@ func (r *request) createCampaign() error {
 		return r.refuseCampaign(in, campaign.Campaign{}, err)
 	}
 	said := stateNotice(made)
-	said.Warning = removedWarning(r.form, made)
+	said.Warning = removedWarning(r.form)
 	leaveNotice(r.w, said)
 	return r.redirect(r.path(campaignPath(made.ID)))
 }
@@ -85,6 +114,9 @@ func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) 
 }
 
 func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
+	if r.form.previewsStory() {
+		return r.previewStory(record.Campaign)
+	}
 	old, saved := record.Campaign, campaign.Campaign{}
 	in, err := campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
 	in.Seen = r.form.Value(seenField)
@@ -97,16 +129,13 @@ func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	if err != nil {
 		return r.refuseCampaign(in, old, err)
 	}
-	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form, saved)})
+	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form)})
 	return r.redirect(r.path(campaignPath(saved.ID)))
 }
 
-// removedWarning says what was taken out of the HTML that was typed, "" for nothing.
-func removedWarning(f *form, saved campaign.Campaign) string {
-	kinds := campaign.RemovedHTML(f.Value("description"), saved.Description)
-	if saved.Event != nil {
-		kinds = append(kinds, campaign.RemovedHTML(f.Value("event.details"), saved.Event.Details)...)
-	}
+// removedWarning says what was taken out of the texts that were typed, "" for nothing.
+func removedWarning(f *form) string {
+	kinds := append(campaign.RemovedHTML(f.Value("description")), campaign.RemovedHTML(f.Value("event.details"))...)
 	slices.Sort(kinds)
 	if kinds = slices.Compact(kinds); len(kinds) == 0 {
 		return ""
@@ -118,7 +147,7 @@ func removedWarning(f *form, saved campaign.Campaign) string {
 	return warning
 }
 
-// refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.
+// refuseOldCampaign shows the form again where someone else has changed the campaign since it was opened.
 func (r *request) refuseOldCampaign() error {
 	record, err := r.ownCampaign()
 	if err != nil {
@@ -163,7 +192,10 @@ func (r *request) campaignForm(status int, old campaign.Campaign) error {
 	view := campaignFormView{
 		Form: r.form, Title: "New campaign", Action: r.path("/campaigns"), Back: r.path("/campaigns"), Save: "Create campaign",
 		EventTypes: eventTypes(r.form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes,
-		EventOpen: r.form.Value("type") == "event" || r.form.says("event."), LiveOpen: r.form.says("event.livestream"),
+		Open: map[string]bool{"event": r.form.Value("type") == "event" || r.form.says("event."), "livestream": r.form.says("event.livestream"), "other": r.form.says(otherField)},
+	}
+	for name, fields := range folds {
+		view.Open[name] = slices.ContainsFunc(r.form.Faults, func(f doc.Fault) bool { return slices.Contains(fields, f.Field) })
 	}
 	if old.ID != 0 {
 		view.Title, view.Name, view.Save = "Edit “"+old.Title+"”", old.Title, "Save changes"

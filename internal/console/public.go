@@ -6,18 +6,25 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
 
 // publicView is the public page of a campaign. It holds nothing that the page must not tell.
 type publicView struct {
 	shownCampaign
-	Owner   string
-	Summary string // for search engines, and for those who get the link
-	Donate  string // where to, "" where the page does not ask for donations
+	Owner    string
+	Settings access.AccountSettings // of the owner
+	Summary  string                 // for search engines, and for those who get the link
+	Donate   string                 // where to, "" where the page does not ask for donations
+	Address  string                 // of the page; "" where it should not be passed on
+	Picture  string                 // for those who get the link, with a full address
+	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
@@ -116,18 +123,42 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 	if err != nil {
 		return err
 	}
-	zone, err := c.store.Timezone(r.Context(), account.Number)
+	settings, err := c.store.AccountSettings(r.Context(), account.Number)
 	if err != nil {
 		return err
 	}
 	guard(w.Header())
 	share(w.Header(), shown)
+	base := c.options.Proxies.BaseURL(r)
 	shown = shown.Public()
-	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Summary: summary(shown)}
+	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, c.now().In(text.Location(settings.Timezone)))}
+	if shown.Slug != "" && shown.Status != campaign.Draft {
+		view.Address = base + "/" + shown.Slug
+	}
+	if view.Picture = string(view.Cover); strings.HasPrefix(view.Picture, "/") {
+		view.Picture = base + view.Picture
+	}
 	if shown.Status == campaign.Published {
 		view.Donate = shown.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: zone.String()})
+	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: settings.Timezone})
+}
+
+const mostDaysLeft = 100
+
+// daysLeft counts the days to an end, as the calendar of the organization does; "" where there is none, it is over, or it is far away.
+func daysLeft(end, now time.Time) string {
+	if end.IsZero() || !end.After(now) {
+		return ""
+	}
+	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	switch days := int64(day(end.In(now.Location())).Sub(day(now)) / (24 * time.Hour)); {
+	case days == 0:
+		return "Last day"
+	case days <= mostDaysLeft:
+		return plural(days, "day") + " left"
+	}
+	return ""
 }
 
 const summaryLength = 200
@@ -140,9 +171,9 @@ func summary(c campaign.Campaign) string {
 		return c.Subtitle
 	}
 	words := strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(c.Description, " ")))
-	text := []rune(strings.Join(words, " "))
-	if len(text) > summaryLength {
-		return strings.TrimSpace(string(text[:summaryLength-1])) + "…"
+	line := []rune(strings.Join(words, " "))
+	if len(line) > summaryLength {
+		return strings.TrimSpace(string(line[:summaryLength-1])) + "…"
 	}
-	return string(text)
+	return string(line)
 }

@@ -2,6 +2,9 @@ package campaign
 
 import (
 	"cmp"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -55,8 +58,42 @@ type campaignForm struct {
 
 func campaignFormOf(form doc.Form) *campaignForm { return doc.FormOf(form).(*campaignForm) }
 
-// Value is a field without the spaces around it.
-func (f *campaignForm) Value(name string) string { return strings.TrimSpace(f.value(name)) }
+// Value is a field without the spaces around it. What kind of cover an address is of need not be said.
+func (f *campaignForm) Value(name string) string {
+	value := strings.TrimSpace(f.value(name))
+	if value == "" && (name == "cover.type" || name == "cover.source") {
+		cover := coverAt(f.Value("cover.url"))
+		if old := f.old.Cover; old != nil && old.URL == cover.URL {
+			cover = *old
+		}
+		return map[string]string{"cover.type": cover.Type, "cover.source": cover.Source}[name]
+	}
+	return value
+}
+
+// coverHosts are the services whose addresses are those of videos.
+var coverHosts = map[string]string{
+	"youtube.com": "youtube", "youtu.be": "youtube", "vimeo.com": "vimeo", "twitch.tv": "twitch", "facebook.com": "facebook", "fb.watch": "facebook",
+}
+
+// coverAt is the cover at an address: a video of a service that is known or with the ending of one, and otherwise an image.
+func coverAt(address string) Cover {
+	cover := Cover{URL: address, Type: "image", Source: "upload"}
+	u, err := url.Parse(address)
+	if err != nil {
+		return cover
+	}
+	host := strings.ToLower(u.Hostname())
+	for service, source := range coverHosts {
+		if host == service || strings.HasSuffix(host, "."+service) {
+			cover.Type, cover.Source = "video", source
+		}
+	}
+	if slices.Contains([]string{".mp4", ".m4v", ".mov", ".webm", ".ogv"}, strings.ToLower(path.Ext(u.Path))) {
+		cover.Type = "video"
+	}
+	return cover
+}
 
 // Rows is none: no list of a campaign has rows in its form.
 func (f *campaignForm) Rows(string, []string) int { return 0 }

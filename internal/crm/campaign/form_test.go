@@ -281,3 +281,19 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://images.example.org/gala.jpg": "image upload", "https://www.youtube.com/watch?v=x": "video youtube", "https://youtu.be/x": "video youtube",
+		"https://player.vimeo.com/video/1": "video vimeo", "https://notvimeo.com/1": "image upload", "https://a.example/film.MP4": "video upload",
+	} {
+		in, err := readForm(map[string]string{"title": "a", "cover.url": address}, Campaign{})
+		if err != nil || (*in.Cover).Type+" "+(*in.Cover).Source != want {
+			t.Errorf("%s is %+v, %v", address, *in.Cover, err)
+		}
+	}
+	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}} // as a file said
+	if in, err := readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old); err != nil || **in.Cover != *old.Cover {
+		t.Errorf("the cover became %+v, %v", *in.Cover, err)
+	}
+}

@@ -44,9 +44,10 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 const maxRemovedKinds = 20
 
 // RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, images, <div>.
-func RemovedHTML(typed, kept string) (kinds []string) {
+func RemovedHTML(typed string) (kinds []string) {
+	typed = fromMarkup(typed)
 	left := map[string]int{}
-	htmlElements(kept, func(name string, shown bool) {
+	htmlElements(sanitizeHTML(typed), func(name string, shown bool) {
 		if shown {
 			left[name]++
 		}
