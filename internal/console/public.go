@@ -1,16 +1,20 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
@@ -24,6 +28,7 @@ type publicView struct {
 	Donate   string                 // where to, "" where the page does not ask for donations
 	Address  string                 // of the page; "" where it should not be passed on
 	Picture  string                 // for those who get the link, with a full address
+	Donors   []publicDonor          // who gave lately, where the organization tells
 	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
@@ -141,7 +146,63 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 	if shown.Status == campaign.Published {
 		view.Donate = shown.PaymentLink
 	}
+	if shown.Slug != "" {
+		if view.Donors, err = c.publicDonors(r.Context(), account.Number, shown.ID, settings.PublicDonors); err != nil {
+			return err
+		}
+	}
 	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: settings.Timezone})
+}
+
+// publicDonor is someone who gave lately, as the public is told.
+type publicDonor struct {
+	Name, Amount string // Amount is "" where it is not told
+	At           time.Time
+}
+
+const publicGifts = 10
+
+// publicDonors are those who gave to a campaign lately. Archived and erased contacts are left out.
+func (c *Console) publicDonors(ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
+	if told == access.NoDonors {
+		return nil, nil
+	}
+	gifts, err := c.store.LatestGifts(ctx, account, giving.GiftFilter{Campaign: id, Counted: true}, publicGifts)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, g := range gifts {
+		ids = append(ids, g.Contact)
+	}
+	contacts, err := c.store.ContactNames(ctx, account, ids)
+	for _, g := range gifts {
+		contact, known := contacts[g.Contact]
+		if !known || contact.Archived() || g.Test { // an erased contact is archived as well
+			continue
+		}
+		donor := publicDonor{Name: publicName(&contact), At: g.Local}
+		if told == access.DonorAmounts && g.IsMoney() {
+			donor.Amount = text.Money(g.Left(), g.Currency)
+		}
+		donors = append(donors, donor)
+	}
+	return donors, err
+}
+
+// publicName is a first name and an initial, or the name of a company. A person without a first name is anonymous.
+func publicName(c *crm.Contact) string {
+	if c.IsCompany {
+		return strings.Clone(c.Company)
+	}
+	if c.FirstName == "" || strings.HasPrefix(strings.ToLower(c.FirstName+c.LastName), "anonym") {
+		return "Anonymous"
+	}
+	initial, size := utf8.DecodeRuneInString(c.LastName)
+	if size == 0 {
+		return strings.Clone(c.FirstName)
+	}
+	return c.FirstName + " " + string(unicode.ToUpper(initial)) + "."
 }
 
 const mostDaysLeft = 100

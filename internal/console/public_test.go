@@ -114,6 +114,41 @@ func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	p.doesNotSee(p.get("/secret"), "Share") // an address that is not to be passed on
 }
 
+// Recent donors are told of only where the organization has chosen so, by first name and initial, and never once they are archived or erased.
+func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organization("Harbor Light"), access.Owner)
+		coats := s.campaign(owner.account, `{"title":"Coats"}`)
+		gives := func(first, last, status string) int64 {
+			contact := s.newcomer(owner.account, first, last)
+			s.donation(owner.account, contact.ID, `"amount":12.5,"method":"check","transacted_at":"2025-03-01","campaign_id":%d,"status":%q`, coats.ID, status)
+			return contact.ID
+		}
+		gives("Ada", "byron", "succeeded")
+		gives("Anonymous", "Donor", "succeeded")
+		gives("Pia", "Promised", "pending")
+		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.store.EraseContact(t.Context(), owner.account.Number, gives("Erased", "Person", "succeeded")); err != nil {
+			t.Fatal(err)
+		}
+		p := s.visitor()
+		p.doesNotSee(p.get("/coats"), "Recent donors", "Ada", "Anonymous")
+		owner.wantStatus(owner.post(owner.org("/settings/public"), "email", "no", "website", "javascript:alert(1)", "public_donors", "all"), http.StatusUnprocessableEntity)
+		owner.follow(owner.org("/settings/public"), "email", "give@example.org", "website", "https://example.org", "public_donors", "names")
+		a := p.get("/coats?names")
+		p.sees(a, "Recent donors", "Ada B.", "Anonymous", "give@example.org · https://example.org")
+		p.doesNotSee(a, "byron", "Anonymous D", "$12.50 ", "Pia", "Gone", "Erased", "Away", "Person")
+		owner.follow(owner.org("/settings/public"), "public_donors", "amounts")
+		p.sees(p.get("/coats?amounts"), "$12.50")
+		owner.follow(owner.org("/settings/public"), "public_donors", "")
+		p.doesNotSee(p.get("/coats?none"), "Recent donors", "Ada", "example.org")
+		editor := s.member(owner.account, access.Editor)
+		editor.wantStatus(editor.post(editor.org("/settings/public"), "public_donors", "names"), http.StatusForbidden)
+	})
+}
+
 func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
 	s := anySite(t)
 	s.campaign(s.organization("Harbor Light"), strings.Replace(galaRow, `"tickets_required":true`, `"tickets_required":true,"private":true`, 1))

@@ -31,6 +31,9 @@ type (
 		TaxID       string       `json:"tax_id"`
 		HistoryDays int64        `json:"history_days"`
 		NoReturn    bool         `json:"no_return,omitempty"`
+		Email       string       `json:"email,omitempty"`
+		Website     string       `json:"website,omitempty"`
+		Donors      string       `json:"public_donors,omitempty"`
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -180,6 +183,7 @@ func (x *accountExport) settings(w *LineWriter) error {
 		return err
 	}
 	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
+	line.Email, line.Website, line.Donors = settings.Email, settings.Website, string(settings.PublicDonors)
 	return w.encode(line)
 }
 
