@@ -155,7 +155,7 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 			return err
 		}
 	}
-	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: settings.Timezone})
+	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: settings.Timezone}})
 }
 
 // publicDonor is someone who gave lately, as the public is told.
