@@ -35,13 +35,16 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 
 	picture := s.url + "/console/static/icon.svg" // any picture that the browser can load
 	p.fill("Title", "Lighthouse Gala")
-	p.fill("Subtitle", "An evening for the harbor")
-	p.fill("Description", "First line\nsecond\n\nNew paragraph")
+	p.fill("Story", "First line\nsecond\n\n# New **paragraph**")
+	p.in("#preview").sees("First line second", "New paragraph") // as it is written
 	p.fill("Goal", "120,000")
+	p.click("Page")
+	p.fill("Subtitle", "An evening for the harbor")
+	p.click("Money")
 	p.fill("Raised before Donorbook", "$64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2027-05-01T12:00")
-	p.click("Use a video, or images from another site")
+	p.click("Use a video, or an image of another site")
 	p.fill("Cover image or video", picture)
 	p.fill("Type", "Event") // unfolds the event
 	p.fill("Start", "2027-04-24T18:00")
@@ -66,7 +69,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	for _, field := range []struct{ got, want any }{
 		{list[0]["title"], "Lighthouse Gala"}, {list[0]["slug"], "lighthouse-gala"}, {list[0]["url"], s.url + "/lighthouse-gala"}, {list[0]["type"], "event"},
 		{list[0]["goal"], 120000.0}, {list[0]["raised"], 64500.5}, {list[0]["end_at"], "2027-05-01 12:00:00"},
-		{list[0]["description"], "<p>First line<br>second</p>\n<p>New paragraph</p>"},
+		{list[0]["description"], "<p>First line<br>second</p>\n<h2>New <strong>paragraph</strong></h2>"},
 		{event["title"], "Lighthouse Gala"}, {event["start_at"], "2027-04-24 22:00:00"}, {event["tickets_required"], true},
 	} {
 		if field.got != field.want {
@@ -79,7 +82,9 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 		t.Errorf("the form says that it begins at %s", got)
 	}
 	p.fill("Title", "Harbor Gala")
+	p.click("Page")
 	p.fill("Web address", "harbor-gala")
+	p.click("Money")
 	p.fill("Raised before Donorbook", "130000")
 	p.click("Save changes")
 	p.sees("“Harbor Gala” was saved.", "Goal reached", "108% of $120,000")
@@ -95,13 +100,15 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p := s.owner()
 	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", "Winter Gala")
-	p.fill("Subtitle", "An evening for the harbor")
-	p.fill("Description", "We <3 the sea.\n\nCome and dine.")
+	p.fill("Story", "We <3 the sea.\n\nCome and dine.")
 	p.fill("Goal", "120,000")
+	p.click("Page")
+	p.fill("Subtitle", "An evening for the harbor")
+	p.click("Money")
 	p.fill("Raised before Donorbook", "64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2127-05-01T12:00")
-	p.click("Use a video, or images from another site")
+	p.click("Use a video, or an image of another site")
 	p.fill("Cover image or video", s.url+"/console/static/icon.svg")
 	p.fill("Type", "Event")
 	p.fill("Start", "2127-04-24T18:00")
@@ -115,7 +122,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	}
 	p.run(`document.querySelector("#address").removeAttribute("target")`) // the test has one window
 	p.click("#address")
-	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "Donors 148", "Custom House Hall", "6:00 PM (America/New_York)", "Watch the livestream"}
+	shown := []string{organization, "Winter Gala", "An evening for the harbor", "We <3 the sea.", "$64,500.50 raised of $120,000", "148 donors", "Custom House Hall", "6:00 PM (America/New_York)", "Watch the livestream"}
 	p.sees(shown...)
 	p.doesNotSee("Edit campaign", "Contacts", "Sign out")
 	if p.path() != "/winter-gala" || !p.has("img.cover") {
@@ -137,6 +144,7 @@ func TestACampaignGoesFromDraftToItsEnd(t *testing.T) {
 	p, stranger := s.owner(), s.open()
 	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", "Winter Gala")
+	p.click("Money")
 	p.fill("Payment link", "https://pay.example.org/gala")
 	p.click("Save as draft")
 	p.sees("“Winter Gala” is a draft.", "Publish campaign")
@@ -182,6 +190,7 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.click("#event > summary")
 	p.fill("Start", "2027-03-14T02:30")
 	p.fill("Time zone", "America/New_York")
+	p.click("Beneficiaries")
 	p.fill("Other organizations", "AAAA")
 	p.expects(422)
 	p.click("Create campaign")
@@ -217,7 +226,7 @@ func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 		`</div></main><base href="https://evil.example"><meta http-equiv="refresh" content="0;url=https://evil.example"><details open ontoggle="window.pwned=1">x</details>`
 	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 	p.fill("Title", `<img src=x onerror=window.pwned=1>`)
-	p.fill("Description", hostile)
+	p.fill("Story", hostile)
 	p.click("#event > summary")
 	p.fill("Details for guests", hostile)
 	p.fill("Venue", `"><script>window.pwned=1</script>`)
@@ -246,6 +255,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 
 	p.visit("/console/o/" + ours + "/campaigns/new")
 	p.fill("Title", "Spring appeal")
+	p.click("Beneficiaries")
 	p.tick("Rescue North")
 	p.click("Create campaign")
 	p.in("main").sees("Beneficiaries Rescue North")
@@ -256,6 +266,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	other := s.visitor(friend, "friend@example.org", "editor")
 	other.visit("/console/o/" + friend + "/campaigns/new")
 	other.fill("Title", "For the animals")
+	other.click("Beneficiaries")
 	other.fill("Other organizations", ours)
 	other.click("Create campaign")
 
@@ -294,6 +305,7 @@ func TestCampaignsHaveFourScopes(t *testing.T) {
 	p.visit("/console/o/" + ours + "/campaigns")
 	p.click("Spring appeal")
 	p.click("Edit campaign")
+	p.click("Beneficiaries")
 	p.untick("Rescue North")
 	p.click("Save changes")
 	north.reload()
@@ -338,4 +350,39 @@ func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
 	p.tabTo("button “Create campaign”")
 	p.press("Enter")
 	p.sees("“Spring appeal” is live. View page", "0% of $500")
+}
+
+// The buttons above the story format what is chosen, by keyboard too; without scripts a button shows the preview.
+func TestAStoryIsFormattedByButtonsAndShown(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
+	p.fill("Story", "roof")
+	p.run(`document.querySelector("#f-description").select()`)
+	p.click("Bold")
+	p.in("#preview").sees("roof")
+	if got := p.value("Story"); got != "**roof**" {
+		t.Errorf("the story is %q", got)
+	}
+	p.run(`document.querySelector("#f-description").setSelectionRange(0, 0)`)
+	p.run(`document.querySelector("[data-format=heading]").focus()`)
+	p.press("Enter")
+	if got := p.value("Story"); got != "# **roof**" {
+		t.Errorf("the story is %q", got)
+	}
+	p.in("#preview h2").sees("roof")
+	p.audit()
+	p.fill("Story", "")
+	p.withoutScripts()
+	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
+	p.fill("Title", "Roof")
+	p.fill("Story", "A **roof**")
+	p.click("Preview story")
+	p.in("#preview").sees("A roof")
+	if p.value("Title") != "Roof" || p.value("Story") != "A **roof**" || !p.has("#preview strong") {
+		t.Error("the preview is not shown, or what was typed is lost")
+	}
+	p.click("Create campaign")
+	p.sees("“Roof” is live.")
 }

@@ -77,9 +77,12 @@ type accountSettings struct {
 	Timezone *string `help:"Time zone in which its days begin, such as America/New_York. Gifts that have a time move to their day in it while the server runs." placeholder:"NAME"`
 	Address  *string `help:"Postal address on giving statements, with line breaks; an empty one is removed." placeholder:"TEXT"`
 	TaxID    *string `help:"Tax id on giving statements; an empty one is removed." name:"tax-id" placeholder:"TEXT"`
+	Email    *string `help:"Email for donors, on public pages of campaigns; an empty one is removed." placeholder:"EMAIL"`
+	Website  *string `help:"Web address on public pages of campaigns; an empty one is removed." placeholder:"URL"`
+	Donors   *string `help:"What public pages of campaigns show of recent donors: names, amounts as well, or nothing." name:"public-donors" placeholder:"names|amounts"`
 	NoReturn *bool   `help:"Statements say that no goods or services were provided in exchange for gifts; --nothing-in-return=false takes it back." name:"nothing-in-return"`
 	History  *string `help:"For how many days the history is kept; 0 is for good." name:"history-days" placeholder:"DAYS"`
-	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, nothing_in_return and history_days." name:"json"`
+	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, email, website, public_donors, nothing_in_return and history_days." name:"json"`
 }
 
 func (accountSettings) Help() string {
@@ -94,6 +97,9 @@ type settingsLine struct {
 	Timezone string  `json:"timezone" heading:"TIME ZONE"`
 	Address  *string `json:"address" heading:"ADDRESS"`
 	TaxID    *string `json:"tax_id" heading:"TAX ID"`
+	Email    string  `json:"email" heading:"EMAIL"`
+	Website  string  `json:"website" heading:"WEBSITE"`
+	Donors   string  `json:"public_donors" heading:"PUBLIC DONORS"`
 	NoReturn bool    `json:"nothing_in_return" heading:"NOTHING IN RETURN"`
 	History  int64   `json:"history_days" heading:"HISTORY DAYS"`
 }
@@ -104,7 +110,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if in := (access.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, HistoryDays: c.History}); in != (access.AccountSettingsInput{}) {
+		if in := (access.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, Email: c.Email, Website: c.Website, PublicDonors: c.Donors, HistoryDays: c.History}); in != (access.AccountSettingsInput{}) {
 			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
 				return err
 			}
@@ -113,7 +119,7 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, NoReturn: settings.NoReturn, History: settings.HistoryDays}
+		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, Email: settings.Email, Website: settings.Website, Donors: string(settings.PublicDonors), NoReturn: settings.NoReturn, History: settings.HistoryDays}
 		if settings.Address != "" {
 			line.Address = &settings.Address
 		}

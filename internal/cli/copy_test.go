@@ -73,6 +73,7 @@ tag                 1
 campaign            0
 campaign_reader     0
 campaign_slug       0
+picture             0
 plan                0
 gift                0
 external_reference  0
@@ -110,7 +111,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []move.TableCount
 		Accounts []move.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 27 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 28 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

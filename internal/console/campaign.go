@@ -44,7 +44,8 @@ func (r *request) campaignRow(campaign campaign.Campaign) campaignRow {
 }
 
 var campaignColumns = []tableColumn{
-	{Name: "title", Label: "Campaign"}, {Name: "raised", Label: "Raised"}, {Name: "donors", Label: "Donors", Optional: true, Usual: true, Class: "right number", Told: true}, {Name: "ends", Label: "Ends", Optional: true, Usual: true, Told: true},
+	{Name: "title", Label: "Campaign"}, {Name: "progress", Label: "Progress", Class: "bars"}, {Name: "raised", Label: "Raised", Class: "right number amounts", Told: true},
+	{Name: "donors", Label: "Donors", Optional: true, Usual: true, Class: "right number", Told: true}, {Name: "type", Label: "Type", Optional: true, Usual: true, Told: true}, {Name: "ends", Label: "Ends", Optional: true, Usual: true, Told: true},
 }
 
 var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}

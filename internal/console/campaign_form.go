@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/picture"
 	"donorbook/internal/store/campaigns"
 )
 
@@ -23,12 +23,25 @@ type campaignFormView struct {
 	Save          string // what the button says
 	Beneficiaries []beneficiary
 	EventTypes    []option
-	EventOpen     bool
-	LiveOpen      bool
+	Open          map[string]bool // which folds are, by their names
 	Zones         []string
 	Currencies    []string
 	Cover, Logo   pictureField
-	LinksOpen     bool // one of them is of another site, or wrong
+}
+
+// Story is what the page will show of the text that was typed.
+func (v campaignFormView) Story() template.HTML {
+	return template.HTML(campaign.Story(v.Form.Value("description")))
+}
+
+// IsHTML tells whether a text of the form is HTML, which light formatting could not say.
+func (v campaignFormView) IsHTML(field string) bool { return campaign.IsHTML(v.Form.Value(field)) }
+
+// folds are the parts of the form that few campaigns need, with their fields. They are open where something is wrong in them.
+var folds = map[string][]string{
+	"page":          {"subtitle", "slug", "type", "logo", logoField.File()},
+	"money":         {"currency", "payment_link", "raised", "donors"},
+	"beneficiaries": {"beneficiaries", otherField},
 }
 
 // Suggestions; every other time zone and currency may be typed.
@@ -49,7 +62,21 @@ func (r *request) newCampaignPage() error {
 	return r.campaignForm(http.StatusOK, campaign.Campaign{})
 }
 
+// previewsStory tells whether the form was only sent to show how the story looks.
+func (f *form) previewsStory() bool { return f.Value("do") == "preview" }
+
+// previewStory answers with the story as the page will show it, and without a script with the whole form.
+func (r *request) previewStory(old campaign.Campaign) error {
+	if r.isPart() {
+		return r.renderPart("campaign_form", "story", page{Data: campaignFormView{Form: r.form}})
+	}
+	return r.campaignForm(http.StatusOK, old)
+}
+
 func (r *request) createCampaign() error {
+	if r.form.previewsStory() {
+		return r.previewStory(campaign.Campaign{})
+	}
 	var made campaign.Campaign
 	in, err := r.readCampaign(campaign.Campaign{})
 	if status := campaign.Draft; r.form.Value("status") == status { // one of the two buttons
@@ -62,7 +89,7 @@ func (r *request) createCampaign() error {
 		return r.refuseCampaign(in, campaign.Campaign{}, err)
 	}
 	said := stateNotice(made)
-	said.Warning = removedWarning(r.form, made)
+	said.Warning = removedWarning(r.form)
 	leaveNotice(r.w, said)
 	return r.redirect(r.path(campaignPath(made.ID)))
 }
@@ -90,6 +117,9 @@ func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) 
 }
 
 func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
+	if r.form.previewsStory() {
+		return r.previewStory(record.Campaign)
+	}
 	old, saved := record.Campaign, campaign.Campaign{}
 	in, err := r.readCampaign(old)
 	in.Seen = r.form.Value(seenField)
@@ -102,7 +132,7 @@ func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	if err != nil {
 		return r.refuseCampaign(in, old, err)
 	}
-	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form, saved)})
+	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form)})
 	return r.redirect(r.path(campaignPath(saved.ID)))
 }
 
@@ -115,10 +145,6 @@ func (r *request) readCampaign(old campaign.Campaign) (in campaign.Input, err er
 	for _, p := range campaignPictures {
 		r.form.set(p.Name, r.form.address(p, made))
 	}
-	if picture.IsAddress(r.form.Value(coverField.Name)) {
-		r.form.set("cover.type", "image")
-		r.form.set("cover.source", "upload")
-	}
 	in, err = campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
 	in.Pictures = slices.Collect(maps.Values(made))
 	if err == nil && len(r.form.Faults) > 0 {
@@ -127,12 +153,9 @@ func (r *request) readCampaign(old campaign.Campaign) (in campaign.Input, err er
 	return in, err
 }
 
-// removedWarning says what was taken out of the HTML that was typed, "" for nothing.
-func removedWarning(f *form, saved campaign.Campaign) string {
-	kinds := campaign.RemovedHTML(f.Value("description"), saved.Description)
-	if saved.Event != nil {
-		kinds = append(kinds, campaign.RemovedHTML(f.Value("event.details"), saved.Event.Details)...)
-	}
+// removedWarning says what was taken out of the texts that were typed, "" for nothing.
+func removedWarning(f *form) string {
+	kinds := append(campaign.RemovedHTML(f.Value("description")), campaign.RemovedHTML(f.Value("event.details"))...)
 	slices.Sort(kinds)
 	if kinds = slices.Compact(kinds); len(kinds) == 0 {
 		return ""
@@ -144,7 +167,7 @@ func removedWarning(f *form, saved campaign.Campaign) string {
 	return warning
 }
 
-// refuseOldCampaign shows the form again where somebody else has changed the campaign since it was opened.
+// refuseOldCampaign shows the form again where someone else has changed the campaign since it was opened.
 func (r *request) refuseOldCampaign(in campaign.Input) error {
 	record, err := r.ownCampaign()
 	if err != nil {
@@ -191,10 +214,13 @@ func (r *request) campaignForm(status int, old campaign.Campaign) error {
 	view := campaignFormView{
 		Form: r.form, Title: "New campaign", Action: r.path("/campaigns"), Back: r.path("/campaigns"), Save: "Create campaign",
 		EventTypes: eventTypes(r.form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes, Cover: coverField, Logo: logoField,
-		EventOpen: r.form.Value("type") == "event" || r.form.says("event."), LiveOpen: r.form.says("event.livestream"),
+		Open: map[string]bool{"event": r.form.Value("type") == "event" || r.form.says("event."), "livestream": r.form.says("event.livestream"), "other": r.form.says(otherField)},
+	}
+	for name, fields := range folds {
+		view.Open[name] = slices.ContainsFunc(r.form.Faults, func(f doc.Fault) bool { return slices.Contains(fields, f.Field) })
 	}
 	for _, p := range campaignPictures {
-		view.LinksOpen = view.LinksOpen || r.form.Value(p.Name)+r.form.fault(p.Name, "") != ""
+		view.Open[p.Name] = r.form.Value(p.Name)+r.form.fault(p.Name, "") != "" // one of another site, or a wrong one
 	}
 	if old.ID != 0 {
 		view.Title, view.Name, view.Save = "Edit “"+old.Title+"”", old.Title, "Save changes"

@@ -38,9 +38,9 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 		s.gift(owner.account, gala.ID, "CHF", "6")
 		path := owner.campaignAddress(gala)
 		owner.sees(owner.get(path), "$30.50 30% of $100 · 3 donors", "$10 of it came in before Donorbook.", "Gifts in CHF, EUR are not included.")
-		owner.sees(owner.get(owner.org("/campaigns")), "$30.50 of $100 · 30%")
+		owner.sees(owner.get(owner.org("/campaigns")), "30% $30.50 of $100")
 		owner.sees(owner.get(owner.org("")), "$30.50 of $100", "30% of the goal · 3 donors")
-		owner.sees(s.visitor().get("/gala"), "$30.50 raised of $100", "Donors 3")
+		owner.sees(s.visitor().get("/gala"), "$30.50 raised of $100", "3 donors")
 		owner.doesNotSee(s.visitor().get("/gala"), "before Donorbook", "EUR")
 		form := owner.get(path + "/edit")
 		owner.sees(form, "Raised before Donorbook", "Donors before Donorbook")
@@ -59,7 +59,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	})
 }
 
-const donate = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">Donate</a>`
+const donate = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">`
 
 func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	eachSite(t, func(t *testing.T, s *site) {

@@ -209,6 +209,7 @@ var routes = []route{
 	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
 	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
 	{"POST", "/settings/giving", access.Owner, (*request).saveGivingSettings, (*request).settingsPage},
+	{"POST", "/settings/public", access.Owner, (*request).savePublicSettings, (*request).settingsPage},
 	{"GET", "/settings/fields", access.Owner, (*request).fieldsPage, nil},
 	{"GET", "/settings/fields/new", access.Owner, (*request).newFieldPage, nil},
 	{"POST", "/settings/fields", access.Owner, (*request).createField, (*request).newFieldPage},

@@ -45,7 +45,7 @@ func (f *form) Typed() url.Values {
 }
 
 // Unsaved tells whether leaving the form would lose what it was sent with.
-func (f *form) Unsaved() bool { return len(f.Faults) > 0 || f.goesBack() }
+func (f *form) Unsaved() bool { return len(f.Faults) > 0 || f.goesBack() || f.previewsStory() }
 
 // goesBack tells whether the person wants to change the form instead of answering the question.
 func (f *form) goesBack() bool { return f.Value(decisionField) == backDecision }

@@ -1,25 +1,36 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"html"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/picture"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
 
 // publicView is the public page of a campaign. It holds nothing that the page must not tell.
 type publicView struct {
 	shownCampaign
-	Owner   string
-	Summary string // for search engines, and for those who get the link
-	Image   string // for those who get the link
-	Donate  string // where to, "" where the page does not ask for donations
+	Owner    string
+	Settings access.AccountSettings // of the owner
+	Summary  string                 // for search engines, and for those who get the link
+	Donate   string                 // where to, "" where the page does not ask for donations
+	Address  string                 // of the page; "" where it should not be passed on
+	Picture  string                 // for those who get the link, with a full address
+	Donors   []publicDonor          // who gave lately, where the organization tells
+	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
@@ -118,28 +129,101 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 	if err != nil {
 		return err
 	}
-	zone, err := c.store.Timezone(r.Context(), account.Number)
+	settings, err := c.store.AccountSettings(r.Context(), account.Number)
 	if err != nil {
 		return err
 	}
 	guard(w.Header())
 	share(w.Header(), shown)
+	base := c.options.Proxies.BaseURL(r)
 	shown = shown.Public()
-	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Summary: summary(shown)}
-	if view.Image = string(view.Cover); picture.IsAddress(view.Image) {
-		view.Image = c.options.Proxies.BaseURL(r) + view.Image
+	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, c.now().In(text.Location(settings.Timezone)))}
+	if shown.Slug != "" && shown.Status != campaign.Draft {
+		view.Address = base + "/" + shown.Slug
+	}
+	if view.Picture = string(view.Cover); picture.IsAddress(view.Picture) {
+		view.Picture = base + view.Picture
 	}
 	if view.Logo == "" {
-		settings, err := c.store.AccountSettings(r.Context(), account.Number)
-		if err != nil {
-			return err
-		}
 		view.Logo = newShownImage(settings.Logo)
 	}
 	if shown.Status == campaign.Published {
 		view.Donate = shown.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: zone.String()}})
+	if shown.Slug != "" {
+		if view.Donors, err = c.publicDonors(r.Context(), account.Number, shown.ID, settings.PublicDonors); err != nil {
+			return err
+		}
+	}
+	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: settings.Timezone}})
+}
+
+// publicDonor is someone who gave lately, as the public is told.
+type publicDonor struct {
+	Name, Amount string // Amount is "" where it is not told
+	At           time.Time
+}
+
+const publicGifts = 10
+
+// publicDonors are those who gave to a campaign lately. Archived and erased contacts are left out.
+func (c *Console) publicDonors(ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
+	if told == access.NoDonors {
+		return nil, nil
+	}
+	gifts, err := c.store.LatestGifts(ctx, account, giving.GiftFilter{Campaign: id, Counted: true}, publicGifts)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, g := range gifts {
+		ids = append(ids, g.Contact)
+	}
+	contacts, err := c.store.ContactNames(ctx, account, ids)
+	for _, g := range gifts {
+		contact, known := contacts[g.Contact]
+		if !known || contact.Archived() || g.Test { // an erased contact is archived as well
+			continue
+		}
+		donor := publicDonor{Name: publicName(&contact), At: g.Local}
+		if told == access.DonorAmounts && g.IsMoney() {
+			donor.Amount = text.Money(g.Left(), g.Currency)
+		}
+		donors = append(donors, donor)
+	}
+	return donors, err
+}
+
+// publicName is a first name and an initial, or the name of a company. A person without a first name is anonymous.
+func publicName(c *crm.Contact) string {
+	if c.IsCompany {
+		return strings.Clone(c.Company)
+	}
+	if c.FirstName == "" || strings.HasPrefix(strings.ToLower(c.FirstName+c.LastName), "anonym") {
+		return "Anonymous"
+	}
+	initial, size := utf8.DecodeRuneInString(c.LastName)
+	if size == 0 {
+		return strings.Clone(c.FirstName)
+	}
+	return c.FirstName + " " + string(unicode.ToUpper(initial)) + "."
+}
+
+const mostDaysLeft = 100
+
+// daysLeft counts the days to an end, as the calendar of the organization does; "" where there is none, it is over, or it is far away.
+func daysLeft(end, now time.Time) string {
+	if end.IsZero() || !end.After(now) {
+		return ""
+	}
+	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	switch days := int64(day(end.In(now.Location())).Sub(day(now)) / (24 * time.Hour)); {
+	case days == 0:
+		return "Last day"
+	case days <= mostDaysLeft:
+		return plural(days, "day") + " left"
+	}
+	return ""
 }
 
 const summaryLength = 200
@@ -152,9 +236,9 @@ func summary(c campaign.Campaign) string {
 		return c.Subtitle
 	}
 	words := strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(c.Description, " ")))
-	text := []rune(strings.Join(words, " "))
-	if len(text) > summaryLength {
-		return strings.TrimSpace(string(text[:summaryLength-1])) + "…"
+	line := []rune(strings.Join(words, " "))
+	if len(line) > summaryLength {
+		return strings.TrimSpace(string(line[:summaryLength-1])) + "…"
 	}
-	return string(text)
+	return string(line)
 }

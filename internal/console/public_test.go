@@ -2,11 +2,13 @@ package console_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
@@ -27,18 +29,20 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 		stranger := s.visitor()
 		a := stranger.get("/winter-gala")
 		stranger.wantStatus(a, http.StatusOK)
-		stranger.sees(a, "Winter Gala · Harbor Light", "An evening for the harbor", "Come & dine", "$64,500.50 raised of $120,000", "53%", "Donors 1,148", "Ends Apr 30, 2127, 11:59 PM UTC",
+		stranger.sees(a, "Winter Gala · Harbor Light", "An evening for the harbor", "Come & dine", "$64,500.50 raised of $120,000", "53%", "1,148 donors", "Ends Apr 30, 2127", "Share by email",
 			"Gala night", "Apr 24, 2127, 6:00 PM (America/New_York)", "Apr 24, 2127, 11:00 PM (America/New_York)", "Custom House Hall", "3 McKinley Square", "In person and online, ticket required",
 			"Dinner and music", "Watch the livestream")
 		for _, part := range []string{
 			`<p>Come &amp; <b>dine</b></p>`, `src="https://images.example.org/gala.jpg" alt="Winter Gala"`, `src="https://images.example.org/logo.png"`, `href="https://video.example.org/gala"`,
 			`<meta name="description" content="An evening for the harbor">`, `<meta property="og:title" content="Winter Gala">`, `<meta property="og:description" content="An evening for the harbor">`,
+			`<meta property="og:image" content="https://images.example.org/gala.jpg">`, `<meta name="twitter:card" content="summary_large_image">`, `<meta property="og:url" content="` + s.http.URL + `/winter-gala">`,
+			`href="mailto:?subject=Winter%20Gala&amp;body=https%3a%2f%2f`,
 		} {
 			if !strings.Contains(a.body, part) {
 				t.Errorf("the page lacks %s", part)
 			}
 		}
-		stranger.doesNotSee(a, "Edit", "Sign", "Copy")
+		stranger.doesNotSee(a, "Edit", "Sign", "Donate", "Tax ID")
 		if signedIn := owner.get("/winter-gala"); signedIn.body != a.body {
 			t.Error("who is signed in sees another page")
 		}
@@ -65,10 +69,10 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 	p := s.visitor()
 	a := p.get("/coats")
 	p.wantStatus(a, http.StatusOK)
-	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats" {
+	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats Share page Copy link Share by email" {
 		t.Errorf("the page says %q", got)
 	}
-	for _, part := range []string{"<aside", "<section", "<img", `name="description"`, "og:description"} {
+	for _, part := range []string{"<section", "<img", "<footer", "<ul", `name="description"`, "og:description"} {
 		if strings.Contains(a.body, part) {
 			t.Errorf("the page has an empty %s", part)
 		}
@@ -90,6 +94,59 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 		!strings.Contains(a.body, `content="One Two"`) {
 		t.Error(a.body)
 	}
+}
+
+// The page says who asks, as statements of giving do, and counts the days while there are few.
+func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
+	owner.follow(owner.org("/settings/timezone"), "timezone", "America/New_York")
+	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
+	now := time.Now()
+	for i, end := range []time.Time{now.Add(49 * time.Hour), now.AddDate(0, 0, 400)} {
+		s.campaign(owner.account, fmt.Sprintf(`{"title":"Coats %d","end_at":"%s"}`, i, end.UTC().Format(time.DateTime)))
+	}
+	p := s.visitor()
+	a := p.get("/coats-0")
+	p.sees(a, "2 days left · Ends ", "Harbor Light 12 Wharf Street Boston, MA 02110 Tax ID 04-1234567")
+	p.doesNotSee(p.get("/coats-1"), "left")
+	s.campaign(owner.account, `{"title":"Secret","type":"event","event":{"title":"Secret","private":true}}`)
+	p.doesNotSee(p.get("/secret"), "Share") // an address that is not to be passed on
+}
+
+// Recent donors are told of only where the organization has chosen so, by first name and initial, and never once they are archived or erased.
+func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organization("Harbor Light"), access.Owner)
+		coats := s.campaign(owner.account, `{"title":"Coats"}`)
+		gives := func(first, last, status string) int64 {
+			contact := s.newcomer(owner.account, first, last)
+			s.donation(owner.account, contact.ID, `"amount":12.5,"method":"check","transacted_at":"2025-03-01","campaign_id":%d,"status":%q`, coats.ID, status)
+			return contact.ID
+		}
+		gives("Ada", "byron", "succeeded")
+		gives("Anonymous", "Donor", "succeeded")
+		gives("Pia", "Promised", "pending")
+		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.store.EraseContact(t.Context(), owner.account.Number, gives("Erased", "Person", "succeeded")); err != nil {
+			t.Fatal(err)
+		}
+		p := s.visitor()
+		p.doesNotSee(p.get("/coats"), "Recent donors", "Ada", "Anonymous")
+		owner.wantStatus(owner.post(owner.org("/settings/public"), "email", "no", "website", "javascript:alert(1)", "public_donors", "all"), http.StatusUnprocessableEntity)
+		owner.follow(owner.org("/settings/public"), "email", "give@example.org", "website", "https://example.org", "public_donors", "names")
+		a := p.get("/coats?names")
+		p.sees(a, "Recent donors", "Ada B.", "Anonymous", "give@example.org · https://example.org")
+		p.doesNotSee(a, "byron", "Anonymous D", "$12.50 ", "Pia", "Gone", "Erased", "Away", "Person")
+		owner.follow(owner.org("/settings/public"), "public_donors", "amounts")
+		p.sees(p.get("/coats?amounts"), "$12.50")
+		owner.follow(owner.org("/settings/public"), "public_donors", "")
+		p.doesNotSee(p.get("/coats?none"), "Recent donors", "Ada", "example.org")
+		editor := s.member(owner.account, access.Editor)
+		editor.wantStatus(editor.post(editor.org("/settings/public"), "public_donors", "names"), http.StatusForbidden)
+	})
 }
 
 func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
@@ -193,7 +250,7 @@ func TestHostileTextOfACampaignStaysTextInPublic(t *testing.T) {
 		a := s.visitor().get("/" + c.Slug)
 		s.visitor().wantStatus(a, http.StatusOK)
 		harmless(t, c.Slug, a.body)
-		if strings.Count(a.body, "<title>") != 1 || strings.Count(a.body, "</title>") != 1 || strings.Contains(a.body, "<script") {
+		if strings.Count(a.body, "<title>") != 1 || strings.Count(a.body, "</title>") != 1 || strings.Count(a.body, "<script") != strings.Count(a.body, `<script src="/console/static/public.js?v=`) {
 			t.Errorf("%q: %s", text, a.body)
 		}
 	}

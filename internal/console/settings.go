@@ -20,6 +20,7 @@ type settingsView struct {
 	Logo        *form // its logo
 	LogoField   pictureField
 	Giving      *form // the settings of its giving
+	Public      *form // what public pages say
 	History     *form // for how long changes are kept
 	Zone        *form // the time zone
 	Zones       []string
@@ -28,7 +29,7 @@ type settingsView struct {
 }
 
 func (r *request) settingsPage() error {
-	view := settingsView{Name: r.form.ifSentTo("/name"), Logo: r.form.ifSentTo("/logo"), LogoField: logoField, Giving: r.form.ifSentTo("/giving"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
+	view := settingsView{Name: r.form.ifSentTo("/name"), Logo: r.form.ifSentTo("/logo"), LogoField: logoField, Giving: r.form.ifSentTo("/giving"), Public: r.form.ifSentTo("/public"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
 	var err error
 	if view.Settings, err = r.store.AccountSettings(r.Context(), r.account()); err != nil {
 		return err
@@ -42,6 +43,9 @@ func (r *request) settingsPage() error {
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)
 	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
+	view.Public.setUnsent("email", view.Settings.Email)
+	view.Public.setUnsent("website", view.Settings.Website)
+	view.Public.setUnsent("public_donors", string(view.Settings.PublicDonors))
 	if view.Settings.NoReturn {
 		view.Giving.setUnsent("no_return", "yes")
 	}
@@ -109,6 +113,15 @@ func (r *request) saveGivingSettings() error {
 		return err
 	}
 	return r.redirect(r.path("/settings#giving"), notice{Text: "The giving settings were saved."})
+}
+
+// savePublicSettings saves what public pages of campaigns say about the organization and its donors.
+func (r *request) savePublicSettings() error {
+	email, website, donors := r.form.Value("email"), r.form.Value("website"), r.form.Value("public_donors")
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Email: &email, Website: &website, PublicDonors: &donors}); err != nil {
+		return err
+	}
+	return r.redirect(r.path("/settings#public"), notice{Text: "The settings of your public pages were saved."})
 }
 
 // saveTimezone sets the time zone. Gifts whose time is known get the days of the new one in the background.

@@ -148,7 +148,7 @@ func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
 		p := s.clockIn("America/New_York", access.Editor)
 		from := s.campaign(p.account, `{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
 		for _, page := range []string{p.campaignAddress(from), "/" + from.Slug} {
-			p.sees(p.get(page), "Apr 24, 2027, 6:00 PM EDT", "Apr 24, 2027, 11:59 PM EDT")
+			p.sees(p.get(page), "Apr 24, 2027, 6:00 PM EDT", "Ends Apr 24, 2027")
 		}
 		form := p.get(p.campaignAddress(from) + "/edit")
 		for _, part := range []string{`name="event.timezone" type="text" value="America/New_York"`, `value="2027-04-24T18:00"`, `name="end_at" type="datetime-local" value="2027-04-24T23:59"`} {

@@ -105,6 +105,32 @@ document.addEventListener("change", (event) => {
   if (choice && event.target.value === choice) document.querySelector(part).open = true;
 });
 
+// <div data-tools="#id"> has buttons that format the chosen words of a text. What they insert can be undone.
+const lineMarks = { heading: "# ", list: "- ", quote: "> " };
+const wordMarks = { bold: ["**", "**", "bold"], italic: ["*", "*", "italic"], link: ["[", "](https://)", "link"] };
+document.querySelectorAll("[data-tools]").forEach((tools) => { tools.hidden = false; });
+document.querySelectorAll("[data-without-script]").forEach((button) => { button.hidden = true; });
+document.addEventListener("click", (event) => {
+  const format = event.target.closest("[data-format]")?.dataset.format;
+  if (!format) return;
+  const area = document.querySelector(event.target.closest("[data-tools]").dataset.tools);
+  let { selectionStart: from, selectionEnd: to, value } = area;
+  let text = value.slice(from, to);
+  if (format in lineMarks) { // whole lines
+    from = value.lastIndexOf("\n", from - 1) + 1;
+    text = value.slice(from, to).replace(/^/gm, lineMarks[format]);
+    if (from && value[from - 2] !== "\n") text = "\n" + text;
+  } else {
+    const [before, after, words] = wordMarks[format];
+    text = before + (text || words) + after;
+  }
+  area.focus();
+  area.setSelectionRange(from, to);
+  if (!document.execCommand("insertText", false, text)) area.setRangeText(text, from, to, "end");
+  if (format === "link") area.setSelectionRange(from + text.length - 9, from + text.length - 1); // the address
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
 // <input data-timezone> gets the time zone of the browser.
 for (const input of document.querySelectorAll("[data-timezone]")) input.value = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
 

@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,12 +21,26 @@ type AccountSettings struct {
 	NoReturn bool   // the organization gives nothing in return for gifts, and its statements say so
 	Logo     string // its address, without the base of the server
 
+	// What public pages of campaigns show beside the address and the tax id.
+	Email, Website string
+	PublicDonors   PublicDonors
+
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
+
+// PublicDonors is what public pages of campaigns tell of those who gave lately.
+type PublicDonors string
+
+const (
+	NoDonors     PublicDonors = ""
+	DonorNames   PublicDonors = "names"   // first name and initial
+	DonorAmounts PublicDonors = "amounts" // and what they gave
+)
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.
 type AccountSettingsInput struct {
 	Currency, Timezone, Address, TaxID *string
+	Email, Website, PublicDonors       *string
 	HistoryDays                        *string // a number; empty is for good
 	NoReturn                           *bool
 	Logo                               *picture.Picture // one without an address removes it
@@ -75,6 +90,7 @@ func (in *AccountSettingsInput) Validate() error {
 		in.TaxID = &id
 		v.CheckText(doc.Place{}, "tax_id", id, maxTaxID)
 	}
+	in.validatePublic(v)
 	if in.HistoryDays != nil {
 		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
 		if err != nil || days < 0 || days > maxHistoryDays {
@@ -84,6 +100,29 @@ func (in *AccountSettingsInput) Validate() error {
 		in.HistoryDays = &text
 	}
 	return v.Err()
+}
+
+// validatePublic checks what public pages show.
+func (in *AccountSettingsInput) validatePublic(v *doc.Invalid) {
+	for _, sent := range []**string{&in.Email, &in.Website, &in.PublicDonors} {
+		if *sent != nil {
+			value := strings.TrimSpace(**sent)
+			*sent = &value
+		}
+	}
+	if in.Email != nil && *in.Email != "" {
+		if v.CheckText(doc.Place{}, "email", *in.Email, doc.MaxText); !v.HasFault("email") {
+			if _, ok := text.NormalEmail(*in.Email); !ok {
+				v.Add("email", doc.EmailForm)
+			}
+		}
+	}
+	if in.Website != nil && *in.Website != "" && (len(*in.Website) > text.MaxURL || !text.IsWebURL(*in.Website)) {
+		v.Add("website", doc.WebURL)
+	}
+	if in.PublicDonors != nil && !slices.Contains([]PublicDonors{NoDonors, DonorNames, DonorAmounts}, PublicDonors(*in.PublicDonors)) {
+		v.Add("public_donors", "must be names, amounts or nothing")
+	}
 }
 
 // Change is what a valid input makes of the settings, and what differs.
@@ -99,6 +138,9 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 	take("timezone", in.Timezone, &changed.Timezone)
 	take("address", in.Address, &changed.Address)
 	take("tax_id", in.TaxID, &changed.TaxID)
+	take("email", in.Email, &changed.Email)
+	take("website", in.Website, &changed.Website)
+	take("public_donors", in.PublicDonors, (*string)(&changed.PublicDonors))
 	days := strconv.FormatInt(s.HistoryDays, 10)
 	take("history_days", in.HistoryDays, &days)
 	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked

@@ -29,6 +29,18 @@ func TestSettingsOfAnAccountAreChecked(t *testing.T) {
 			t.Errorf("%q, %q, %q: %q, want %q", c.currency, c.address, c.taxID, got, c.want)
 		}
 	}
+	for sent, want := range map[[3]string]string{
+		{" give@example.org ", " https://example.org", "names"}: "",
+		{"", "", ""}:                    "",
+		{"give", "", ""}:                "The email field must be a valid email address.",
+		{"", "javascript:alert(1)", ""}: "The website field must be an absolute http or https URL.",
+		{"", "", "everything"}:          "The public_donors field must be names, amounts or nothing.",
+	} {
+		in := AccountSettingsInput{Email: &sent[0], Website: &sent[1], PublicDonors: &sent[2]}
+		if err := in.Validate(); (err == nil) != (want == "") || err != nil && err.Error() != want || err == nil && *in.Email != strings.TrimSpace(sent[0]) {
+			t.Errorf("%q: %v, want %q", sent, err, want)
+		}
+	}
 	if err := new(AccountSettingsInput).Validate(); err != nil {
 		t.Errorf("a change of nothing: %v", err)
 	}

@@ -2,6 +2,9 @@ package campaign
 
 import (
 	"cmp"
+	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -37,6 +40,10 @@ func FillForm(c Campaign, beneficiaries []string, zone string, set func(field, v
 	}
 	Table.Fill(&c, doc.Place{}, set)
 	set("end_at", localTimeText(c.EndAt, zone))
+	set("description", markup(c.Description))
+	if c.Event != nil {
+		set("event.details", markup(c.Event.Details))
+	}
 	set("beneficiaries", strings.Join(beneficiaries, "\n"))
 }
 
@@ -51,21 +58,55 @@ type campaignForm struct {
 
 func campaignFormOf(form doc.Form) *campaignForm { return doc.FormOf(form).(*campaignForm) }
 
-// Value is a field without the spaces around it.
-func (f *campaignForm) Value(name string) string { return strings.TrimSpace(f.value(name)) }
+// Value is a field without the spaces around it. What kind of cover an address is of need not be said.
+func (f *campaignForm) Value(name string) string {
+	value := strings.TrimSpace(f.value(name))
+	if value == "" && (name == "cover.type" || name == "cover.source") {
+		cover := coverAt(f.Value("cover.url"))
+		if old := f.old.Cover; old != nil && old.URL == cover.URL {
+			cover = *old
+		}
+		return map[string]string{"cover.type": cover.Type, "cover.source": cover.Source}[name]
+	}
+	return value
+}
+
+// coverHosts are the services whose addresses are those of videos.
+var coverHosts = map[string]string{
+	"youtube.com": "youtube", "youtu.be": "youtube", "vimeo.com": "vimeo", "twitch.tv": "twitch", "facebook.com": "facebook", "fb.watch": "facebook",
+}
+
+// coverAt is the cover at an address: a video of a service that is known or with the ending of one, and otherwise an image.
+func coverAt(address string) Cover {
+	cover := Cover{URL: address, Type: "image", Source: "upload"}
+	u, err := url.Parse(address)
+	if err != nil {
+		return cover
+	}
+	host := strings.ToLower(u.Hostname())
+	for service, source := range coverHosts {
+		if host == service || strings.HasSuffix(host, "."+service) {
+			cover.Type, cover.Source = "video", source
+		}
+	}
+	if slices.Contains([]string{".mp4", ".m4v", ".mov", ".webm", ".ogv"}, strings.ToLower(path.Ext(u.Path))) {
+		cover.Type = "video"
+	}
+	return cover
+}
 
 // Rows is none: no list of a campaign has rows in its form.
 func (f *campaignForm) Rows(string, []string) int { return 0 }
 
 func (f *campaignForm) currency() string { return strings.ToUpper(f.Value("currency")) }
 
-// html keeps a text that nobody changed.
-func (f *campaignForm) html(name, text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if old := map[string]string{"description": f.old.Description, "event.details": f.event.Details}[name]; text == old {
-		return text
+// html keeps a text that no one changed.
+func (f *campaignForm) html(name, typed string) string {
+	typed = strings.ReplaceAll(typed, "\r\n", "\n")
+	if old := map[string]string{"description": f.old.Description, "event.details": f.event.Details}[name]; typed == markup(old) {
+		return old
 	}
-	return Paragraphs(text)
+	return fromMarkup(typed)
 }
 
 // time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one writing.

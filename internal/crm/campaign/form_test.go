@@ -228,7 +228,7 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 
 func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"One line & no more", "One line &amp; no more"},
+		{"One line & no more", "<p>One line &amp; no more</p>"},
 		{"First\nsecond\n\n\nThird & last\n", "<p>First<br>second</p>\n<p>Third &amp; last</p>"},
 		{"Line one\r\n\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
 		{"Line one\r\n \t\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
@@ -279,5 +279,21 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 		if label, _ := Table.Label(path); label == "" && path != "account_id" && path != "url" { // which no client sends
 			t.Errorf("%s has no label", path)
 		}
+	}
+}
+
+func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://images.example.org/gala.jpg": "image upload", "https://www.youtube.com/watch?v=x": "video youtube", "https://youtu.be/x": "video youtube",
+		"https://player.vimeo.com/video/1": "video vimeo", "https://notvimeo.com/1": "image upload", "https://a.example/film.MP4": "video upload",
+	} {
+		in, err := readForm(map[string]string{"title": "a", "cover.url": address}, Campaign{})
+		if err != nil || (*in.Cover).Type+" "+(*in.Cover).Source != want {
+			t.Errorf("%s is %+v, %v", address, *in.Cover, err)
+		}
+	}
+	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}} // as a file said
+	if in, err := readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old); err != nil || **in.Cover != *old.Cover {
+		t.Errorf("the cover became %+v, %v", *in.Cover, err)
 	}
 }

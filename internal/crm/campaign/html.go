@@ -44,9 +44,10 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 const maxRemovedKinds = 20
 
 // RemovedHTML says what sanitizing has taken out of a text that was typed, in words for people: tables, images, <div>.
-func RemovedHTML(typed, kept string) (kinds []string) {
+func RemovedHTML(typed string) (kinds []string) {
+	typed = fromMarkup(typed)
 	left := map[string]int{}
-	htmlElements(kept, func(name string, shown bool) {
+	htmlElements(sanitizeHTML(typed), func(name string, shown bool) {
 		if shown {
 			left[name]++
 		}
@@ -112,7 +113,7 @@ var (
 // Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text is
 // sanitized, so is the result.
 func Paragraphs(text string) string {
-	if !strings.Contains(text, "\n") || hasLayout(text) {
+	if !strings.Contains(text, "\n") || IsHTML(text) {
 		return text
 	}
 	var paragraphs []string
@@ -122,8 +123,8 @@ func Paragraphs(text string) string {
 	return strings.Join(paragraphs, "\n")
 }
 
-// hasLayout tells whether somebody wrote HTML that says itself where a line ends. A heart, <3, is no tag.
-func hasLayout(text string) bool {
+// IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag.
+func IsHTML(text string) bool {
 	return slices.ContainsFunc(tagName.FindAllStringSubmatch(text, -1), func(tag []string) bool {
 		return !slices.Contains(inLine, strings.ToLower(tag[1]))
 	})

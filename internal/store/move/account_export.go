@@ -32,6 +32,9 @@ type (
 		HistoryDays int64        `json:"history_days"`
 		NoReturn    bool         `json:"no_return,omitempty"`
 		Logo        string       `json:"logo,omitempty"` // the address of a picture
+		Email       string       `json:"email,omitempty"`
+		Website     string       `json:"website,omitempty"`
+		Donors      string       `json:"public_donors,omitempty"`
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -187,6 +190,7 @@ func (x *accountExport) settings(w *LineWriter) error {
 	}
 	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
 	line.Logo = settings.Logo
+	line.Email, line.Website, line.Donors = settings.Email, settings.Website, string(settings.PublicDonors)
 	return w.encode(line)
 }
 

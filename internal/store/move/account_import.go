@@ -365,7 +365,8 @@ func (r *accountRun) end(ctx context.Context) error {
 		a.FieldSeq, a.SegmentSeq, a.JobSeq = max(a.FieldSeq, q.Fields), max(a.SegmentSeq, q.Segments), q.Jobs
 		a.CampaignSeq, a.KeySeq = max(a.CampaignSeq, q.Campaigns), max(a.KeySeq, q.Keys)
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
-		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo})
+		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
+			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors)})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
 		return jobs.RemoveJob(t, &j)
 	})

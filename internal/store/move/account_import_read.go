@@ -133,7 +133,7 @@ func (r *accountReader) settings(line []byte) (importLine, error) {
 	r.lack(0, r.line.Logo)
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
 	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
-	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days}
+	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days, Email: &r.line.Email, Website: &r.line.Website, PublicDonors: &r.line.Donors}
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}

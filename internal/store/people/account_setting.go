@@ -10,10 +10,11 @@ import (
 	"donorbook/internal/store"
 )
 
-const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo FROM account_setting WHERE account_id = $1`
+const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) access.AccountSettings {
-	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0, Logo: r.Text(4)}
+	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0, Logo: r.Text(4),
+		Email: r.Text(5), Website: r.Text(6), PublicDonors: access.PublicDonors(r.Text(7))}
 }
 
 // AccountSettings reads the settings of an account; one that has set nothing has no row.
@@ -36,7 +37,7 @@ func SaveSettings(t *store.Tx, account int64, s access.AccountSettings) {
 	if s.NoReturn {
 		noReturn = 1
 	}
-	t.Save(store.SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo)
+	t.Save(store.SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors))
 }
 
 // Timezone is the time zone of the organization.
