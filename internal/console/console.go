@@ -119,6 +119,7 @@ var routes = []route{
 	{"POST", "/profile/sessions/end", user, (*request).endSessions, nil},
 
 	{"GET", "", access.Viewer, (*request).homePage, nil},
+	{"POST", "/first-steps/hide", access.Editor, (*request).hideSteps, nil},
 	{"GET", "/search", access.Viewer, (*request).searchPage, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},

@@ -2,9 +2,12 @@ package console
 
 import (
 	"context"
+	"net/url"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/store/contacts"
 )
@@ -20,25 +23,40 @@ const (
 // homeView is an organization at a glance.
 type homeView struct {
 	Contacts       contacts.Counts
-	Growth         columnChart
+	Growth         chart
+	Grown          int64 // new contacts in all of its months
 	ThisMonth      int64 // new contacts
 	LastMonth      int64
+	MonthAt        string // the list of those of this month
 	Newest         []crm.Contact
-	Tags           []tagBar
+	Tags           []contacts.TagCount
 	Campaigns      []campaignRow
 	CampaignsTotal int64
-	HasKey         bool
 	Giving         *givingView // nil while no gift was recorded
+	Steps          []step      // nil when they are done, or the person has hidden them
 }
 
 // HasContacts tells whether the organization has ever had a contact.
 func (h homeView) HasContacts() bool { return h.Contacts.Active+h.Contacts.Archived > 0 }
+
+// StepsDone is how many of the first steps are done.
+func (h homeView) StepsDone() (n int) {
+	for _, s := range h.Steps {
+		if s.Done {
+			n++
+		}
+	}
+	return n
+}
 
 // New tells whether there is nothing to look at yet.
 func (h homeView) New() bool { return !h.HasContacts() && h.CampaignsTotal == 0 && h.Giving == nil }
 
 func (r *request) homePage() error {
 	view, err := r.glance(r.Context())
+	if err == nil {
+		view.Steps, err = r.firstSteps(&view)
+	}
 	if err != nil {
 		return err
 	}
@@ -62,9 +80,7 @@ func (r *request) glance(ctx context.Context) (view homeView, err error) {
 		view.Campaigns = append(view.Campaigns, r.campaignRow(campaign))
 	}
 	if !view.HasContacts() {
-		keys, err := r.store.Keys(ctx, account)
-		view.HasKey = len(keys) > 0
-		return view, err
+		return view, nil
 	}
 	return view, r.glanceAtContacts(ctx, &view)
 }
@@ -78,15 +94,77 @@ func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err err
 	counts := make([]int64, homeMonths)
 	for i := range counts {
 		counts[i] = before[i+1] - before[i]
+		view.Grown += counts[i]
 	}
-	view.Growth = newColumnChart(months, counts)
+	view.Growth = newChart(months, counts, 1, func(month time.Time, count int64) monthBar {
+		return monthBar{Value: shownCount(count), Short: shortCount(count), Address: r.addedAddress(month)}
+	})
 	view.ThisMonth, view.LastMonth = counts[homeMonths-1], counts[homeMonths-2]
 	if view.Newest, _, err = r.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
 		return err
 	}
-	tags, err := r.store.LargestTags(ctx, account, homeTags)
-	view.Tags = newTagBars(tags)
+	view.MonthAt = r.addedAddress(months[homeMonths-1])
+	view.Tags, err = r.store.LargestTags(ctx, account, homeTags)
 	return err
+}
+
+// addedAddress is the list of the contacts that were added in a month.
+func (r *request) addedAddress(month time.Time) string {
+	return withQuery(r.path("/contacts"), url.Values{"scope": {string(crm.All)}, "added_from": {month.Format(time.DateOnly)}, "added_to": {month.AddDate(0, 1, -1).Format(time.DateOnly)}})
+}
+
+// step is one of the first things to do in a new organization.
+type step struct {
+	Icon, Title, Text string
+	Label, Path       string // of the button
+	Done              bool
+}
+
+// stepsHidden is the cookie of a browser that hides the first steps of an organization.
+func (r *request) stepsHidden() string { return "__Host-steps-" + r.membership.Account.ID }
+
+// firstSteps are those that the person may do, while one of them is left. A browser that has seen all of them done does not ask again.
+func (r *request) firstSteps(view *homeView) ([]step, error) {
+	if r.membership.Role < access.Editor || cookieValue(r.Request, r.stepsHidden()) != "" {
+		return nil, nil
+	}
+	gift := step{"gift", "Record your first gift", "Open a contact and enter the amount. This page then shows what you have raised.", "Choose contact", "/contacts", view.Giving != nil}
+	if !view.HasContacts() {
+		gift.Text, gift.Label, gift.Path = "Import gifts with their donors, or add a contact first and enter the amount there.", "Import gifts", "/contacts/import?of=gifts"
+	}
+	steps := []step{
+		{"people", "Add your contacts", "Upload a spreadsheet of your donors and prospects. You see a preview first, and can undo it.", "Import contacts", "/contacts/import", view.HasContacts()},
+		gift,
+		{"flag", "Create your first campaign", "Give it a goal, a story and a public page that you can share.", "Create campaign", "/campaigns/new", view.CampaignsTotal > 0},
+	}
+	if r.membership.Role >= access.Owner {
+		keys, err := r.store.Keys(r.Context(), r.account())
+		if err != nil {
+			return nil, err
+		}
+		members, err := r.store.Members(r.Context(), r.account())
+		if err != nil {
+			return nil, err
+		}
+		invited, err := r.store.Invitations(r.Context(), r.account())
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps,
+			step{"person", "Invite a colleague", "Choose whether they may view, edit or manage.", "Invite colleague", "/settings/people", len(members)+len(invited) > 1},
+			step{"key", "Create an API key", "Your website and other tools use it to add contacts and gifts.", "Create API key", "/settings/keys/new", len(keys) > 0})
+	}
+	if !slices.ContainsFunc(steps, func(s step) bool { return !s.Done }) {
+		setCookie(r.w, r.stepsHidden(), "1", columnsTime)
+		return nil, nil
+	}
+	return steps, nil
+}
+
+// hideSteps hides the first steps in this browser.
+func (r *request) hideSteps() error {
+	setCookie(r.w, r.stepsHidden(), "1", columnsTime)
+	return r.redirect(r.path(""))
 }
 
 // lastMonths are the first moments of the last n months, of which this is the last, where now is.

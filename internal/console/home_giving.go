@@ -19,34 +19,20 @@ const (
 
 // givingView is what a fundraiser looks at first. Every number leads to the list behind it.
 type givingView struct {
-	Figures  []figure
-	Chart    pairChart
-	Top      []campaignBar
-	Largest  []largeGift
-	Year     int64
-	Others   string // given in other currencies, which are not counted
-	OthersAt string // the list of the gifts of the same time
+	gifts.GivingOverview
+	Figures   []figure
+	Chart     chart
+	Top       []gifts.CampaignGiving // of the year
+	Largest   []gifts.GiftRecord
+	Campaigns map[int64]gifts.CampaignName // of the largest gifts
+	Year      int64
+	OthersAt  string // the list of the gifts of the same time, with those in other currencies
 }
 
 // figure is a number with its name, and a sentence about it that may have a number of its own.
 type figure struct {
 	Label, Value, Address         string
 	Before, Number, Linked, After string // the sentence: Number stands between, and leads to Linked
-}
-
-// campaignBar is what a campaign was given in a year, beside the one that was given most.
-type campaignBar struct {
-	Title, Address    string
-	Amount, GiftsPath string
-	Width             string
-}
-
-// largeGift is a gift among the largest of the last months.
-type largeGift struct {
-	Name, Contact   string // and its address
-	Amount, Address string
-	At              time.Time
-	Campaign        string
 }
 
 // glanceAtGiving reads what was given; it is nil while no gift was recorded.
@@ -57,40 +43,27 @@ func (r *request) glanceAtGiving(ctx context.Context) (*givingView, error) {
 		return nil, err
 	}
 	months := lastMonths(now, gifts.OverviewMonths)
-	view := &givingView{Year: giving.Year(now), Figures: r.givingFigures(overview, now), Others: moneyList(overview.Others)}
+	view := &givingView{GivingOverview: overview, Year: giving.Year(now), Figures: r.givingFigures(overview, now)}
 	view.OthersAt = r.giftsAddress(url.Values{"from": {months[0].Format(time.DateOnly)}})
-	view.Chart = newPairChart(months, overview.Months, overview.Currency, func(month time.Time) string { return r.monthAddress(month) })
-	top, err := r.store.TopCampaigns(ctx, r.account(), view.Year, homeTopCampaigns)
-	if err != nil {
+	var amounts []int64
+	for _, month := range months {
+		amounts = append(amounts, overview.Months[giving.Month(month)].Amount)
+	}
+	view.Chart = newChart(months, amounts, 2, func(month time.Time, amount int64) monthBar {
+		return monthBar{Value: text.Money(amount, overview.Currency), Short: shortCount(text.Major(amount, overview.Currency)), Address: r.monthAddress(month)}
+	})
+	if view.Top, err = r.store.TopCampaigns(ctx, r.account(), view.Year, homeTopCampaigns); err != nil {
 		return nil, err
 	}
-	for _, t := range top {
-		view.Top = append(view.Top, campaignBar{
-			Title: t.Campaign.Title, Address: r.path(campaignPath(t.Campaign.ID)), Amount: text.Money(t.Giving.Amount, overview.Currency),
-			GiftsPath: r.giftsAddress(with(giftsOfYear(view.Year), "campaign", t.Campaign.ID)), Width: percent(100 * float64(t.Giving.Amount) / float64(top[0].Giving.Amount)),
-		})
-	}
-	view.Largest, err = r.largestGifts(ctx)
-	return view, err
-}
-
-func (r *request) largestGifts(ctx context.Context) (largest []largeGift, err error) {
-	gifts, err := r.store.LargestGifts(ctx, r.account(), largestMonths, homeLargest)
-	if err != nil {
+	if view.Largest, err = r.store.LargestGifts(ctx, r.account(), largestMonths, homeLargest); err != nil {
 		return nil, err
 	}
 	var campaigns []int64
-	for _, g := range gifts {
+	for _, g := range view.Largest {
 		campaigns = append(campaigns, g.Campaign)
 	}
-	names, err := r.store.CampaignNames(ctx, r.account(), campaigns)
-	for _, g := range gifts {
-		largest = append(largest, largeGift{
-			Name: giverName(g.Giver), Contact: r.path(contactPath(g.Contact)), Amount: text.Money(g.Net(), g.Currency),
-			Address: r.path(giftPath(g.Code)), At: g.Local, Campaign: names[g.Campaign].Title,
-		})
-	}
-	return largest, err
+	view.Campaigns, err = r.store.CampaignNames(ctx, r.account(), campaigns)
+	return view, err
 }
 
 // givingFigures are the numbers at the head of the page.

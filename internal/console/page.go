@@ -206,6 +206,8 @@ var functions = template.FuncMap{
 	"initials":  initials,
 	"dialed":    dialed,
 	"money":     text.Money,
+	"sums":      moneyList,
+	"share":     shareOf,
 	"mark":      crm.MarkLabel,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
