@@ -127,8 +127,10 @@ func (row *TrialRow) who() string {
 }
 
 // InWords says what would become of the row.
-func (row *TrialRow) InWords() string {
-	said := row.outcomeInWords()
+func (row *TrialRow) InWords() string { return row.outcomeInWords() + row.DetailsInWords() }
+
+// DetailsInWords lists what the row changes in a contact, and the cells that are left out.
+func (row *TrialRow) DetailsInWords() (said string) {
 	for _, c := range row.Changes {
 		said += " " + changeInWords(c)
 	}
