@@ -68,7 +68,7 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	p.sees("2 gifts: $100.50")
 	p.click("All time")
 	p.click("Filters")
-	p.fill("Campaign", "Lighthouse Gala")
+	p.in(".filters").fill("Campaign", "Lighthouse Gala")
 	p.fill("Smallest amount", "100")
 	p.click("Show gifts")
 	p.sees("1 gift: $1,500")
@@ -78,6 +78,7 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	}
 	p.audit()
 	p.expects(http.StatusUnprocessableEntity)
+	p.click("Filters")
 	p.fill("Smallest amount", "a lot")
 	p.click("Show gifts")
 	p.sees("Please check the filters.", "Smallest amount must be an amount")
@@ -232,7 +233,7 @@ func TestGiftsNeedNoScripts(t *testing.T) {
 	p.visit(contact[:strings.Index(contact, "/contacts/")] + "/gifts")
 	p.sees("1 gift, of which 0 count")
 	p.click("Filters")
-	p.fill("Method", "Cash")
+	p.in(".filters").fill("Method", "Cash")
 	p.click("Show gifts")
 	p.sees("No gifts found")
 }

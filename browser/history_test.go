@@ -79,6 +79,6 @@ func TestAPersonIsErased(t *testing.T) {
 	p.doesNotSee("Zoë")
 	p.audit()
 	p.fits()
-	p.click(".timeline li:nth-child(2) .about")
+	p.click("Gift 0000000001")
 	p.sees("$50")
 }

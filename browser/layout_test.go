@@ -124,7 +124,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.fits()
 	p.click("Edit gift")
 	p.fits()
-	for _, path := range []string{"/gifts", "/gifts?min=1", "/plans"} {
+	for _, path := range []string{"/gifts", "/gifts?min=1", "/plans", "/contacts?total_contributions_min=1", "/donors?year=2025", "/reports"} {
 		p.visit(home + path)
 		p.fits()
 	}

@@ -165,6 +165,9 @@ type ContactFilter struct {
 	CampaignID            *int64   // contacts who gave to it
 	GaveAfter             *time.Time
 	GaveBefore            *time.Time
+	NoGiftAfter           *time.Time // contacts without a gift since then
+	NoGiftBefore          *time.Time
+	PlanStatus            []string   // contacts with a plan of one of these statuses
 	CreatedAfter          *time.Time // this moment or later
 	CreatedBefore         *time.Time
 	UpdatedAfter          *time.Time
@@ -198,6 +201,11 @@ func (f ContactFilter) query() (q query) {
 	filter(&q, "campaign_id", f.CampaignID)
 	filter(&q, "gave_after", f.GaveAfter)
 	filter(&q, "gave_before", f.GaveBefore)
+	filter(&q, "no_gift_after", f.NoGiftAfter)
+	filter(&q, "no_gift_before", f.NoGiftBefore)
+	for _, status := range f.PlanStatus {
+		q.add("plan_status", status)
+	}
 	filter(&q, "q", f.Search)
 	q.choice("type", f.Type)
 	filter(&q, "external_id", f.ExternalID)

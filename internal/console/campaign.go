@@ -24,7 +24,7 @@ const (
 
 // campaignsView is the list of campaigns.
 type campaignsView struct {
-	rows[campaignRow]
+	table
 	Scope  campaign.Scope
 	Tabs   []tab
 	Export *exportForm
@@ -41,6 +41,10 @@ type campaignRow struct {
 
 func (r *request) campaignRow(campaign campaign.Campaign) campaignRow {
 	return campaignRow{Campaign: campaign, Address: r.path(campaignPath(campaign.ID)), Progress: newProgress(campaign), Ended: ended(campaign, r.now())}
+}
+
+var campaignColumns = []tableColumn{
+	{Name: "title", Label: "Campaign"}, {Name: "raised", Label: "Raised"}, {Name: "donors", Label: "Donors", Optional: true, Usual: true, Class: "right number", Told: true}, {Name: "ends", Label: "Ends", Optional: true, Usual: true, Told: true},
 }
 
 var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}
@@ -64,19 +68,21 @@ func (r *request) campaignsPage() error {
 		return err
 	}
 	view := campaignsView{Scope: scope, Export: exportOf(r.URL.Query(), r.path("/campaigns"))}
-	view.Pager = l.pager(found.Total)
 	view.Tabs = tabsOf(campaignScopes, scope, totals, func(s campaign.Scope) string {
 		if s == campaign.OwnCampaigns {
 			return r.path("/campaigns")
 		}
 		return r.path("/campaigns?scope=" + url.QueryEscape(string(s)))
 	})
+	var rows []*campaignRow
 	for _, campaign := range campaigns {
 		row := r.campaignRow(campaign)
 		row.Chapter = names[campaign.AccountID]
-		view.Rows = append(view.Rows, row)
+		rows = append(rows, &row)
 	}
-	return r.render("campaigns", page{Title: "Campaigns", Section: "campaigns", Data: view})
+	view.table = r.newList("campaigns", "Campaigns, newest first", rows)
+	view.Pager = l.pager(found.Total)
+	return r.render("campaigns", page{Title: "Campaigns", Section: "campaigns", Data: &view})
 }
 
 // chapterNames are the names of the accounts below, by their public ids. The names of other accounts stay secret.
@@ -150,10 +156,10 @@ type campaignView struct {
 	Relations     []string
 	Owner         string // name of the chapter that owns it
 	Beneficiaries []beneficiary
-	Gifts         []giftRow // the latest ones
-	AllGifts      string    // the list of all of them
-	Opening       string    // what was raised before Donorbook, "" for nothing
-	Uncounted     []string  // currencies of gifts that do not count
+	Gifts         *table   // the latest ones, nil for none
+	AllGifts      string   // the list of all of them
+	Opening       string   // what was raised before Donorbook, "" for nothing
+	Uncounted     []string // currencies of gifts that do not count
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -187,11 +193,8 @@ func (r *request) campaignPage(record campaigns.CampaignRecord) (err error) {
 		if err != nil {
 			return err
 		}
-		if view.Gifts, err = r.giftRows(gifts); err != nil {
+		if view.Gifts, err = r.giftTable("The latest gifts of this campaign", gifts, "what"); err != nil {
 			return err
-		}
-		for i := range view.Gifts {
-			view.Gifts[i].Campaign = link{} // the page's own
 		}
 		view.AllGifts = r.path("/gifts?campaign=" + idText(shown.ID))
 	}

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
@@ -17,10 +18,13 @@ import (
 // words of its own: several tags in one field, the last day of a time, and a choice between having and lacking something.
 var panelFields = []panelField{
 	{"tags_all", "tag", tagsAsked}, {"tags_any", "tag_any", tagsAsked}, {"tags_none", "tag_none", tagsAsked},
-	{"gave_from", "gave_after", firstDayAsked}, {"added_from", "created_after", firstDayAsked}, {"changed_from", "updated_after", firstDayAsked},
+	{"gave_from", "gave_after", firstDayAsked}, {"no_gift_from", "no_gift_after", firstDayAsked}, {"no_gift_to", "no_gift_before", lastDayAsked}, {"plan", "plan_status", planAsked},
+	{"added_from", "created_after", firstDayAsked}, {"changed_from", "updated_after", firstDayAsked},
 	{"gave_to", "gave_before", lastDayAsked}, {"added_to", "created_before", lastDayAsked}, {"changed_to", "updated_before", lastDayAsked},
 	{"has_email", string(crm.EmailDetail), detailAsked}, {"has_phone", string(crm.PhoneDetail), detailAsked},
 }
+
+var currentPlans = []string{string(giving.ActivePlan), string(giving.PastDue)}
 
 // panelField is a field of the panel that the API asks for in another way: its parameter, or the detail that has and lacks take.
 type panelField struct {
@@ -35,6 +39,7 @@ const (
 	firstDayAsked
 	lastDayAsked
 	detailAsked // yes or no
+	planAsked   // a status, or current for both of those in which gifts are expected
 )
 
 // shownFields are the parameters that the panel has fields of the same name for.
@@ -89,6 +94,10 @@ func (f panelField) ask(q url.Values, text string) {
 			text = day.AddDate(0, 0, 1).Format(time.DateOnly)
 		}
 		q.Set(f.parameter, text)
+	case planAsked:
+		if q[f.parameter] = []string{text}; text == "current" {
+			q[f.parameter] = currentPlans
+		}
 	case detailAsked:
 		switch text {
 		case "yes":
@@ -108,6 +117,11 @@ func (f panelField) shown(q url.Values) string {
 		return q.Get(f.parameter)
 	case lastDayAsked:
 		return lastDay(q.Get(f.parameter))
+	case planAsked:
+		if slices.Equal(q[f.parameter], currentPlans) {
+			return "current"
+		}
+		return q.Get(f.parameter)
 	}
 	switch {
 	case slices.Contains(q["has"], f.parameter):
@@ -167,7 +181,7 @@ func (f *contactFilters) refuse(err error) error {
 func (r *request) fillFilters(view *contactsView) (err error) {
 	q := view.query
 	view.Panel = panelOf(q)
-	view.Clear = withQuery(view.path, only(q, "scope", "sort"))
+	view.Clear = forgetting(view.path, only(q, "scope"), passingFilters)
 	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
 		return err
@@ -184,6 +198,7 @@ func (r *request) fillFilters(view *contactsView) (err error) {
 	if err != nil {
 		return err
 	}
+	view.Currency = currency
 	if view.Campaigns, err = r.campaignOptions(q.Get("campaign_id"), "Any campaign", currency); err != nil {
 		return err
 	}
@@ -283,6 +298,14 @@ func (f *contactFilters) chips() (all []chip) {
 	each("tag_none", named("Not tagged "))
 	each("campaign_id", func(id string) string { return "Gave to " + f.campaign(id) })
 	add(f.time("Gave", "gave_after", "gave_before"), "gave_after", "gave_before")
+	add(f.time("No gift", "no_gift_after", "no_gift_before"), "no_gift_after", "no_gift_before")
+	if plans := f.query["plan_status"]; len(plans) > 0 {
+		words := make([]string, 0, len(plans))
+		for _, status := range plans {
+			words = append(words, strings.ToLower(spoken(status)))
+		}
+		add("Plan "+strings.Join(words, " or "), "plan_status")
+	}
 	add(between("Total given", f.query.Get("total_contributions_min"), f.query.Get("total_contributions_max")), "total_contributions_min", "total_contributions_max")
 	each("city", named("City "))
 	each("zip", named("ZIP "))
@@ -324,7 +347,7 @@ func (f *contactFilters) without(value string, names ...string) string {
 			q.Del(name)
 		}
 	}
-	return withQuery(f.path, q)
+	return forgetting(f.path, q, passingFilters)
 }
 
 // campaign is the title of a campaign that contacts gave to.

@@ -36,6 +36,9 @@ func TestContactsAreFiltered(t *testing.T) {
 			{"has_email=yes&has_phone=", "has=email", "Has email", "Ann"},
 			{"has_email=no&has_phone=no", "lacks=email&lacks=phone", "No phone", "Cat"},
 			{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01", "Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
+			{"no_gift_from=2026-01-31", "no_gift_after=2026-01-31", "No gift since Jan 31, 2026", "Ben Cat"},
+			{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31", "No gift until Jan 30, 2026", "Ann"},
+			{"plan=current", "plan_status=active&plan_status=past_due", "Plan active or past due", ""},
 			{"gave_from=2026-02-01", "gave_after=2026-02-01", "Gave since Feb 1, 2026", ""},
 			{"total_contributions_min=50&tags_all=", "total_contributions_min=50", "Total given at least 50", "Ann"},
 			{"added_to=2020-01-01", "created_before=2020-01-02", "Added until Jan 1, 2020", ""},
@@ -92,7 +95,7 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 		list := p.get(p.org("/contacts"))
 		byName := list.link(t, "Name")
 		for path, want := range map[string]string{
-			p.org("/contacts"): "CBA", byName: "ABC", p.get(byName).link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
+			p.org("/contacts?sort=-id"): "CBA", byName: "ABC", p.get(byName).link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
 			p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA", p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
 		} {
 			if got := order(path); got != want {
@@ -102,8 +105,8 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 		if a := p.get(p.org("/contacts/columns?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1")); a.location() != p.org("/contacts?tag=vip") {
 			t.Errorf("choosing columns leads to %s", a.location())
 		}
-		p.sees(p.get(p.org("/contacts")), "Total given", "Last gift", "Jan 31, 2026")
-		p.doesNotSee(p.get(p.org("/contacts")), "ann@example.org")
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Total given", "Last gift", "Jan 31, 2026", "$50")
+		p.doesNotSee(p.get(p.org("/contacts?tag=vip")), "ann@example.org")
 	})
 }
 
@@ -116,7 +119,8 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 		viewer.wantStatus(viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip"), http.StatusForbidden)
 		saved := p.follow(p.org("/segments"), "name", "VIPs <b>", "query", "tag=vip&page=2")
 		p.sees(saved, "The segment “VIPs <b>” was saved.", "2 of 3 contacts")
-		viewer.sees(viewer.get(p.org("/contacts")), "VIPs <b>")
+		viewer.sees(viewer.get(p.org("/contacts?tag=vip")), "VIPs <b>")
+		viewer.sees(viewer.get(p.org("/segments")), "VIPs <b> 2 ")
 		again := p.post(p.org("/segments"), "name", "vips <B>", "query", "city=boston")
 		p.wantStatus(again, http.StatusUnprocessableEntity)
 		p.sees(again, "City boston", "Name of the segment is taken: choose another one.")
@@ -146,4 +150,74 @@ func TestASearchIsCountedExactly(t *testing.T) {
 	first := p.get(p.org("/contacts?q=maria"))
 	p.sees(first, "1,001 of 1,002 contacts")
 	p.sees(p.get(first.link(t, "Next")), "1,001 of 1,002 contacts")
+}
+
+// A list is as a person left it, in the organization and for the person who did.
+func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
+	s := anySite(t)
+	p := s.filterable(access.Viewer)
+	contacts := p.org("/contacts")
+	p.get(contacts + "?tag=vip&sort=last_name&q=ann&page=2")
+	if a := p.get(contacts); a.location() != contacts+"?sort=last_name&tag=vip" {
+		t.Errorf("the list leads to %q", a.location())
+	}
+	other := s.member(p.account, access.Viewer)
+	for _, kept := range p.client.Jar.Cookies(mustURL(t, s.http.URL)) {
+		if strings.HasPrefix(kept.Name, "__Host-list-") { // as in the same browser
+			other.client.Jar.SetCookies(mustURL(t, s.http.URL), []*http.Cookie{{Name: kept.Name, Value: kept.Value, Path: "/", Secure: true}})
+		}
+	}
+	other.sees(other.get(contacts), "Cat Cole")
+	list := p.get(contacts + "?sort=last_name&tag=vip")
+	for name, forget := range map[string]string{"a link": list.link(t, "Clear all"), "an empty form": contacts + "?tags_all=&city="} {
+		p.get(contacts + "?tag=vip")
+		if a := p.get(forget); a.location() != contacts {
+			t.Errorf("%s leads to %q", name, a.location())
+		}
+		p.sees(p.get(contacts), "Cat Cole")
+	}
+	p.get(p.org("/gifts?method=check&contact=7"))
+	if a := p.get(p.org("/gifts")); a.location() != p.org("/gifts?method=check") {
+		t.Errorf("the gifts are at %q", a.location())
+	}
+	if a := p.get(p.org("/columns/gifts?query=method%3Dcheck&column=how&column=amount")); a.location() != p.org("/gifts?method=check") {
+		t.Errorf("choosing columns leads to %q", a.location())
+	}
+	gifts := p.get(p.org("/gifts?method=check"))
+	if !strings.Contains(gifts.body, `<th scope="col" class="how">`) || strings.Contains(gifts.body, `<th scope="col" class="what">`) {
+		t.Errorf("the columns are others: %s", gifts.words())
+	}
+	p.wantStatus(p.get(p.org("/columns/keys?column=how")), http.StatusNotFound)
+	p.get(p.org("/gifts?clear=1"))
+	p.sees(p.get(p.org("/gifts")), "1 gift: $50")
+}
+
+func TestReportsAreListsOfContacts(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.filterable(access.Editor)
+		id := func(n int64) int64 { return doc.MakeID(p.account.Number, n) }
+		s.donation(p.account, id(2), `"amount":80,"method":"cash","transacted_at":"2024-05-01"`)
+		s.donation(p.account, id(3), `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
+		p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31")
+		page := p.get(p.org("/reports?year=2026"))
+		p.sees(page, "Gave in 2025, not in 2026 Donors of the year before who have not given again. 1", "Gave before, not in 2026", "First gift in 2026")
+		for report, want := range map[string]string{
+			"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole", "First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole", "Largest donors": "Ben Bloom Ann Abel Cat Cole",
+		} {
+			list := p.get(page.link(t, report))
+			p.sees(list, "Last gift", "Total given", "Save as segment", "Add tags", "Export")
+			_, rows, _ := strings.Cut(list.body, "<tbody>")
+			got := []string{}
+			for _, part := range strings.Split(rows, `<a class="main"`)[1:] {
+				_, name, _ := strings.Cut(part, ">")
+				name, _, _ = strings.Cut(name, "<")
+				got = append(got, name)
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: %s, want %s", report, got, want)
+			}
+		}
+		p.sees(p.get(p.org("/reports?year=2025")), "Gave in 2024, not in 2025 Donors of the year before who have not given again. 1")
+		p.wantStatus(p.get(p.org("/reports?year=x")), http.StatusUnprocessableEntity)
+	})
 }

@@ -23,9 +23,9 @@ type contactGiving struct {
 	Years    []yearBar
 	Against  string // this year beside the last one, in words
 	Others   string // sums in other currencies
-	Gifts    []giftRow
-	Promised []giftRow
-	Plans    []planRow
+	Gifts    *table // the latest ones, nil for none
+	Promised []*giftRow
+	Plans    []*planRow
 	Record   *giftFormView // where the person may record gifts of the contact
 	Open     bool          // the form is to be seen at once
 }
@@ -43,7 +43,7 @@ func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error)
 	if latest, view.Found, err = r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, crm.PageRequest{Page: 1, PerPage: giftsPerContact}); err != nil {
 		return view, err
 	}
-	if view.Gifts, err = r.giftRows(latest); err != nil {
+	if view.Gifts, err = r.giftTable("Gifts, the latest first", latest, "who", "marks"); err != nil {
 		return view, err
 	}
 	if promised, err = r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID, Status: giving.Pending}, promisesShown); err != nil {

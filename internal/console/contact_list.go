@@ -4,23 +4,22 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 const (
 	contactsPerPage = 50
-	shownTags       = 2 // of each row of the list
 	offeredTags     = 6 // above what a search found
 )
 
 // contactsView is the list of contacts: all of them, or what the search and the filters find.
 type contactsView struct {
-	rows[contactRow]
+	table
 	contactFilters
 	Scope    crm.ContactScope
 	Query    string // as it was typed
@@ -31,28 +30,10 @@ type contactsView struct {
 	Searched bool      // not all contacts are shown
 	Part     bool      // only the part that a search changes
 	Any      bool      // the organization has contacts
-	Columns  []contactColumn
-	Choices  []option // of columns
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
+	Report   string // that is shown, "" for none
 	Export   *exportForm
-}
-
-// contactRow is what the list shows of a contact, and nothing else of it: a contact may be large, and a page waits for the database
-// and for its client.
-type contactRow struct {
-	ID                     int64
-	Initials               string
-	Name, Company, Address string
-	Email, Phone           string
-	City, Zip              string
-	Archived               bool
-	CreatedAt, UpdatedAt   time.Time
-	LastGift               time.Time
-	Given                  int64
-	Tags                   []tagLink
-	MoreTags               int // than are shown
-	Others                 int // than the first, where there is no room for more
 }
 
 // tagLink leads to the contacts with a tag.
@@ -62,19 +43,27 @@ type tagLink struct {
 	Archived      int64 // and those that are not, where the page tells
 }
 
+// passingFilters are not remembered: they are about one search, or one import.
+var passingFilters = []string{"q", "scope", giving.ImportParameter}
+
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
 func (r *request) contactsPage() error {
 	q, clean := listQuery(r.URL.Query())
 	part := r.isPart()
-	if !clean && !part && r.Method == http.MethodGet {
-		return r.redirect(withQuery(r.path("/contacts"), q))
+	if r.Method == http.MethodGet && !part {
+		if to := r.recall("contacts", r.path("/contacts"), q, !clean, passingFilters); to != "" {
+			return r.redirect(to)
+		}
+		if !clean {
+			return r.redirect(withQuery(r.path("/contacts"), q))
+		}
 	}
 	scope, err := crm.ParseContactScope(q.Get("scope"))
 	if err != nil {
 		return r.redirect(r.path("/contacts"))
 	}
-	view := contactsView{Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
+	view := contactsView{table: r.newList("contacts", "Contacts", nil), Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
 	counts, err := r.store.Counts(r.Context(), r.account())
 	if err != nil {
 		return err
@@ -88,7 +77,8 @@ func (r *request) contactsPage() error {
 		return err
 	}
 	view.Tabs = tabsOf(contactScopes, scope, totals, view.inScope)
-	view.Columns, view.Choices = view.columns(cookieValue(r.Request, columnsCookie))
+	view.Pick = r.membership.Role >= access.Editor
+	view.Columns, view.table.Query = sorted(view.Columns, view.path, view.query), view.query.Encode()
 	p := page{Title: "Contacts", Section: "contacts", Form: r.form, Data: &view}
 	if len(view.Panel.Faults) > 0 {
 		p.Status = http.StatusUnprocessableEntity
@@ -143,7 +133,7 @@ func (view *contactsView) list(r *request) list {
 func (r *request) listContacts(view *contactsView) error {
 	l := view.list(r)
 	contacts, found, err := r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
-	view.Rows, view.Pager = r.contactRows(contacts), l.pager(found.Total)
+	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
 	view.Found, view.All = plural(found.Total, "contact"), plural(found.Total, "contact")
 	return err
 }
@@ -152,7 +142,7 @@ func (r *request) listContacts(view *contactsView) error {
 func (r *request) filterContacts(view *contactsView, filter find.Filter, all int64) error {
 	l := view.list(r)
 	contacts, found, err := r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
-	view.Rows, view.Pager = r.contactRows(contacts), l.pager(found.Total)
+	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
 	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	return err
 }
@@ -183,108 +173,15 @@ func employer(c *crm.Contact) string {
 	return c.Company
 }
 
-func (r *request) contactRows(contacts []crm.Contact) (rows []contactRow) {
-	for _, contact := range contacts {
-		row := contactRow{
-			ID:       contact.ID,
-			Initials: initials(contact.Name()),
-			Name:     strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), Address: r.path(contactPath(contact.ID)), // texts are a part of the document's
-			Archived: contact.Archived(), CreatedAt: contact.CreatedAt, UpdatedAt: contact.UpdatedAt, LastGift: contact.LastGift, Given: contact.Stats.TotalContributions,
-		}
-		if len(contact.Emails) > 0 {
-			row.Email = strings.Clone(contact.Emails[0].Value)
-		}
-		if len(contact.Phones) > 0 {
-			row.Phone = strings.Clone(contact.Phones[0].Value)
-		}
-		if len(contact.Addresses) > 0 {
-			row.City, row.Zip = strings.Clone(contact.Addresses[0].City), strings.Clone(contact.Addresses[0].Zipcode)
-		}
-		for _, name := range contact.Tags[:min(len(contact.Tags), shownTags)] {
-			name = strings.Clone(name)
-			row.Tags = append(row.Tags, tagLink{Name: name, Address: r.tagAddress(name)})
-		}
-		row.MoreTags, row.Others = len(contact.Tags)-len(row.Tags), max(0, len(contact.Tags)-1)
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// contactColumn is one that the list shows beside the name.
-type contactColumn struct {
-	Name, Label string
-	Sort        find.SortField // that it is sorted by, "" for none
-	Address     string         // of the list in its order
-	Order       string         // ascending, descending, or "" where the list has another order
-}
-
-// contactColumns are all that people can choose from.
-var contactColumns = []contactColumn{
-	{Name: "email", Label: "Email"}, {Name: "phone", Label: "Phone"}, {Name: "city", Label: "City"}, {Name: "zip", Label: "ZIP"}, {Name: "tags", Label: "Tags"},
-	{Name: "given", Label: "Total given", Sort: find.ByTotal}, {Name: "last-gift", Label: "Last gift", Sort: find.ByLastGift},
-	{Name: "added", Label: "Added", Sort: find.ByCreation}, {Name: "changed", Label: "Changed", Sort: find.ByUpdate},
-}
-
-const (
-	columnsCookie  = "__Host-columns"
-	columnsTime    = 365 * 24 * time.Hour
-	usualColumns   = "email.phone.tags.added"
-	columnsDivider = "."
-)
-
-// columns are those that a browser has chosen, and all that it can choose. The first one is the name, which is always there.
-func (view *contactsView) columns(chosen string) (shown []contactColumn, choices []option) {
-	if chosen == "" {
-		chosen = usualColumns
-	}
-	names := strings.Split(chosen, columnsDivider)
-	shown = append(shown, view.sorted(contactColumn{Name: "name", Label: "Name", Sort: find.ByName}))
-	for _, col := range contactColumns {
-		isShown := slices.Contains(names, col.Name)
-		choices = append(choices, option{Value: col.Name, Label: col.Label, Chosen: isShown})
-		if isShown {
-			shown = append(shown, view.sorted(col))
-		}
-	}
-	return shown, choices
-}
-
-// sorted adds the link that sorts by a column: the other way round where the list is sorted by it already. Names begin with A, all else with
-// the newest and the largest.
-func (view *contactsView) sorted(col contactColumn) contactColumn {
-	if col.Sort == "" {
-		return col
-	}
-	up, down := string(col.Sort), "-"+string(col.Sort)
-	next := down
-	switch current := view.query.Get("sort"); {
-	case current == up:
-		col.Order = "ascending"
-	case current == down:
-		col.Order, next = "descending", up
-	case col.Sort == find.ByName:
-		next = up
-	}
-	q := maps.Clone(view.query)
-	q.Set("sort", next)
-	col.Address = withQuery(view.path, q)
-	return col
-}
-
-// chooseColumns remembers in the browser which columns the list has.
-func (r *request) chooseColumns() error {
-	var names []string
-	r.form.values = r.URL.Query()
-	for _, col := range contactColumns {
-		if r.form.Has("column", col.Name) {
-			names = append(names, col.Name)
-		}
-	}
-	if names == nil {
-		names = []string{"none"}
-	}
-	setCookie(r.w, columnsCookie, strings.Join(names, columnsDivider), columnsTime)
-	return r.redirect(r.listPath(r.form.values.Get("query")))
+// contactColumns are all that the list has.
+var contactColumns = []tableColumn{
+	{Name: "name", Label: "Name", Sort: string(find.ByName)},
+	{Name: "email", Label: "Email", Optional: true, Usual: true}, {Name: "phone", Label: "Phone", Optional: true, Usual: true},
+	{Name: "city", Label: "City", Optional: true, Told: true}, {Name: "zip", Label: "ZIP", Optional: true, Told: true},
+	{Name: "tags", Label: "Tags", Optional: true, Usual: true},
+	{Name: "last-gift", Label: "Last gift", Optional: true, Usual: true, Told: true, Sort: string(find.ByLastGift)},
+	{Name: "given", Label: "Total given", Class: "given number", Optional: true, Usual: true, Told: true, Sort: string(find.ByTotal)},
+	{Name: "added", Label: "Added", Optional: true, Sort: string(find.ByCreation)}, {Name: "changed", Label: "Changed", Optional: true, Told: true, Sort: string(find.ByUpdate)},
 }
 
 // listPath is the list with the query of another page. What is no query of the list is left out.

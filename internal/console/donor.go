@@ -20,7 +20,7 @@ const donorsPerPage = 50
 
 // donorsView is a list of contacts with what they gave in a year, or for a campaign.
 type donorsView struct {
-	rows[donorRow]
+	table
 	Form       *form // the year
 	Title      string
 	Found      string // how many there are
@@ -30,11 +30,15 @@ type donorsView struct {
 	Kind       giving.DonorKind
 }
 
+// donorRow is a donor, and the gifts behind the amount.
 type donorRow struct {
-	contactRow
-	Gifts     int64
-	Amount    string
-	GiftsPath string // the gifts behind the amount
+	gifts.Donor
+	GiftsPath string
+}
+
+var donorColumns = []tableColumn{
+	{Name: "name", Label: "Name"}, {Name: "email", Label: "Email", Optional: true, Usual: true}, {Name: "gifts", Label: "Gifts", Optional: true, Usual: true, Class: "right number", Told: true},
+	{Name: "given", Label: "Given", Class: "right number", Told: true},
 }
 
 // donorKinds are the parts of the list that have a tab, by the parameter that asks for them.
@@ -50,7 +54,7 @@ func (r *request) donorsPage() error {
 			return err
 		}
 	}
-	return r.render("donors", page{Title: view.Title, Section: "contacts", Form: r.form, Data: view})
+	return r.render("donors", page{Title: view.Title, Section: "contacts", Form: r.form, Data: &view})
 }
 
 // donorFilter reads which donors are asked for: those of this year where nothing is said.
@@ -111,12 +115,12 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	if err != nil {
 		return err
 	}
+	var rows []*donorRow
 	for _, d := range found.Donors {
-		view.Rows = append(view.Rows, donorRow{
-			contactRow: r.contactRows([]crm.Contact{d.Contact})[0], Gifts: d.Giving.Gifts, Amount: text.MoneyExact(d.Giving.Amount, found.Currency),
-			GiftsPath: r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign)),
-		})
+		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
+	view.table = r.newList("donors", view.Title, rows)
+	view.Currency = found.Currency
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)
 	if found.Prev == (gifts.DonorPlace{}) {

@@ -18,15 +18,39 @@ const giftsPerPage = 50
 // link leads to another page, or is only a name where it has no address.
 type link struct{ Label, Address string }
 
-// giftRow is what a list shows of a gift.
+// giftRow is a gift in a list, with the title of its campaign.
 type giftRow struct {
-	Address  string
-	Amount   string // as it was given
-	At       time.Time
-	Contact  link
-	Campaign link
-	Method   string
-	Marks    []mark
+	gifts.GiftRecord
+	Title string
+	Marks []mark
+}
+
+// giftColumns are those of a list of gifts. Where the campaign is known, the status has a column of its own.
+var giftColumns = []tableColumn{
+	{Name: "when", Label: "Date"}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
+	{Name: "amount", Label: "Amount", Class: "right number amount"},
+}
+
+// giftTable is the table of some gifts on the page of something else, without some of the columns. It is nil for none.
+func (r *request) giftTable(caption string, gifts []gifts.GiftRecord, left ...string) (*table, error) {
+	rows, err := r.giftRows(gifts)
+	t := r.newTable("gifts", caption, without(giftColumns, left...), rows)
+	if t.ID = "gifts-list"; len(rows) == 0 {
+		return nil, err
+	}
+	return &t, err
+}
+
+// sampleGifts are gifts that no one gave.
+func sampleGifts(at time.Time) *table {
+	sample := func(name, title, method string, amount int64, marks ...mark) *giftRow {
+		gift := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
+		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks}
+	}
+	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: without(giftColumns, "marks"), Rows: []*giftRow{
+		sample("Ada Lund", "Winter Coat Drive", "card", 125_000), sample("Ravi Müller", "", "check", 75_50, mark{"Recurring", "good"}),
+		sample("Łucja Őry", "Lighthouse Gala", "cash", 20_00, mark{"Failed", "bad"}),
+	}}
 }
 
 // mark is a word about what is special, with its color.
@@ -61,22 +85,28 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []mark) {
 	return marks
 }
 
-// giftRows are the rows of some gifts, with the titles of their campaigns.
-func (r *request) giftRows(gifts []gifts.GiftRecord) (rows []giftRow, err error) {
-	ids := map[int64]bool{}
-	for _, g := range gifts {
-		if g.Campaign != 0 {
-			ids[g.Campaign] = true
-		}
-	}
-	names, err := r.store.CampaignNames(r.Context(), r.account(), slices.Collect(maps.Keys(ids)))
-	for _, g := range gifts {
-		rows = append(rows, giftRow{
-			Address: r.path(giftPath(g.Code)), Amount: text.Money(leftOf(&g.Gift), g.Currency), At: g.Local, Method: spoken(g.Method), Marks: giftMarks(&g.Gift, text.WallClock(r.now(), r.zone())),
-			Contact: link{giverName(g.Giver), r.path(contactPath(g.Contact))}, Campaign: r.campaignLink(g.Campaign, names),
-		})
+// giftRows are the rows of some gifts.
+func (r *request) giftRows(all []gifts.GiftRecord) (rows []*giftRow, err error) {
+	titles, err := titlesOf(r, all, func(g *gifts.GiftRecord) int64 { return g.Campaign })
+	for _, g := range all {
+		rows = append(rows, &giftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.now(), r.zone()))})
 	}
 	return rows, err
+}
+
+// titlesOf are the titles of the campaigns of some gifts or plans.
+func titlesOf[T any](r *request, all []T, campaign func(*T) int64) (map[int64]string, error) {
+	titles := map[int64]string{}
+	for i := range all {
+		if id := campaign(&all[i]); id != 0 {
+			titles[id] = "Campaign"
+		}
+	}
+	names, err := r.store.CampaignNames(r.Context(), r.account(), slices.Collect(maps.Keys(titles)))
+	for id, name := range names {
+		titles[id] = cmp.Or(name.Title, titles[id])
+	}
+	return titles, err
 }
 
 // leftOf is what the list says of a gift: what is left of it, or what was promised or tried.
@@ -87,29 +117,21 @@ func leftOf(g *giving.Gift) int64 {
 	return g.Donated()
 }
 
-// giverName is a giver as the list shows them: it keeps nothing of the gift's document.
-func giverName(g giving.Giver) string { return strings.Clone(strings.TrimSpace(g.Name())) }
-
-func (r *request) campaignLink(id int64, names map[int64]gifts.CampaignName) link {
-	if id == 0 {
-		return link{}
-	}
-	return link{cmp.Or(names[id].Title, "Campaign"), r.path(campaignPath(id))}
-}
+// giverName is a giver as pages show them.
+func giverName(g giving.Giver) string { return strings.TrimSpace(g.Name()) }
 
 func giftPath(code string) string { return "/gifts/" + code }
 
 // giftsView is the list of all gifts, or of those that the filters find.
 type giftsView struct {
-	rows[giftRow]
-	Tabs     []tab
-	Form     *form // the filters
-	Quick    []tab
-	Filtered bool
+	table
+	Tabs  []tab
+	Form  *form // the filters
+	Quick []tab
+	Chips []chip
 
 	Campaigns, Methods, Plans, Statuses []option
 	Found                               string // how many gifts, and how much
-	Contact                             *link  // whose gifts they are, where they are those of one contact
 	Clear                               string // the list without filters
 	Export                              *exportForm
 }
@@ -117,17 +139,24 @@ type giftsView struct {
 // giftFilters are the filters that the address may have.
 var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", giving.ImportParameter}
 
+// passingGiftFilters are not remembered: they are about one contact, one plan or one import.
+var passingGiftFilters = []string{"contact", "plan", giving.ImportParameter}
+
 func (r *request) giftsPage() error {
-	if to, clean := withoutEmpty(r.URL); !clean {
+	q, clean := filled(r.URL.Query())
+	if to := r.recall("gifts", r.path("/gifts"), only(q, giftFilters...), !clean, passingGiftFilters); to != "" {
 		return r.redirect(to)
 	}
-	r.form.values = r.URL.Query()
+	if !clean {
+		return r.redirect(withQuery(r.path("/gifts"), q))
+	}
+	r.form.values = q
 	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	view := giftsView{
-		Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: r.path("/gifts"), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		table: r.newList("gifts", "Gifts, the latest first", nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -142,33 +171,59 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	filter, err := giving.ParseGiftSearch(r.form.Value, currency)
-	view.Filtered = slices.ContainsFunc(giftFilters, func(name string) bool { return r.form.Value(name) != "" })
+	whose := ""
 	if err == nil {
-		err = r.listGifts(&view, filter)
+		whose, err = r.listGifts(&view, filter)
 	}
+	view.Chips = view.chips(q, whose)
 	if err := r.form.refuse(err); err != nil {
 		return err
 	}
-	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: view})
+	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: &view})
 }
 
-func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+// listGifts lists gifts, and tells who gave the first of them.
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) (whose string, err error) {
 	l := r.list(r.path("/gifts"), pageParameter, giftsPerPage)
 	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if view.Rows, err = r.giftRows(gifts); err != nil {
-		return err
+	rows, err := r.giftRows(gifts)
+	if err != nil {
+		return "", err
 	}
-	if filter.Contact != 0 {
-		view.Contact = &link{"one contact", r.path(contactPath(filter.Contact))}
-		if len(view.Rows) > 0 {
-			view.Contact = &view.Rows[0].Contact
-		}
+	view.Rows = rows
+	if len(gifts) > 0 {
+		whose = giverName(gifts[0].Giver)
 	}
 	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
-	return nil
+	return whose, nil
+}
+
+// chips are the filters that are active. whose are the gifts where they are those of one contact.
+func (view *giftsView) chips(q url.Values, whose string) (chips []chip) {
+	chosen := func(options []option) func(string) string {
+		return func(value string) string {
+			i := slices.IndexFunc(options, func(o option) bool { return o.Value == value })
+			if i < 0 {
+				return value
+			}
+			return options[i].Label
+		}
+	}
+	labels := map[string]func(value string) string{
+		"from": func(day string) string { return "Since " + spokenDay(day) }, "to": func(day string) string { return "Until " + spokenDay(day) },
+		"min": func(amount string) string { return "At least " + amount }, "max": func(amount string) string { return "At most " + amount },
+		"campaign": chosen(view.Campaigns), "method": chosen(view.Methods), "status": chosen(view.Statuses), "plan": chosen(view.Plans),
+		"contact": func(string) string { return "From " + cmp.Or(whose, "one contact") }, giving.ImportParameter: func(id string) string { return "Import " + id },
+	}
+	for _, name := range giftFilters {
+		if value := q.Get(name); value != "" {
+			chips = append(chips, chip{labels[name](value), forgetting(view.Path("/gifts"), filterOf(q, []string{name, pageParameter}), passingGiftFilters)})
+		}
+	}
+	return chips
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
@@ -202,10 +257,14 @@ func plural(n int64, thing string) string {
 
 // withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
 func withoutEmpty(u *url.URL) (address string, clean bool) {
-	q := u.Query()
-	n := len(q)
-	maps.DeleteFunc(q, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
-	return withQuery(u.Path, q), len(q) == n
+	q, clean := filled(u.Query())
+	return withQuery(u.Path, q), clean
+}
+
+func filled(q url.Values) (short url.Values, clean bool) {
+	short = maps.Clone(q)
+	maps.DeleteFunc(short, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	return short, len(short) == len(q)
 }
 
 // quickTimes are the times that people ask for most, with the other filters as they are.
@@ -228,7 +287,7 @@ func (r *request) quickTimes(now time.Time) (links []tab) {
 			q.Set("from", t[1])
 			q.Set("to", t[2])
 		}
-		links = append(links, tab{Label: t[0], Address: withQuery(r.path("/gifts"), q), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
+		links = append(links, tab{Label: t[0], Address: forgetting(r.path("/gifts"), q, passingGiftFilters), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
 	}
 	return links
 }

@@ -19,17 +19,13 @@ import (
 
 // giftFormView is the form that edits a gift, or records one.
 type giftFormView struct {
-	Form       *form
-	Currency   string
-	Methods    []option
-	Campaigns  []option
-	Plans      []option // of the contact; empty where there are none
-	MoreOpen   bool
-	Name, Back string // of the gift that is edited
-	Pending    bool   // its status may change
-	MayCorrect bool   // its money may be corrected
-	Refunded   bool   // a part of it is refunded
-	NoFee      bool   // its fee may be told
+	Form      *form
+	Currency  string
+	Methods   []option
+	Campaigns []option
+	Plans     []option // of the contact; empty where there are none
+	MoreOpen  bool
+	Gift      *giving.Gift // that is edited
 }
 
 // Attempt tells this form from the next one.
@@ -47,6 +43,11 @@ func (f *form) sends(name string) bool {
 // giftInput reads a form of a gift. A field that the form does not have is not sent. Amounts are in a currency that was found before.
 func giftInput(f *form, currency string) (in giving.GiftInput, faults *doc.Invalid) {
 	faults = new(doc.Invalid)
+	for _, field := range giving.GiftTexts {
+		if f.sends(field.Name) {
+			field.Set(&in, f.Value(field.Name))
+		}
+	}
 	for name, to := range map[string]**int64{"amount": &in.Amount, "fee": &in.Fee, "fee_covered": &in.FeeCovered} {
 		*to = giving.ParseMoney(faults, name, f.Value(name), currency, true)
 	}
@@ -56,10 +57,7 @@ func giftInput(f *form, currency string) (in giving.GiftInput, faults *doc.Inval
 			*to = &id
 		}
 	}
-	for name, to := range map[string]**string{
-		"status": &in.Status, "method": &in.Method, "plan_id": &in.Plan, "transacted_at": &in.GivenAt, "external_id": &in.ExternalID,
-		"check_number": &in.Check, "check_deposited_at": &in.DepositedAt, "note": &in.Note,
-	} {
+	for name, to := range map[string]**string{"transacted_at": &in.GivenAt, "check_deposited_at": &in.DepositedAt} {
 		if f.sends(name) {
 			text := f.Value(name)
 			*to = &text
@@ -196,16 +194,17 @@ func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 	if err != nil {
 		return err
 	}
-	view.Name, view.Back = giftName(g), r.path(giftPath(g.Code))
-	view.Pending, view.NoFee, view.MayCorrect, view.Refunded = g.Status == giving.Pending, g.Payment().Fee == 0, g.CanCorrect(), g.Refunded() != 0
+	view.Gift = g
 	return r.render("gift_form", page{Title: "Edit gift", Section: "gifts", Form: r.form, Data: view})
 }
 
 func fillGiftForm(f *form, g *giving.Gift) {
+	for _, field := range giving.GiftTexts {
+		f.set(field.Name, field.Text(g))
+	}
 	for name, value := range map[string]string{
-		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "plan_id": g.PlanCode, "transacted_at": g.Local.Format(time.DateOnly),
-		"note": g.Note, "check_number": g.Check, "check_deposited_at": dayInput(g.Deposited), "external_id": g.ExternalID,
-		"status": string(g.Status), "amount": text.MoneyInput(g.Payment().Amount, g.Currency), "method": g.Method, seenField: g.Version(),
+		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "transacted_at": g.Local.Format(time.DateOnly),
+		"check_deposited_at": dayInput(g.Deposited), "amount": text.MoneyInput(g.Payment().Amount, g.Currency), seenField: g.Version(),
 	} {
 		f.set(name, value)
 	}

@@ -380,7 +380,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		p.give(ben, "35.50", "2025-06-15", "status", "pending")
 		p.give(ben, "1,000", "2025-12-31")
 		for query, want := range map[string]string{
-			"":                              "4 gifts, of which 3 count: $1,210",
+			"page=1":                        "4 gifts, of which 3 count: $1,210",
 			"from=2025-01-01&to=2025-12-31": "3 gifts, of which 2 count: $1,200",
 			"to=2024-12-31":                 "1 gift: $10",
 			"campaign=" + gala:              "1 gift: $200",

@@ -8,6 +8,7 @@ var icons = map[string]template.HTML{
 	"people":   `<circle cx="9" cy="8" r="3.5"/><path d="M3 20c0-4 2.5-6 6-6s6 2 6 6M15.5 5a3.5 3.5 0 0 1 0 6.5M17.5 14.3c2.2.7 3.5 2.6 3.5 5.7"/>`,
 	"gift":     `<rect x="4" y="11" width="16" height="9" rx="1"/><path d="M3 7h18v4H3zM12 7v13M12 7c-5 0-6-4-3.500-4S12 7 12 7c0 0 1-4 3.500-4S17 7 12 7z"/>`,
 	"flag":     `<path d="M6 21V4M6 5h11l-2 3.5L17 12H6"/>`,
+	"chart":    `<path d="M5 20v-7m7 7V5m7 15V10"/>`,
 	"tree":     `<rect x="9" y="3" width="6" height="5" rx="1"/><rect x="3" y="16" width="6" height="5" rx="1"/><rect x="15" y="16" width="6" height="5" rx="1"/><path d="M12 8v4M6 16v-4h12v4"/>`,
 	"settings": `<path d="M4 7h10M18 7h2M4 17h2M10 17h10"/><circle cx="16" cy="7" r="2"/><circle cx="8" cy="17" r="2"/>`,
 	"book":     `<path d="M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3z"/><path d="M5 17a3 3 0 0 1 3-3h11"/>`,

@@ -201,7 +201,7 @@ func (row toldRow) InFile() string {
 }
 
 var (
-	contactFates = map[string]string{jobs.RowCreated: "New contact.", jobs.RowMerged: "Merged.", jobs.RowUnchanged: "Merged, nothing is new.", jobs.RowSkipped: "Skipped."}
+	contactFates = map[string]string{jobs.RowCreated: "New contact.", jobs.RowMerged: "Merged.", jobs.RowUnchanged: "Nothing is new.", jobs.RowSkipped: "Skipped."}
 	giftFates    = map[string]string{jobs.RowCreated: "Recorded.", jobs.RowMerged: "Updates the gift.", jobs.RowUnchanged: "Not recorded again.", jobs.RowSkipped: "Skipped."}
 )
 
@@ -211,12 +211,9 @@ func (row toldRow) Fate() string {
 	switch {
 	case row.Outcome == jobs.RowRejected:
 		fate = row.Reason
-	case row.Of != jobs.ImportGifts:
-	case row.OtherName && row.Outcome == jobs.RowCreated && row.NewContact:
-		fate = "A gift of a new contact."
-	case row.OtherName && row.Outcome == jobs.RowCreated:
-		fate = "A gift of that contact."
-	default:
+	case row.OtherName:
+		fate = capital(row.KeptApart())
+	case row.Of == jobs.ImportGifts:
 		fate = giftFates[row.Outcome]
 	}
 	return fate + row.DetailsInWords()

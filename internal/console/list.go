@@ -3,7 +3,10 @@ package console
 import (
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 )
@@ -136,4 +139,82 @@ func pick[T any](all []T, err error, is func(T) bool) (T, error) {
 		err = crm.ErrNotFound
 	}
 	return *new(T), err
+}
+
+// memory is what a person's browser remembers of a list.
+type memory struct {
+	columns []string // nil where the person has not chosen
+	filter  string   // the query that was shown last
+}
+
+const (
+	listCookie = "__Host-list-" // and the name of the list
+	memoryTime = 365 * 24 * time.Hour
+	maxMemory  = 2000 // bytes of a filter
+)
+
+// remembered is what the person has chosen for a list. What another person has chosen in the same browser counts for nothing, and a filter only
+// for the organization that it was used in.
+func (r *request) remembered(list string) (m memory) {
+	kept, err := url.ParseQuery(cookieValue(r.Request, listCookie+list))
+	if err != nil || kept.Get("user") != idText(r.session.User.ID) {
+		return m
+	}
+	if kept.Has("columns") {
+		m.columns = strings.Split(kept.Get("columns"), ".")
+	}
+	if kept.Get("account") == r.membership.Account.ID {
+		m.filter = kept.Get("filter")
+	}
+	return m
+}
+
+// clearParameter asks for a list without what is remembered of it, which is forgotten.
+const clearParameter = "clear"
+
+// recall remembers the filter of a list that is asked for, but for parameters that are not worth it. It is the address of the list as the person
+// left it where nothing is asked for, and of the list itself where that is to be forgotten: by a link, or by a form that was sent empty. Otherwise it is "".
+func (r *request) recall(list, path string, asked url.Values, isEmptied bool, passing []string) string {
+	m, sent := r.remembered(list), r.URL.Query()
+	kept := filterOf(asked, passing)
+	switch {
+	case sent.Has(clearParameter), isEmptied && len(asked) == 0:
+		m.filter = ""
+		r.keepList(list, m)
+		return withQuery(path, asked)
+	case len(sent) == 0 && m.filter != "":
+		return path + "?" + m.filter
+	case len(kept) > 0 && kept.Encode() != m.filter:
+		m.filter = kept.Encode()
+		r.keepList(list, m)
+	}
+	return ""
+}
+
+// filterOf is what is remembered of a query.
+func filterOf(q url.Values, passing []string) url.Values {
+	q = maps.Clone(q)
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return slices.Contains(passing, name) })
+	return q
+}
+
+// forgetting is the address of a list with a query. Where no filter is left, it forgets the one before.
+func forgetting(path string, q url.Values, passing []string) string {
+	if len(filterOf(q, passing)) > 0 {
+		return withQuery(path, q)
+	}
+	cleared := url.Values{clearParameter: {"1"}}
+	maps.Copy(cleared, q)
+	return withQuery(path, cleared)
+}
+
+func (r *request) keepList(list string, m memory) {
+	kept := url.Values{"user": {idText(r.session.User.ID)}, "account": {r.membership.Account.ID}}
+	if m.columns != nil {
+		kept.Set("columns", strings.Join(m.columns, "."))
+	}
+	if m.filter != "" && len(m.filter) <= maxMemory {
+		kept.Set("filter", m.filter)
+	}
+	setCookie(r.w, listCookie+list, kept.Encode(), memoryTime)
 }

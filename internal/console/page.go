@@ -37,24 +37,33 @@ type page struct {
 	Data    any    // the page's own
 
 	// What render fills in.
+	org
 	User          access.User
-	Account       access.Account
-	Role          access.Role
-	Timezone      string // of the organization; "" is UTC
 	Organizations []access.Membership
 	Notice        *notice
 	RequestID     string
 }
 
+// org is the organization that something is shown of, and what the person who looks may do there.
+type org struct {
+	Account  access.Account
+	Role     access.Role
+	Timezone string // of the organization; "" is UTC
+}
+
+func (r *request) org() org {
+	return org{r.membership.Account, r.membership.Role, r.membership.Timezone}
+}
+
 // Path is the address of another page of the organization: {{.Path "/contacts"}}.
-func (p page) Path(rest string) string { return orgPath(p.Account, rest) }
+func (p org) Path(rest string) string { return orgPath(p.Account, rest) }
 
 // Day and Moment are a time as the organization's clock shows it. The day of a gift or a plan is shown by the function day: it is in no zone.
-func (p page) Day(t time.Time) string    { return shownDay(p.in(t)) }
-func (p page) Moment(t time.Time) string { return shownMoment(p.in(t)) }
+func (p org) Day(t time.Time) string    { return shownDay(p.in(t)) }
+func (p org) Moment(t time.Time) string { return shownMoment(p.in(t)) }
 
 // Local is a time of an event, as the clocks at its place show it: Apr 24, 2027, 6:00 PM (America/New_York). Without a zone it is the organization's.
-func (p page) Local(t time.Time, zone string) string {
+func (p org) Local(t time.Time, zone string) string {
 	if zone == "" {
 		return p.Moment(t)
 	}
@@ -62,9 +71,9 @@ func (p page) Local(t time.Time, zone string) string {
 }
 
 // Given is when something was given: only the day where no more is known.
-func (p page) Given(t time.Time) string { return shownWhen(t, text.Location(p.Timezone)) }
+func (p org) Given(t time.Time) string { return shownWhen(t, text.Location(p.Timezone)) }
 
-func (p page) in(t time.Time) time.Time {
+func (p org) in(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
@@ -77,14 +86,14 @@ func (p page) Switcher() []access.Membership {
 }
 
 // MayEdit and MayManage say which controls to show. The server asks again when they are used.
-func (p page) MayEdit() bool   { return p.Role >= access.Editor }
-func (p page) MayManage() bool { return p.Role >= access.Owner }
+func (p org) MayEdit() bool   { return p.Role >= access.Editor }
+func (p org) MayManage() bool { return p.Role >= access.Owner }
 
 // pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
 type pages map[string]func() (*template.Template, error)
 
 // everywhere are the templates that are part of each page.
-var everywhere = []string{"layout", "parts", "timeline"}
+var everywhere = []string{"layout", "parts", "table", "timeline"}
 
 // findPages knows every template below templates/. Phones are shown as people
 // write them in the region.
@@ -94,6 +103,10 @@ func findPages(region string) (pages, error) {
 		return nil, err
 	}
 	shown := template.FuncMap{"phone": func(number string) string { return text.FormatPhone(number, region) }}
+	var parts []string
+	for _, part := range everywhere {
+		parts = append(parts, "templates/"+part+".html")
+	}
 	found := pages{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
@@ -101,7 +114,9 @@ func findPages(region string) (pages, error) {
 			continue
 		}
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
-			return template.New(base).Funcs(functions).Funcs(shown).ParseFS(templates, "templates/layout.html", "templates/parts.html", "templates/timeline.html", name)
+			t := template.New(base)
+			cells := template.FuncMap{"cell": func(of *table, column string, row any) (template.HTML, error) { return of.cell(t, column, row) }}
+			return t.Funcs(functions).Funcs(shown).Funcs(cells).ParseFS(templates, slices.Concat(parts, []string{name})...)
 		})
 	}
 	return found, nil
@@ -122,7 +137,7 @@ func (r *request) asStranger() *request {
 
 // fill adds to a page what every page shows.
 func (r *request) fill(p *page) error {
-	p.User, p.Account, p.Role, p.Timezone = r.session.User, r.membership.Account, r.membership.Role, r.membership.Timezone
+	p.User, p.org = r.session.User, r.org()
 	p.RequestID = web.RequestID(r.w)
 	if r.session.ID != "" {
 		p.Notice = r.takeNotice()
@@ -152,7 +167,7 @@ func (p page) status() int {
 
 // renderPart answers with one part of a page, for a script that puts it where it belongs.
 func (r *request) renderPart(name, part string, p page) error {
-	p.User, p.Account, p.Role, p.Timezone = r.session.User, r.membership.Account, r.membership.Role, r.membership.Timezone
+	p.User, p.org = r.session.User, r.org()
 	return r.write(r.w, name, part, p)
 }
 
@@ -162,16 +177,18 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 		return fmt.Errorf("template %s: %w", name, err)
 	}
 	var b bytes.Buffer
+	status := p.status()
 	if err := t.ExecuteTemplate(&b, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
+	p = page{} // what it has shown may be large, and clients may be slow
 	if err := web.Hold(w, b.Len()); err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(p.status())
+	w.WriteHeader(status)
 	_, err = w.Write(b.Bytes())
 	return err
 }
@@ -179,7 +196,8 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 // designPage shows every part that pages are made of, for people who build pages and for the tests. docs/design.md says when to use which.
 func (r *request) designPage() error {
 	sample := &form{values: url.Values{"mail": {"ada@example"}, "name": {"Ada Lund"}}, Faults: []doc.Fault{{Field: "mail", Rule: "must be an email address"}}}
-	data := map[string]any{"Icons": icons, "Sample": sample, "At": time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)}
+	at := time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)
+	data := map[string]any{"Icons": icons, "Sample": sample, "At": at, "Gifts": sampleGifts(at)}
 	return r.render("design", page{Title: "Design", Section: "design", Status: http.StatusOK, Data: data})
 }
 
@@ -204,10 +222,20 @@ var functions = template.FuncMap{
 	"map":       newMap,
 	"list":      func(values ...any) []any { return values },
 	"initials":  initials,
-	"dialed":    dialed,
+	"called":    contactName,
+	"employer":  employer,
+	"giver":     giverName,
+	"giftName":  giftName,
+	"number":    giving.GiftNumber,
+	"left":      leftOf,
+	"planName":  planName,
+	"beyond":    func(n int, all []string) int { return max(0, len(all)-n) },
 	"money":     text.Money,
 	"sums":      moneyList,
 	"share":     shareOf,
+	"exact":     text.MoneyExact,
+	"whole":     func(units int64, currency string) string { return text.MoneyOf(strconv.FormatInt(units, 10), currency) },
+	"dialed":    dialed,
 	"mark":      crm.MarkLabel,
 	"spoken":    spoken,
 	"choices":   spokenOptions,
@@ -248,6 +276,8 @@ func shownCount(n any) string {
 	switch n := n.(type) {
 	case int:
 		return text.CountText(int64(n))
+	case *int64:
+		return text.CountText(*n)
 	case int64:
 		return text.CountText(n)
 	}

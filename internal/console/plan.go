@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,17 +20,17 @@ const (
 	planGifts    = 5  // that a plan's page shows
 )
 
-// planRow is what a list shows of a plan.
+// planRow is a plan in a list, with the title of its campaign.
 type planRow struct {
-	Address  string
-	Name     string // such as $50 monthly
-	Contact  link
-	Campaign link
-	Method   string
-	Status   mark
-	Next     time.Time
-	Overdue  string // for how long; "" for one that is not
-	Record   string // the form for its next gift; "" once it has ended
+	giving.Plan
+	Title string
+	Mark  mark // its status, or how long it is overdue
+}
+
+// planColumns are those of a list of plans. Only those who may record gifts see the last one.
+var planColumns = []tableColumn{
+	{Name: "plan", Label: "Plan"}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true},
+	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
 // planName is a plan as people call it: $50 monthly.
@@ -43,30 +42,27 @@ func planPath(code string) string { return "/plans/" + code }
 
 var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.PastDue: "bad"}
 
-// planRows are the rows of some plans, with the titles of their campaigns.
-func (r *request) planRows(plans []giving.Plan) (rows []planRow, err error) {
-	var ids []int64
+// planRows are the rows of some plans.
+func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
+	titles, err := titlesOf(r, plans, func(p *giving.Plan) int64 { return p.Campaign })
 	for _, p := range plans {
-		if p.Campaign != 0 && !slices.Contains(ids, p.Campaign) {
-			ids = append(ids, p.Campaign)
-		}
-	}
-	names, err := r.store.CampaignNames(r.Context(), r.account(), ids)
-	for _, p := range plans {
-		row := planRow{
-			Address: r.path(planPath(p.Code)), Name: planName(p), Method: spoken(p.Method), Next: p.NextBill,
-			Contact: link{giverName(p.Giver), r.path(contactPath(p.Contact))}, Campaign: r.campaignLink(p.Campaign, names),
-			Status: mark{spoken(string(p.Status)), planColors[p.Status]},
-		}
+		row := &planRow{p, titles[p.Campaign], mark{spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.today()) {
-			row.Overdue = howLong(p.NextBill, text.WallClock(r.now(), r.zone()))
-		}
-		if p.Status != giving.Ended {
-			row.Record = r.path(contactPath(p.Contact)) + "?plan=" + p.Code + "#f-amount"
+			row.Mark = mark{howLong(p.NextBill, text.WallClock(r.now(), r.zone())) + " overdue", "bad"}
 		}
 		rows = append(rows, row)
 	}
 	return rows, err
+}
+
+func (r *request) planTable(id, caption string, plans []giving.Plan) (t table, err error) {
+	t = r.newList("plans", caption, nil)
+	if !t.MayEdit() {
+		t.Columns = without(t.Columns, "act")
+	}
+	t.ID = id
+	t.Rows, err = r.planRows(plans)
+	return t, err
 }
 
 // howLong is a time in the unit that people would use: 12 days, 3 months, 2 years.
@@ -83,14 +79,12 @@ func howLong(since, now time.Time) string {
 
 // plansView is the list of plans. What is overdue stands above it.
 type plansView struct {
-	rows[planRow]
+	table
 	Tabs         []tab
-	Overdue      []planRow
+	Overdue      *table // nil for none
 	OverdueTotal int64
+	More         bool // some of the overdue plans are left out
 }
-
-// MoreOverdue tells whether some of the overdue plans are left out.
-func (view plansView) MoreOverdue() bool { return view.OverdueTotal > int64(len(view.Overdue)) }
 
 func (r *request) plansPage() error {
 	l := r.list(r.path("/plans"), pageParameter, plansPerPage)
@@ -99,28 +93,31 @@ func (r *request) plansPage() error {
 		return err
 	}
 	view := plansView{Tabs: r.givingTabs("plans")}
-	view.Pager = l.pager(found.Total)
-	if view.Rows, err = r.planRows(plans); err != nil {
+	if view.table, err = r.planTable("", "All plans, newest first", plans); err != nil {
 		return err
 	}
-	if l.Page == 1 {
-		plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans)
-		if err != nil {
-			return err
-		}
-		if view.Overdue, err = r.planRows(plans); err != nil {
+	if view.Pager = l.pager(found.Total); l.Page == 1 {
+		if err := r.fillOverdue(&view); err != nil {
 			return err
 		}
 	}
-	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: view})
+	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: &view})
+}
+
+func (r *request) fillOverdue(view *plansView) error {
+	plans, total, err := r.store.OverduePlans(r.Context(), r.account(), overduePlans)
+	if err != nil || len(plans) == 0 {
+		return err
+	}
+	t, err := r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
+	view.Overdue, view.OverdueTotal, view.More = &t, total, total > int64(len(plans))
+	return err
 }
 
 // planView is the page of one plan.
 type planView struct {
-	planRow
-	Plan    *giving.Plan
-	Gifts   []giftRow
-	All     string // the list of all its gifts
+	*planRow
+	Gifts   *table // the latest ones, nil for none
 	History timeline
 }
 
@@ -137,33 +134,32 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	view := planView{planRow: rows[0], Plan: &plan, All: r.path("/gifts?plan=" + plan.Code)}
-	if view.Gifts, err = r.giftRows(gifts); err != nil {
+	view := planView{planRow: rows[0]}
+	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who", "marks"); err != nil {
 		return err
 	}
 	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
 		return err
 	}
-	return r.render("plan", page{Title: view.Name + " from " + view.Contact.Label, Section: "gifts", Data: view})
+	return r.render("plan", page{Title: planName(plan) + " from " + giverName(plan.Giver), Section: "gifts", Data: view})
 }
 
-// planFormView is the form of a plan, new or not.
+// planFormView is the form of a plan: of one that is edited, or a new one of a contact.
 type planFormView struct {
 	Form                            *form
-	Title, Name, Action, Back, Save string
-	Contact                         link
-	IsNew                           bool
-	NextHint                        string // what the day of the next gift means
+	Plan                            *giving.Plan // nil for a new one
+	Contact                         int64
+	Name                            string // the contact's
 	Currency                        string
 	Frequencies, Methods, Campaigns []option
 }
 
-func (r *request) planForm(view planFormView) (err error) {
+func (r *request) planForm(title string, view planFormView) (err error) {
 	view.Form, view.Frequencies, view.Methods = r.form, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
 	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
-	return r.render("plan_form", page{Title: view.Title, Section: "gifts", Form: r.form, Data: view})
+	return r.render("plan_form", page{Title: title, Section: "gifts", Form: r.form, Data: view})
 }
 
 func (r *request) newPlanPage() error {
@@ -178,11 +174,7 @@ func (r *request) newPlanPage() error {
 	r.form.setUnsent("frequency", "monthly")
 	r.form.setUnsent("method", "card")
 	r.form.setUnsent("start_at", r.today().Format(time.DateOnly))
-	path := r.path(contactPath(contact.ID))
-	return r.planForm(planFormView{
-		Title: "New plan", Action: path + "/plans", Back: path, Save: "Create plan", Contact: link{contactName(contact), path}, IsNew: true, Currency: currency,
-		NextHint: "If it is not the start.",
-	})
+	return r.planForm("New plan", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
 }
 
 // planInput reads the form of a plan. A field that the form does not have is not sent.
@@ -225,11 +217,7 @@ func (r *request) editPlanPage(plan giving.Plan) error {
 	} {
 		r.form.setUnsent(name, value)
 	}
-	path := r.path(planPath(plan.Code))
-	return r.planForm(planFormView{
-		Title: "Edit plan", Name: planName(plan), Action: path, Back: path, Save: "Save changes", Currency: plan.Currency, NextHint: "When you expect the next gift.",
-		Contact: link{giverName(plan.Giver), r.path(contactPath(plan.Contact))},
-	})
+	return r.planForm("Edit plan", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 
 func (r *request) savePlan(plan giving.Plan) (err error) {

@@ -139,7 +139,7 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 	if shown.Status == campaign.Published {
 		view.Donate = shown.PaymentLink
 	}
-	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, Timezone: zone.String()})
+	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: zone.String()}})
 }
 
 const summaryLength = 200

@@ -24,11 +24,11 @@ const (
 // searchView is what a search in everything has found.
 type searchView struct {
 	Query     string
-	Contacts  []contactRow
+	Contacts  []*crm.Contact
 	Total     int64  // of contacts that match
 	List      string // address of all of them
 	Campaigns []campaignRow
-	Gifts     []giftRow
+	Gifts     []*giftRow
 	exact     []string // addresses of what has the text as its id
 }
 
@@ -73,7 +73,7 @@ func (r *request) searchContacts(view *searchView) error {
 			return err
 		}
 	}
-	view.Contacts = r.contactRows(found)
+	view.Contacts = pointers(found)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *request) searchGifts(view *searchView) error {
 		return err
 	}
 	for _, row := range view.Gifts {
-		view.exact = append(view.exact, row.Address)
+		view.exact = append(view.exact, r.path(giftPath(row.Code)))
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ type segmentLink struct {
 	Address   string
 	Actor     string
 	CreatedAt time.Time
+	Query     string
+	Contacts  *int64 // nil where counting took too long
 	Current   bool
 	Typed     string // a new name that was refused, or the name
 	Fault     string
@@ -28,13 +30,21 @@ func (r *request) fillSegments(view *contactsView) error {
 		}
 	}
 	view.Segments = all
+	this := int64(r.today().Year())
+	for _, year := range []int64{this, this - 1} {
+		for _, known := range reportsOf(year, year == this) {
+			if known.Query == view.query.Encode() {
+				view.Report = known.Name
+			}
+		}
+	}
 	return err
 }
 
 func (r *request) segments() (links []segmentLink, err error) {
 	all, err := r.store.Segments(r.Context(), r.account())
 	for _, s := range all {
-		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Address: r.listPath(s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
+		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Query: s.Query, Address: r.listPath(s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
 	}
 	return links, err
 }
@@ -55,7 +65,12 @@ func (r *request) segmentsPage() error {
 			s.Typed, s.Fault = r.form.Value("name"), r.form.firstFault("name", "Name")
 		}
 	}
-	return r.render("segments", page{Title: "Segments", Section: "segments", Form: r.form, Data: paged(r, all, r.path("/segments"), pageParameter)})
+	view := paged(r, all, r.path("/segments"), pageParameter)
+	err = r.countContacts(len(view.Rows), func(i int) (string, **int64) { return view.Rows[i].Query, &view.Rows[i].Contacts })
+	if err != nil {
+		return err
+	}
+	return r.render("segments", page{Title: "Segments", Section: "segments", Form: r.form, Data: view})
 }
 
 // createSegment saves the filter of a list. Where it is refused, the list is shown again.

@@ -21,9 +21,9 @@ type statementsView struct {
 	Year       int64
 	Kind       giving.DonorKind
 	Settings   access.AccountSettings
-	Contact    *contactRow // whose statement it is; nil for a list
-	Found      string      // whose statements they are
-	Erased     int         // people on this page who have none
+	Contact    *crm.Contact // whose statement it is; nil for a list
+	Found      string       // whose statements they are
+	Erased     int          // people on this page who have none
 	Today      time.Time
 	Statements []*statement
 	Pager      pager
@@ -69,15 +69,14 @@ func (r *request) statementPage() error {
 	if err != nil {
 		return err
 	}
-	row := r.contactRows([]crm.Contact{contact})[0]
-	view.Contact = &row
+	view.Contact = &contact
 	if len(r.form.Faults) == 0 {
 		err = r.store.Statement(r.Context(), r.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return view.add(contact, gifts) })
 	}
 	if err != nil {
 		return err
 	}
-	return r.showStatements(view, "Giving statement of "+row.Name)
+	return r.showStatements(view, "Giving statement of "+contactName(contact))
 }
 
 // statementsPage is the statements of the contacts whom the list of donors shows with the same filter, page by page.

@@ -27,6 +27,8 @@ type Filter struct {
 	ExternalID                 string       // the value, of any source
 	Given                      Bounds       // of the total of contributions
 	Gave                       GaveFilter
+	NoGift                     Window   // in which no gift counts
+	Plans                      []string // statuses, of which a plan has one
 	Custom                     []FieldFilter
 	Import                     int64 // those that an import has created, by its number; 0 for all
 	None                       bool  // a value was asked for that no contact can have
@@ -45,6 +47,11 @@ func (f GaveFilter) IsEmpty() bool { return f == GaveFilter{} }
 // Has tells whether a gift is such as is asked for.
 func (f GaveFilter) Has(g *giving.Gift) bool {
 	return g.Net() > 0 && (f.Campaign == 0 || f.Campaign == g.Campaign) && f.When.Has(g.Local)
+}
+
+// AsksGiving tells whether gifts or plans matter, which are not in the document of a contact.
+func (f *Filter) AsksGiving() bool {
+	return !f.Gave.IsEmpty() || !f.NoGift.IsEmpty() || len(f.Plans) > 0
 }
 
 // Window is a stretch of time. Its end does not belong to it; a zero time is no bound.
@@ -143,17 +150,17 @@ func (f *Filter) Keys() []string {
 func (f *Filter) IsEmpty() bool {
 	return f.Sort == Sort{} && !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
 		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
-		len(f.Has)+len(f.Lacks)+len(f.Custom)+len(f.Marked)+len(f.Unmarked) == 0 && f.ExternalID == "" && f.Given.IsEmpty() && f.Gave.IsEmpty() && f.Import == 0
+		len(f.Has)+len(f.Lacks)+len(f.Custom)+len(f.Marked)+len(f.Unmarked) == 0 && f.ExternalID == "" && f.Given.IsEmpty() && !f.AsksGiving() && f.Import == 0
 }
 
-// Matches tells whether a contact passes. gave tells whether it has a gift such as the filter asks for. It is the rule that the store follows. Which
+// Matches tells whether a contact passes. gave tells whether its gifts and plans are such as the filter asks for. It is the rule that the store follows. Which
 // import has created a contact is not in its document: the store leaves out the others before.
 func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || crm.ContainsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldCase(c.Emails[0].Value)) &&
 		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
-		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || f.Gave.IsEmpty()) &&
+		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || !f.AsksGiving()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(SearchWords(c)))
 }

@@ -92,6 +92,7 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 		"has=fax":             "The has field must be one of email, phone.",
 		"lacks=Email":         "The lacks field must be one of email, phone.",
 		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
+		"plan_status=gone":    "The plan_status field must be one of active, paused, past_due, ended.",
 		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
 		"city=":               "The city field must not be empty: leave it out to list contacts with any value.",
 		"city=a&city=b":       "The city field must not be sent twice with different values.",

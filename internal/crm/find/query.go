@@ -63,6 +63,9 @@ var parameters = append([]parameter{
 	{name: "campaign_id", read: func(r *filterReader, name, text string) { r.Gave.Campaign = giving.FilterID(&r.Invalid, name, text) }},
 	{name: "gave_after", read: func(r *filterReader, name, text string) { r.Gave.When.From = giving.FilterTime(&r.Invalid, name, text) }},
 	{name: "gave_before", read: func(r *filterReader, name, text string) { r.Gave.When.To = giving.FilterTime(&r.Invalid, name, text) }},
+	{name: "no_gift_after", read: func(r *filterReader, name, text string) { r.NoGift.From = giving.FilterTime(&r.Invalid, name, text) }},
+	{name: "no_gift_before", read: func(r *filterReader, name, text string) { r.NoGift.To = giving.FilterTime(&r.Invalid, name, text) }},
+	{name: "plan_status", many: true, read: (*filterReader).planStatus},
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
 	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
 	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
@@ -90,6 +93,14 @@ func (r *filterReader) contactType(name, text string) {
 		r.AddAt(doc.Place{}, name, doc.OneOf, crm.Individual+", "+crm.Company)
 	}
 	r.mark(crm.Company, text == crm.Company)
+}
+
+func (r *filterReader) planStatus(name, sent string) {
+	if !slices.Contains(giving.PlanStatuses, giving.PlanStatus(sent)) {
+		r.AddAt(doc.Place{}, name, doc.OneOf, strings.Join(text.Strings(giving.PlanStatuses), ", "))
+	} else if !slices.Contains(r.Plans, sent) {
+		r.Plans = append(r.Plans, sent)
+	}
 }
 
 func (r *filterReader) mark(name string, has bool) {

@@ -77,6 +77,8 @@ var benchFilters = []string{
 	"total_contributions_min=1", "total_contributions_min=300&total_contributions_max=600", "total_contributions_max=400",
 	"created_after=2025-12-01", "created_after=2024-06-15", "created_before=2024-06-15", "created_after=2023-10-01&created_before=2025-01-01",
 	"updated_after=2026-01-01", "updated_before=2024-06-15", "updated_after=2023-10-01&updated_before=2025-01-01",
+	"gave_after=2024-01-01&gave_before=2025-01-01&no_gift_after=2025-01-01&sort=-total_contributions", "gave_before=2025-01-01&no_gift_after=2025-01-01&sort=-total_contributions",
+	"gave_after=2025-01-01&no_gift_before=2025-01-01&sort=-total_contributions", "no_gift_after=2024-01-01", "plan_status=active&plan_status=past_due&sort=-total_contributions",
 	"email=p77@example.org", "phone=%2B12125550070", "last_name=Person77", "first_name=Ann7",
 	"q=a", "q=an", "q=ann", "q=ann7",
 	"sort=last_name", "sort=-created_at", "sort=-updated_at", "sort=-total_contributions", "sort=-last_gift", "sort=total_contributions",

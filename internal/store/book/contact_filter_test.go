@@ -120,6 +120,8 @@ func modelFilter(r *rand.Rand, begin time.Time, days int, campaigns []int64) str
 	add(8, "campaign_id", func() string { return fmt.Sprint(oneOf(r, campaigns)) })
 	add(8, "gave_after", func() string { return modelDay(r) })
 	add(8, "gave_before", func() string { return modelDay(r) })
+	add(8, "no_gift_after", func() string { return modelDay(r) })
+	add(8, "no_gift_before", func() string { return modelDay(r) })
 	add(5, "q", func() string {
 		return oneOf(r, []string{"ana", "smith", "#vip", "@x.org", "diaz ana", "212555", "long", "p1"})
 	})
@@ -146,7 +148,8 @@ func modelDay(r *rand.Rand) string {
 func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope crm.ContactScope, f find.Filter) (ids []int64) {
 	var found []crm.Contact
 	for _, c := range people {
-		gave := slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return f.Gave.Has(&g) })
+		gave := f.Gave.IsEmpty() || slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return f.Gave.Has(&g) })
+		gave = gave && (f.NoGift.IsEmpty() || !slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return g.Net() > 0 && f.NoGift.Has(g.Local) }))
 		c.LastGift = time.Time{}
 		for _, g := range gifts[c.ID] {
 			if g.Net() > 0 && g.At.After(c.LastGift) {

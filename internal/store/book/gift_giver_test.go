@@ -283,7 +283,7 @@ func TestGiversOfAnotherNameAreToldAndFoundAgain(t *testing.T) {
 			",Zoe King,zoe@example.org,sub_1,8,2026-01-04\n,Zed King,zoe@example.org,,16,2026-01-05\n"
 		want := []string{
 			"3: William King shares ada@example.org with Ada Byron, contact ID: a gift of a new contact.",
-			"4: Bob Ford shares its external ID with Ada Byron, contact ID: a gift of a new contact.",
+			"4: Bob Ford has the external ID of Ada Byron, contact ID: a gift of a new contact.",
 			`5: would be recorded. Left out: Subscription ID "sub_1" is a recurring plan of Ada Byron: the gift is recorded without it.`,
 			"6: Zed King shares zoe@example.org with Zoe King, the new contact of row 5: a gift of a new contact.",
 		}

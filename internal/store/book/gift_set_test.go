@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/contacts"
 )
 
 // Who gave in a stretch of time follows each change of a gift: a refund, another day, another giver.
@@ -52,5 +54,42 @@ func TestGiversFollowTheirGifts(t *testing.T) {
 		want("2026-03-01", "2026-04-01", ids[1])
 		give(ids[0], "2026-03-30")
 		want("2026-03-01", "2026-04-01", ids...)
+	})
+}
+
+// Who has a plan, and who has given nothing in a stretch of time, is found by indexes and by documents alike.
+func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, now := newAccount(t, s).Number, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+		var ids []int64
+		for _, name := range []string{"Ann", "Bob", "Cat"} {
+			ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
+		}
+		for contact, day := range map[int64]string{ids[0]: "2025-03-01", ids[1]: "2026-01-31"} {
+			if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2]))
+		if err == nil {
+			err = in.Validate(faults, true, "US", now)
+		}
+		if err == nil {
+			_, err = s.CreatePlan(t.Context(), account, in)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, costs := range []contacts.FilterCosts{{Document: 1 << 40}, {Few: 100, Document: 0}} {
+			s.Costs = costs
+			for query, want := range map[string][]int64{
+				"no_gift_after=2026-01-01": {ids[0], ids[2]}, "no_gift_before=2026-01-01": {ids[1], ids[2]}, "gave_before=2026-01-01&no_gift_after=2026-01-01": {ids[0]},
+				"no_gift_after=2025-01-01&no_gift_before=2026-01-01": {ids[1], ids[2]}, "plan_status=active&plan_status=paused": {ids[2]}, "plan_status=ended": {}, "plan_status=active&gave_after=2025-01-01": {},
+			} {
+				if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != int64(len(want)) || fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("%+v: %s finds %v, want %v", costs, query, got, want)
+				}
+			}
+		}
 	})
 }

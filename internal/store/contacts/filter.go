@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -26,6 +28,12 @@ const (
 	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
 	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
 	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
+
+	// A contact's row has the time of the last one.
+	sqlGaveSince = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
+
+	sqlWithPlan = `SELECT contact_id FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3`
+	sqlPlansOf  = `SELECT contact_id, status FROM plan WHERE account_id = $1 AND contact_id = ANY($2)`
 
 	sqlIDs = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key < $3`
 
@@ -73,7 +81,7 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 				return err
 			}
 			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
-			w.filter.Gave.When = f.Gave.When.ByClock(row.Location())
+			w.filter.Gave.When, w.filter.NoGift = f.Gave.When.ByClock(row.Location()), f.NoGift.ByClock(row.Location())
 			if err := w.run(); err != nil {
 				return err
 			}
@@ -185,7 +193,9 @@ func (w *Filtering) walks() (steps []func() error) {
 	add(f.LastName != "", w.lastName)
 	words := f.WordSearch()
 	add(!words.IsEmpty(), func() error { return w.search(words) })
+	add(len(f.Plans) > 0, func() error { return w.keepFound(sqlWithPlan, planNumbers(f.Plans)) })
 	add(!f.Gave.When.IsEmpty(), w.gave)
+	add(!f.NoGift.IsEmpty(), w.noGift)
 	add(!f.Given.IsEmpty(), w.given)
 	add(!f.Updated.IsEmpty(), func() error {
 		low, high := bounds(f.Updated)
@@ -320,7 +330,31 @@ func (w *Filtering) gave() error {
 	if campaign := w.filter.Gave.Campaign; campaign != 0 {
 		return w.keepFound(sqlGaveTo, campaign, low, high)
 	}
-	return w.keepFound(sqlGave, low, high)
+	sql, args := gaveIn(low, high)
+	return w.keepFound(sql, args...)
+}
+
+// noGift drops those who have a gift of the time that is asked for.
+func (w *Filtering) noGift() error {
+	sql, args := gaveIn(bounds(w.filter.NoGift))
+	set, whole, err := w.find(sql, args...)
+	if whole {
+		w.drop(&set)
+	}
+	w.open = w.open || !whole
+	return err
+}
+
+// gaveIn is the statement that finds who gave in a stretch of time. One without an end takes one row of each contact, and not one of each gift.
+func gaveIn(low, high int64) (sql string, args []any) {
+	if low > 1 && high == math.MaxInt64 { // a last gift at 0 is kept as 1
+		return sqlGaveSince, []any{low}
+	}
+	return sqlGave, []any{low, high}
+}
+
+func planNumbers(statuses []string) []int64 {
+	return store.Collect(statuses, func(status string) int64 { return (&giving.Plan{Status: giving.PlanStatus(status)}).StatusNumber() })
 }
 
 // bounds are a stretch of time as columns have it: its beginning, and the first moment after it.
@@ -424,15 +458,37 @@ func (w *Filtering) readDocuments() error {
 	return nil
 }
 
-// giversAmong are those of some contacts who have a gift such as is asked for.
+// giversAmong are those of some contacts whose gifts and plans are such as is asked for.
 func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
-	gave, givers := w.filter.Gave, make(map[int64]bool)
-	if gave.IsEmpty() {
+	f, givers := &w.filter, make(map[int64]bool)
+	if !f.AsksGiving() {
 		return givers, nil
 	}
-	low, high := bounds(gave.When)
-	return givers, w.conn.Each(func(r db.Row) error {
-		givers[r.Int(0)] = true
-		return nil
-	}, sqlGaveOf, w.row.Account, ids, low, high, gave.Campaign)
+	for _, id := range ids {
+		givers[id] = true
+	}
+	keep := func(has bool, counts func(db.Row) bool, sql string, args ...any) error {
+		found := make(map[int64]bool)
+		err := w.conn.Each(func(r db.Row) error {
+			found[r.Int(0)] = found[r.Int(0)] || counts(r)
+			return nil
+		}, sql, append([]any{w.row.Account, ids}, args...)...)
+		maps.DeleteFunc(givers, func(id int64, _ bool) bool { return found[id] != has })
+		return err
+	}
+	any := func(db.Row) bool { return true }
+	var err error
+	if !f.Gave.IsEmpty() {
+		low, high := bounds(f.Gave.When)
+		err = keep(true, any, sqlGaveOf, low, high, f.Gave.Campaign)
+	}
+	if !f.NoGift.IsEmpty() && err == nil {
+		low, high := bounds(f.NoGift)
+		err = keep(false, any, sqlGaveOf, low, high, int64(0))
+	}
+	if len(f.Plans) > 0 && err == nil {
+		statuses := planNumbers(f.Plans)
+		err = keep(true, func(r db.Row) bool { return slices.Contains(statuses, r.Int(1)) }, sqlPlansOf)
+	}
+	return givers, err
 }

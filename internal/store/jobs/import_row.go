@@ -161,14 +161,10 @@ func (row *TrialRow) outcomeInWords() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
-	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated && row.NewContact:
-		return fmt.Sprintf("%s shares %s with %s: a gift of a new contact.", row.FileName, by, row.who())
-	case row.OtherName && row.Of == ImportGifts && row.Outcome == RowCreated:
-		return fmt.Sprintf("%s shares %s with %s: a gift of that contact.", row.FileName, by, row.who())
 	case row.OtherName && slices.Equal(row.By, byExternalID):
-		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), otherNameFates[row.Outcome])
+		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), row.KeptApart())
 	case row.OtherName:
-		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), otherNameFates[row.Outcome])
+		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), row.KeptApart())
 	case row.Outcome == RowCreated && row.Of == ImportGifts:
 		return "would be recorded."
 	case row.Outcome == RowCreated:
@@ -185,6 +181,23 @@ func (row *TrialRow) outcomeInWords() string {
 		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
 	}
 	return fmt.Sprintf("says nothing new about %s.", row.who())
+}
+
+// KeptApart says what becomes of a row that shares something with a contact of another name.
+func (row *TrialRow) KeptApart() string {
+	switch {
+	case row.Outcome == RowSkipped:
+		return "skipped."
+	case row.Of == ImportGifts && row.NewContact:
+		return "a gift of a new contact."
+	case row.Of == ImportGifts:
+		return "a gift of that contact."
+	case row.Outcome == RowCreated:
+		return "a new contact."
+	case row.Outcome == RowUnchanged:
+		return "merged into that contact, nothing is new."
+	}
+	return "merged into that contact."
 }
 
 // Tried is what the row of a job says about a row of a file.

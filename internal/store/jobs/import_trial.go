@@ -432,6 +432,3 @@ const (
 	AboutOtherName = "other name"
 	AboutLeftOut   = "left out"
 )
-
-// otherNameFates are what becomes of a row that has the email or phone of a contact of another name.
-var otherNameFates = map[string]string{RowCreated: "a new contact.", RowMerged: "merged into that contact.", RowUnchanged: "merged into that contact, nothing is new.", RowSkipped: "skipped."}

@@ -1,0 +1,154 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"html/template"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"donorbook/internal/crm"
+)
+
+// table is one page of a list as the template "table" draws it: contacts, gifts, plans, donors and campaigns alike.
+type table struct {
+	org
+	Kind     string // contacts, gifts and so on. A column called when has its cells drawn by the template gifts-when.
+	ID       string // of the caption; "" is list
+	Caption  string
+	Columns  []tableColumn
+	Rows     any // pointers to values, of which cells show what they need
+	Pager    pager
+	Pick     bool     // rows can be selected
+	Choices  []option // of columns
+	Query    string   // of the list, to come back to
+	Currency string   // of the organization, where amounts do not have their own
+}
+
+// tableColumn is one of a list.
+type tableColumn struct {
+	Name, Label string
+	Class       string // of its cells; "" is its name
+	Told        bool   // where a row is a card, the label stands before the value
+	Optional    bool   // people choose whether it is shown
+	Usual       bool   // it is shown as long as a person has not chosen
+	Sort        string // what the list is sorted by, "" for none
+	Address     string // of the list in its order
+	Order       string // ascending, descending, or "" where the list has another order
+}
+
+func (c tableColumn) In() string { return cmp.Or(c.Class, c.Name) }
+
+// Table is the table itself, for templates of pages that are one.
+func (t table) Table() *table { return &t }
+
+// newTable is a table of the organization's.
+func (r *request) newTable(kind, caption string, columns []tableColumn, rows any) table {
+	return table{org: r.org(), Kind: kind, Caption: caption, Columns: columns, Rows: rows}
+}
+
+// listColumns are the columns of the lists that people choose from.
+var listColumns = map[string][]tableColumn{"contacts": contactColumns, "gifts": without(giftColumns, "marks"), "plans": planColumns, "donors": donorColumns, "campaigns": campaignColumns}
+
+// newList is the table of a list, with the columns that the person has chosen.
+func (r *request) newList(kind, caption string, rows any) table {
+	t := r.newTable(kind, caption, nil, rows)
+	t.Columns, t.Choices = chosen(listColumns[kind], r.remembered(kind).columns)
+	q := r.URL.Query()
+	q.Del(pageParameter)
+	t.Query = q.Encode()
+	return t
+}
+
+// chooseColumns remembers which columns a list has.
+func (r *request) chooseColumns() error {
+	r.form.values = r.URL.Query()
+	list := cmp.Or(r.PathValue("list"), "contacts")
+	columns, known := listColumns[list]
+	if !known {
+		return crm.ErrNotFound
+	}
+	m := r.remembered(list)
+	m.columns = []string{}
+	for _, c := range columns {
+		if c.Optional && r.form.Has("column", c.Name) {
+			m.columns = append(m.columns, c.Name)
+		}
+	}
+	r.keepList(list, m)
+	query := r.form.values.Get("query")
+	if list == "contacts" {
+		return r.redirect(r.listPath(query))
+	}
+	values, _ := url.ParseQuery(query) // what cannot be read is left out
+	return r.redirect(withQuery(r.path("/"+list), values))
+}
+
+// cell is what a template sees that draws one.
+type cell struct {
+	*table
+	Row any
+}
+
+// cell draws what a column shows of a row.
+func (t *table) cell(templates *template.Template, column string, row any) (template.HTML, error) {
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, t.Kind+"-"+column, cell{t, row})
+	return template.HTML(b.String()), err //nolint:gosec // a template wrote it
+}
+
+// without are columns but for some.
+func without(columns []tableColumn, names ...string) []tableColumn {
+	return slices.DeleteFunc(slices.Clone(columns), func(c tableColumn) bool { return slices.Contains(names, c.Name) })
+}
+
+// pointers are the elements of a list, for templates that call methods of pointers.
+func pointers[T any](all []T) []*T {
+	to := make([]*T, len(all))
+	for i := range all {
+		to[i] = &all[i]
+	}
+	return to
+}
+
+// chosen are the columns that are shown, and the choice between those that need not be. names are those that a person has chosen, nil for
+// one who has not.
+func chosen(columns []tableColumn, names []string) (shown []tableColumn, choices []option) {
+	for _, c := range columns {
+		isShown := !c.Optional || names == nil && c.Usual || slices.Contains(names, c.Name)
+		if c.Optional {
+			choices = append(choices, option{Value: c.Name, Label: c.Label, Chosen: isShown})
+		}
+		if isShown {
+			shown = append(shown, c)
+		}
+	}
+	return shown, choices
+}
+
+// sorted adds the links that sort a list by its columns: the other way round where it is sorted by one already. Names begin with A, all else
+// with the newest and the largest.
+func sorted(columns []tableColumn, path string, query url.Values) []tableColumn {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		c := &columns[i]
+		if c.Sort == "" {
+			continue
+		}
+		next := "-" + c.Sort
+		switch query.Get("sort") {
+		case c.Sort:
+			c.Order = "ascending"
+		case "-" + c.Sort:
+			c.Order, next = "descending", c.Sort
+		default:
+			next = strings.TrimPrefix(next, map[bool]string{true: "-"}[c.Name == "name"])
+		}
+		q := maps.Clone(query)
+		q.Set("sort", next)
+		c.Address = withQuery(path, q)
+	}
+	return columns
+}
