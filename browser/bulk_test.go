@@ -65,7 +65,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.sees("Archived 2 contacts.")
 	p.doesNotSee("Number N07")
 	p.width(1280)
-	p.in(".side").click("Bulk changes")
+	p.in(".side").click("Background work")
 	p.sees("Add “board”, “spring gala” to 55 contacts", "Undone", "Archive 2 contacts", "Done")
 	p.fits()
 	p.audit()

@@ -1,120 +1,70 @@
 package console
 
 import (
+	"slices"
 	"strconv"
 	"time"
-
-	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/text"
-	"donorbook/internal/store/contacts"
 )
 
-// Charts are SVG that templates draw from what is computed here. Widths are percent of the chart, so that it fits any screen
-// while its letters keep their size; every value is also written, so that no chart needs color.
-
-// column is one upright bar.
-type column struct {
-	Label  string // below it: Nov
-	Name   string // in full: November 2026
-	Count  int64
-	Value  string // above it
-	SoFar  bool   // the month is not over
-	Left   string // of the bar, in per cent, as Width and Middle
-	Width  string
-	Middle string
-	Top    int // in pixels, as Height
-	Height int
+// A chart is SVG that a template draws from what is computed here. Widths are percent of the chart, so that it fits any screen while its letters
+// keep their size; every value is also written, so that no chart needs color.
+type chart struct {
+	Months []chartMonth
+	Height int // of the whole chart, in pixels, as Base and Labels
+	Base   int // where the bars stand
+	Labels int // where their names are written
 }
 
-// columnChart is a row of upright bars.
-type columnChart struct {
-	Columns []column
-	Total   int64
-	Height  int // of the whole chart, in pixels, as Base and Labels
-	Base    int // where the bars stand
-	Labels  int // where their names are written
+// chartMonth is a month, or a month beside the same month of the year before: one or two upright bars.
+type chartMonth struct {
+	Label  string     // below it: Nov
+	Middle string     // in percent
+	Bars   []monthBar // the one of the year before is the second
+}
+
+// monthBar is an upright bar that leads to what it counts.
+type monthBar struct {
+	Name                string // November 2026
+	Value               string
+	Short               string // the value, for a narrow place
+	Address             string
+	Before              bool // it is of the year before
+	SoFar               bool // the month is not over
+	Left, Width, Middle string
+	Top, Height         int
 }
 
 const (
-	columnRoom  = 150 // for the highest bar, in pixels
-	columnHead  = 22  // for the value above it
-	columnFoot  = 26  // for the names
-	columnShare = 62  // per cent of its place that a bar takes
+	columnRoom = 150 // for the highest bar, in pixels
+	columnHead = 22  // for the value above it
+	columnFoot = 26  // for the names
 )
 
-// newColumnChart draws how many contacts were made in each month, of which the last is not over.
-func newColumnChart(months []time.Time, counts []int64) columnChart {
-	chart := columnChart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
-	highest := int64(1)
-	for _, count := range counts {
-		highest = max(highest, count)
-		chart.Total += count
-	}
-	place := 100 / float64(len(counts))
-	for i, count := range counts {
-		height := barLength(count, highest, columnRoom)
-		left := place * float64(i)
-		chart.Columns = append(chart.Columns, column{
-			Label: months[i].Format("Jan"), Name: months[i].Format("January 2006"),
-			Count: count, Value: shortCount(count), SoFar: i == len(counts)-1,
-			Left: percent(left + place*(100-columnShare)/200), Width: percent(place * columnShare / 100), Middle: percent(left + place/2),
-			Top: chart.Base - height, Height: height,
-		})
-	}
-	return chart
-}
+// barShare is how much of its place a bar takes, in percent: alone, or as one of two.
+var barShare = [...]float64{1: 62, 2: 40}
 
-// monthPair is a month beside the same month of the year before: two upright bars, each of which leads to its gifts.
-type monthPair struct {
-	Label        string // Nov
-	Middle       string // in per cent
-	Before, This monthBar
-}
-
-type monthBar struct {
-	Name        string // November 2026
-	Amount      string
-	Short       string // in whole units, for a narrow place
-	Address     string
-	SoFar       bool // the month is not over
-	Left, Width string
-	Middle      string
-	Top, Height int
-}
-
-// pairChart is twelve months, each beside that of the year before.
-type pairChart struct {
-	Pairs                []monthPair
-	Height, Base, Labels int
-}
-
-const pairShare = 40 // per cent of its place that each bar of a pair takes
-
-// newPairChart draws what was given in each of the last months, of which the last is not over. The first half of them is drawn beside the
-// second.
-func newPairChart(months []time.Time, sums map[int64]giving.Sums, currency string, address func(time.Time) string) pairChart {
-	chart := pairChart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
-	highest := int64(1)
-	for _, month := range months {
-		highest = max(highest, sums[giving.Month(month)].Amount)
-	}
-	half := len(months) / 2
-	place := 100 / float64(half)
-	bar := func(i int, left float64) monthBar {
-		amount := sums[giving.Month(months[i])].Amount
-		height := barLength(amount, highest, columnRoom)
-		return monthBar{
-			Name: months[i].Format("January 2006"), Amount: text.Money(amount, currency), Short: shortCount(text.Major(amount, currency)), Address: address(months[i]),
-			SoFar: i == len(months)-1, Left: percent(left), Width: percent(place * pairShare / 100), Middle: percent(left + place*pairShare/200), Top: chart.Base - height, Height: height,
-		}
-	}
-	for i := range half {
+// newChart draws the values of months, of which the last is not over. Those of two years are drawn side by side, the earlier year first.
+func newChart(months []time.Time, values []int64, years int, bar func(month time.Time, value int64) monthBar) chart {
+	c := chart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
+	highest := max(1, slices.Max(values))
+	n := len(months) / years
+	place := 100 / float64(n)
+	width := place * barShare[years] / 100
+	for i := range n {
 		middle := place * (float64(i) + 0.5)
-		chart.Pairs = append(chart.Pairs, monthPair{
-			Label: months[i].Format("Jan"), Middle: percent(middle), Before: bar(i, middle-place*pairShare/100), This: bar(half+i, middle),
-		})
+		m := chartMonth{Label: months[i].Format("Jan"), Middle: percent(middle)}
+		for year := years - 1; year >= 0; year-- {
+			at := year*n + i
+			b, left := bar(months[at], values[at]), middle+width*(float64(year)-float64(years)/2)
+			b.Name, b.Before, b.SoFar = months[at].Format("January 2006"), year < years-1, at == len(months)-1
+			b.Left, b.Width, b.Middle = percent(left), percent(width), percent(left+width/2)
+			b.Height = barLength(values[at], highest, columnRoom)
+			b.Top = c.Base - b.Height
+			m.Bars = append(m.Bars, b)
+		}
+		c.Months = append(c.Months, m)
 	}
-	return chart
+	return c
 }
 
 // barLength is how long a bar is. What is there at all can be seen.
@@ -144,18 +94,7 @@ func shortCount(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// tagBar is a horizontal bar: how large a tag is beside the largest one.
-type tagBar struct {
-	Name     string
-	Contacts int64
-	Width    string
-}
-
-func newTagBars(tags []contacts.TagCount) []tagBar {
-	var bars []tagBar
-	for _, tag := range tags {
-		share := 100 * float64(tag.Contacts) / float64(tags[0].Contacts)
-		bars = append(bars, tagBar{tag.Name, tag.Contacts, percent(max(1, share))})
-	}
-	return bars
+// shareOf is how long a horizontal bar is beside the longest one. What is there at all can be seen.
+func shareOf(part, most int64) string {
+	return percent(max(1, 100*float64(part)/float64(max(1, most))))
 }

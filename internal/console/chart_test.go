@@ -2,13 +2,13 @@ package console
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/store/contacts"
 )
 
 func day(year int, month time.Month, day int) time.Time {
@@ -17,10 +17,7 @@ func day(year int, month time.Month, day int) time.Time {
 
 func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 	months := lastMonths(day(2026, time.March, 31), 4)
-	chart := newColumnChart(months, []int64{0, 1, 500, 1000})
-	if chart.Total != 1501 {
-		t.Errorf("the total is %d", chart.Total)
-	}
+	chart := newChart(months, []int64{0, 1, 500, 1000}, 1, counted)
 	for i, want := range []struct {
 		label, name, value string
 		height             int
@@ -29,8 +26,8 @@ func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 		{"Dec", "December 2025", "0", 0, false}, {"Jan", "January 2026", "1", 3, false}, // one of a thousand can still be seen
 		{"Feb", "February 2026", "500", columnRoom / 2, false}, {"Mar", "March 2026", "1k", columnRoom, true},
 	} {
-		c := chart.Columns[i]
-		if c.Label != want.label || c.Name != want.name || c.Value != want.value || c.Height != want.height || c.SoFar != want.soFar {
+		c := chart.Months[i].Bars[0]
+		if chart.Months[i].Label != want.label || c.Name != want.name || c.Short != want.value || c.Height != want.height || c.SoFar != want.soFar {
 			t.Errorf("column %d is %+v, want %+v", i, c, want)
 		}
 		if c.Top+c.Height != chart.Base || c.Top < columnHead {
@@ -40,19 +37,25 @@ func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 }
 
 func TestColumnsStandSideBySide(t *testing.T) {
-	chart := newColumnChart(lastMonths(day(2026, time.May, 1), 12), make([]int64, 12))
-	right := 0.0
-	for _, c := range chart.Columns {
-		left, width := number(t, c.Left), number(t, c.Width)
-		if left < right || width <= 0 {
-			t.Errorf("the column %s begins at %v, where another goes on to %v", c.Name, left, right)
+	for years := 1; years <= 2; years++ {
+		chart := newChart(lastMonths(day(2026, time.May, 1), 12*years), make([]int64, 12*years), years, counted)
+		right := 0.0
+		for _, m := range chart.Months {
+			for _, c := range slices.Backward(m.Bars) {
+				left, width := number(t, c.Left), number(t, c.Width)
+				if left < right-0.02 || width <= 0 {
+					t.Errorf("the column %s begins at %v, where another goes on to %v", c.Name, left, right)
+				}
+				right = left + width
+			}
 		}
-		right = left + width
-	}
-	if right > 100 {
-		t.Errorf("the last column ends at %v per cent", right)
+		if right > 100 {
+			t.Errorf("the last column ends at %v percent", right)
+		}
 	}
 }
+
+func counted(_ time.Time, n int64) monthBar { return monthBar{Short: shortCount(n)} }
 
 func number(t *testing.T, percent string) float64 {
 	t.Helper()
@@ -110,8 +113,9 @@ func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 			t.Errorf("%+v is drawn as %+v", c.campaign, bar)
 		}
 	}
-	bars := newTagBars([]contacts.TagCount{{Name: "a", Contacts: 4000}, {Name: "b", Contacts: 1000}, {Name: "c", Contacts: 1}})
-	if bars[0].Width != "100.00%" || bars[1].Width != "25.00%" || bars[2].Width != "1.00%" {
-		t.Errorf("the tags are drawn as %+v", bars)
+	for part, want := range map[int64]string{4000: "100.00%", 1000: "25.00%", 1: "1.00%"} {
+		if got := shareOf(part, 4000); got != want {
+			t.Errorf("%d of 4000 is drawn as %s", part, got)
+		}
 	}
 }

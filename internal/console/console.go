@@ -119,6 +119,7 @@ var routes = []route{
 	{"POST", "/profile/sessions/end", user, (*request).endSessions, nil},
 
 	{"GET", "", access.Viewer, (*request).homePage, nil},
+	{"POST", "/first-steps/hide", access.Editor, (*request).hideSteps, nil},
 	{"GET", "/search", access.Viewer, (*request).searchPage, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
@@ -137,8 +138,8 @@ var routes = []route{
 	{"POST", "/contacts/import", access.Editor, (*request).uploadImport, (*request).importsPage},
 	{"GET", "/imports/{import}", access.Viewer, of((*request).importOf, (*request).importPage), nil},
 	{"POST", "/imports/{import}", access.Editor, of((*request).importOf, (*request).beginImport), of((*request).importOf, (*request).importPage)},
-	{"POST", "/imports/{import}/cancel", access.Editor, of((*request).importOf, (*request).cancelImport), nil},
-	{"POST", "/imports/{import}/undo", access.Editor, of((*request).importOf, (*request).undoImport), of((*request).importOf, (*request).importPage)},
+	{"POST", "/imports/{import}/cancel", access.Editor, of((*request).jobOf, (*request).cancelJob), nil},
+	{"POST", "/imports/{import}/undo", access.Editor, of((*request).jobOf, (*request).undoJob), nil},
 	{"GET", "/imports/{import}/rejected", access.Viewer, of((*request).importOf, (*request).rejectedRows), nil},
 	{"GET", "/contacts/{id}", access.Viewer, of((*request).contactOf, (*request).contactPage), nil},
 	{"GET", "/contacts/{id}/edit", access.Editor, (*request).editContactPage, nil},

@@ -2,9 +2,9 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	importsPerPage = 25
-	rowsShown      = 20   // of each kind that a dry run tells of, or that were rejected
-	rowsKept       = 5000 // that are shown on demand
-	maxFileName    = 120  // characters that are kept
-	maxContents    = 20   // bytes of the word that says what is in a file
+	importsShown = 10
+	rowsShown    = 20   // of each kind that a dry run tells of, or that were rejected
+	rowsKept     = 5000 // that are shown on demand
+	maxFileName  = 120  // characters that are kept
+	maxContents  = 20   // bytes of the word that says what is in a file
 )
 
 // uploads bounds how many files arrive at once. One that is slow holds little: a part of it, which is kept in the database when it is complete.
@@ -64,28 +64,10 @@ func (u *uploads) begin(account int64) (end func(), err error) {
 
 func importPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10) }
 
-// importRow is one line of the list of imports.
-type importRow struct {
-	jobs.Import
-	Address string
-	State   mark
-	By      string // who has begun it
-}
-
-// NotRead tells whether the file could not be read.
-func (row importRow) NotRead() bool { return notRead(&row.Import) }
-
-// Canceled tells whether a person has ended the import.
-func (row importRow) Canceled() bool { return row.Import.State == jobs.JobCanceled }
-
-// OfGifts tells whether the rows of the file are gifts. Otherwise they are contacts.
-func (row importRow) OfGifts() bool { return row.Spec.Of == jobs.ImportGifts }
-
-// importsView is the form for a file, and the imports so far.
+// importsView is the form for a file, and the latest imports.
 type importsView struct {
-	Rows     []importRow
+	Rows     []jobView
 	Contents []option // what may be in a file
-	Older    string   // address of the next page
 	Limit    int64    // bytes of a file
 }
 
@@ -106,49 +88,67 @@ func contentsOf(f *form) string {
 }
 
 func (r *request) importsPage() error {
-	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
-	if err != nil || before < 1 {
-		before = 1 << 62
-	}
-	imports, more, err := r.store.Imports(r.Context(), r.account(), before, importsPerPage)
-	if err != nil {
-		return err
-	}
-	people, err := r.peopleOf()
+	imports, _, err := r.store.Imports(r.Context(), r.account(), math.MaxInt64, importsShown)
 	if err != nil {
 		return err
 	}
 	r.form.setUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
 	view := importsView{Limit: jobs.MaxUpload, Contents: importContents}
+	var latest []jobs.Job
 	for _, im := range imports {
-		state, err := r.undoMark(&im.Job, importState(&im))
-		if err != nil {
-			return err
-		}
-		view.Rows = append(view.Rows, importRow{im, r.path(importPath(im.ID)), state, people.called(im.Actor)})
+		latest = append(latest, im.Job)
 	}
-	if more {
-		view.Older = r.path("/contacts/import?before=" + strconv.FormatInt(imports[len(imports)-1].ID, 10))
+	if view.Rows, err = r.jobViews(latest); err != nil {
+		return err
 	}
 	return r.render("imports", page{Title: "Import", Section: "imports", Form: r.form, Data: view})
 }
 
-// importStates are words for where imports stand.
-var importStates = map[jobs.JobState]mark{
-	jobs.JobMapping: {"Waiting for you", "warn"}, jobs.JobWaiting: {"In progress", "warn"}, jobs.JobRunning: {"In progress", "warn"},
-	jobs.JobDone: {"Done", "good"}, jobs.JobFailed: {"Failed", "bad"}, jobs.JobCanceled: {"Canceled", ""},
-}
-
-func importState(im *jobs.Import) mark {
+// tellImport says what an import is, how far it has come and what became of the file.
+func (view *jobView) tellImport(im *jobs.Import) {
+	view.Import, view.Title = im, "Import of "+im.Spec.Name
+	if view.OfGifts() {
+		view.Title = "Import of gifts from " + im.Spec.Name
+	}
+	at, isCanceled := &im.Progress, im.State == jobs.JobCanceled
 	switch {
 	case notRead(im):
-		return mark{"Not read", "bad"}
-	case im.State == jobs.JobCanceled && im.First != 0:
-		return jobStates[jobs.JobCanceled]
+		view.State, view.Told = mark{"Not read", "bad"}, "The file could not be read, so nothing was imported."
+	case isCanceled && im.First == 0:
+		view.State, view.Told = mark{"Canceled", ""}, "Nothing was imported."
+	case isCanceled && im.Undo == 0:
+		view.Told = "The rest of the file was not imported. To import the whole file, undo this import and upload the file again."
 	case im.Working() && im.Spec.Local:
-		return mark{"Command line", "warn"}
+		view.State = mark{"Command line", "warn"}
 	}
-	return importStates[im.State]
+	switch {
+	case im.Working() && at.Total > 0:
+		view.soFar(at.Rows, at.Total, "row")
+	case im.Working():
+		view.Told = "Reading the file"
+	}
+	if view.Told = strings.TrimSpace(at.Error + " " + view.Told); im.Ended() && at.Rows > 0 {
+		view.More = importCounts(&at.ImportCounts, choose(at.Created, "contact", "contacts"))
+		if view.OfGifts() {
+			view.More = importCounts(&at.ImportCounts, choose(at.Created, "gift", "gifts"))
+		}
+	} else {
+		view.More = view.Told
+	}
+}
+
+// importCounts are what became of rows, in words: 12 new contacts, 3 merged, 1 rejected.
+func importCounts(n *jobs.ImportCounts, noun string) string {
+	told := shownCount(n.Created) + " new " + noun
+	for _, of := range []struct {
+		rows int64
+		word string
+	}{{n.Merged, "merged"}, {n.Unchanged, "unchanged"}, {n.Skipped, "skipped"}, {n.Rejected, "rejected"}} {
+		if of.rows > 0 {
+			told += ", " + shownCount(of.rows) + " " + of.word
+		}
+	}
+	return told
 }
 
 // notRead tells whether a file did not arrive as a whole, or is no table.
@@ -221,29 +221,22 @@ func (r *request) importOf() (jobs.Import, error) {
 	return r.store.Import(r.Context(), r.account(), id)
 }
 
-// importView is one import: what its columns mean, how far it has come, or what became of it.
-type importView struct {
-	importRow
+// jobPageView is one job and, of an import, what its columns mean or what became of its rows.
+type jobPageView struct {
+	jobView
 	Choosing  bool // a person says what the columns mean
 	Preview   [][]string
 	Columns   []columnView
 	Skipped   int64        // columns that are not imported
+	Ignored   []columnView // those of them that have a name and values
 	Values    []columnView // values of gifts whose meaning a person says
 	Missing   []string     // campaigns that gifts name and that do not exist
 	Counted   string       // what gifts add to what was given
-	Modes     []option
-	MayDefine bool       // columns may become new custom fields
-	MayErase  bool       // contacts that were created may be erased
-	Told      []toldRows // rows of the dry run, or that were rejected
-	MoreKept  bool       // more rows can be shown
-	All       bool       // all of them are shown
-	OtherName []option
-	IsRight   []option
-	Unknown   []option
-	Ignored   []ignoredColumn
-	Width     string // of the bar, in percent; "" where no one knows
-	Made      string // address of what was imported
-	Undoing   *undoView
+	MayDefine bool         // columns may become new custom fields
+	Groups    []toldRows   // rows of the dry run, or that were rejected
+	MoreKept  bool         // more rows can be shown
+	All       bool         // all of them are shown
+	Made      string       // address of what was imported
 }
 
 // columnView is a column of the file: its name, what it means and its first values.
@@ -252,95 +245,33 @@ type columnView struct {
 	Values []string
 }
 
-// undoView is how far an import was undone, and what was left alone.
-type undoView struct {
-	jobs.UndoProgress
-	Working bool
-	Told    string // what was left alone, in words
-	Stopped bool   // it can be continued
-	Left    []link
-}
+func (r *request) importPage(im jobs.Import) error { return r.jobPage(im.Job) }
 
-func (r *request) importPage(im jobs.Import) (err error) {
-	people, err := r.peopleOf()
-	if err != nil {
-		return err
-	}
-	view := importView{importRow: importRow{im, r.path(importPath(im.ID)), importState(&im), people.called(im.Actor)}, Modes: importModes, OtherName: otherNames, IsRight: isRightOptions, Unknown: unknownOptions, Choosing: im.State == jobs.JobMapping}
-	if view.OfGifts() {
-		view.OtherName = otherGivers
-	}
-	view.MayErase = r.membership.Role >= access.Owner
+// fillImport adds what only imports have.
+func (r *request) fillImport(view *jobPageView) (err error) {
+	im := view.Import
+	view.Choosing = im.State == jobs.JobMapping
 	view.MayDefine = r.membership.Role >= access.Owner && !view.OfGifts()
 	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
 	switch {
 	case view.Choosing:
-		if view.Preview, err = r.store.Preview(r.Context(), &im); err != nil {
+		if view.Preview, err = r.store.Preview(r.Context(), im); err != nil {
 			return err
 		}
-		err = errors.Join(r.fillColumns(&view), r.fillRows(&view))
+		return errors.Join(r.fillColumns(view), r.fillRows(view))
 	case im.Ended():
 		made := "/contacts"
 		if view.OfGifts() {
 			made = "/gifts"
 		}
 		view.Made = r.path(withQuery(made, url.Values{giving.ImportParameter: {strconv.FormatInt(im.ID, 10)}}))
-		err = errors.Join(r.fillRows(&view), r.fillUndo(&view))
-	case im.Progress.Total > 0:
-		view.Width = strconv.FormatInt(min(100, im.Progress.Rows*100/im.Progress.Total), 10) + "%"
+		return r.fillRows(view)
 	}
-	if err != nil {
-		return err
-	}
-	p := page{Title: "Import of " + im.Spec.Name, Section: "imports", Form: r.form, Data: &view}
-	if !r.isPart() {
-		return r.render("import", p)
-	}
-	if !view.Moving() {
-		r.w.Header().Set("HX-Refresh", "true") // there is more to show than a bar
-	}
-	return r.renderPart("import", "import-progress", p)
+	return nil
 }
 
-// Moving tells whether a node works on the import, or undoes it.
-func (view *importView) Moving() bool {
-	return view.Working() || view.Undoing != nil && view.Undoing.Working
-}
-
-// fillUndo tells how far an import was undone.
-func (r *request) fillUndo(view *importView) error {
-	if view.Undo == 0 {
-		return nil
-	}
-	j, err := r.store.Job(r.Context(), r.account(), view.Undo)
-	if err != nil {
-		return err
-	}
-	view.Undoing, view.State = &undoView{Working: j.Working(), Stopped: j.StoppedUndo()}, undoState(&j)
-	if err := json.Unmarshal(j.Progress, &view.Undoing.UndoProgress); err != nil {
-		return err
-	}
-	view.Undoing.Told = keptTold(view.Undoing.Kept, view.OfGifts())
-	view.Undoing.Left, err = r.keptLinks(view.Undo)
-	return err
-}
-
-// ignoredColumn is a column that is not imported, with its first values.
-type ignoredColumn struct{ Name, Values string }
-
-// What a person chooses about columns that are not recognized.
+// customColumns is what a person chooses about columns that are not recognized: each becomes a custom field.
 const customColumns = "custom"
-
-// What a person chooses from.
-var (
-	otherNames     = newOptions(string(jobs.KeepBoth)+"=Add a new contact", string(jobs.MergeExisting)+"=Update that contact, which keeps its name", string(jobs.SkipExisting)+"=Skip the row")
-	otherGivers    = newOptions(string(jobs.KeepBoth)+"=Record a gift of a new contact", string(jobs.MergeExisting)+"=Record a gift of that contact", string(jobs.SkipExisting)+"=Skip the row")
-	isRightOptions = newOptions("=Keep the value of the contact", "1=Take the value of the file")
-	unknownOptions = newOptions("=Do not import them", customColumns+"=Make a custom field of each one")
-)
-
-// importModes are what a person chooses from.
-var importModes = newOptions(string(jobs.MergeExisting)+"=Update the contact: add what is new", string(jobs.SkipExisting)+"=Leave the contact as it is", string(jobs.ForceCreate)+"=Add a second contact")
 
 // beginImport begins an import, or a dry run.
 func (r *request) beginImport(im jobs.Import) (err error) {
@@ -382,21 +313,6 @@ func (r *request) withUnknown(im *jobs.Import, mapping sheet.Mapping) (sheet.Map
 	return jobs.SheetOf(im.Spec.Of).WithUnknown(mapping, fields, func(i int) []string { return valuesOf(preview, i) }), nil
 }
 
-// cancelImport ends an import. What was imported stays.
-func (r *request) cancelImport(im jobs.Import) (err error) {
-	said := "The import was canceled. Nothing was imported."
-	if im.First != 0 {
-		said = "The import was stopped. What was imported until then stays, and can be undone."
-	}
-	if _, err = r.store.CancelJob(r.Context(), r.account(), im.ID); errors.Is(err, crm.ErrChanged) {
-		said, err = "This import has ended already.", nil
-	}
-	if err != nil {
-		return err
-	}
-	return r.redirect(r.path(importPath(im.ID)), notice{Text: said})
-}
-
 // rejectedRows is the file of the rows that were rejected.
 func (r *request) rejectedRows(im jobs.Import) error {
 	if !im.Ended() {
@@ -407,20 +323,4 @@ func (r *request) rejectedRows(im jobs.Import) error {
 	h.Set("Content-Type", downloadKinds[format])
 	h.Set("Content-Disposition", `attachment; filename="rejected-`+strconv.FormatInt(im.ID, 10)+`.`+format+`"`)
 	return r.store.WriteRejected(r.Context(), &im, r.w)
-}
-
-// undoImport takes everything back that an import has done. An undo that was stopped is continued.
-func (r *request) undoImport(im jobs.Import) (err error) {
-	erase := r.form.Value("erase") != ""
-	if erase && (r.membership.Role < access.Owner || im.Spec.Of != jobs.ImportContacts) {
-		return forbidden(r.membership, access.Owner)
-	}
-	_, err = r.store.UndoJob(r.Context(), r.account(), cmp.Or(im.Undo, im.ID), r.options.Region, erase)
-	if errors.Is(err, crm.ErrChanged) {
-		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import cannot be undone: it was undone before, or has not ended yet."})
-	}
-	if err != nil {
-		return err
-	}
-	return r.redirect(r.path(importPath(im.ID)))
 }

@@ -85,24 +85,45 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 	}
 }
 
-func TestHomeOfANewOrganizationSaysWhatToDoNext(t *testing.T) {
-	s := anySite(t)
+func TestHomeLeadsThroughTheFirstSteps(t *testing.T) { eachSite(t, firstSteps) }
+
+func firstSteps(t *testing.T, s *site) {
 	ours := s.organization("Ours")
-	for role, words := range map[access.Role][2]string{
-		access.Owner:  {"Add your first contact", "Create API key"},
-		access.Editor: {"Create your first campaign", "Ask an owner for an API key."},
-		access.Viewer: {"No data yet.", "Contacts and campaigns appear here when an editor or owner adds them."},
-	} {
-		p := s.member(ours, role)
-		p.sees(p.get(p.org("")), words[0], words[1])
+	owner, editor, viewer := s.member(ours, access.Owner), s.member(ours, access.Editor), s.member(ours, access.Viewer)
+	editor.sees(editor.get(editor.org("")), "First steps 0 of 3 done", "Add your contacts", "Import gifts", "Create your first campaign", "Hide first steps")
+	for _, a := range []answer{editor.get(editor.org("")), viewer.get(viewer.org(""))} {
+		if words := a.words(); strings.Contains(words, "Invite a colleague") || strings.Contains(words, "Create an API key") || strings.Contains(words, "Active contacts") {
+			t.Errorf("a step that the person may not do, or an empty page: %s", words)
+		}
+	}
+	viewer.sees(viewer.get(viewer.org("")), "No data yet", "Contacts, gifts and campaigns appear here when an editor or owner adds them.")
+	if words := viewer.get(viewer.org("")).words(); strings.Contains(words, "First steps") {
+		t.Errorf("a viewer is led through steps: %s", words)
 	}
 
-	// Each half is created before the other.
+	// The colleagues are there already. Each step is ticked when it is done.
+	owner.sees(owner.get(owner.org("")), "First steps 1 of 5 done", "Invite a colleague (done)", "Create API key")
+	ada := s.newcomer(ours, "Ada", "Berg")
+	owner.sees(owner.get(owner.org("")), "2 of 5 done", "Add your contacts (done)", "Choose contact", "Active contacts 1", "Campaigns 0 None yet")
 	s.campaign(ours, `{"title": "Winter Coats"}`)
-	p := s.member(ours, access.Editor)
-	p.sees(p.get(p.org("")), "Active contacts 0 None archived", "Winter Coats", "Add a contact")
-	other := s.organization("Other")
-	s.newcomer(other, "Ada", "Berg")
-	p = s.member(other, access.Editor)
-	p.sees(p.get(p.org("")), "Campaigns 0 None yet", "Create a campaign", "Ada Berg")
+	owner.post(owner.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "90d")
+	s.donation(ours, ada.ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
+	if words := owner.get(owner.org("")).words(); strings.Contains(words, "First steps") || !strings.Contains(words, "Raised this year") {
+		t.Errorf("all steps are done: %s", words)
+	}
+}
+
+func TestFirstStepsAreHiddenForOneOrganization(t *testing.T) {
+	s := anySite(t)
+	ours := s.organization("Ours")
+	p := s.member(ours, access.Owner)
+	p.sees(p.get(p.org("")), "First steps 0 of 5 done", "Invite colleague")
+	if words := p.follow(p.org("/first-steps/hide")).words(); strings.Contains(words, "First steps") || !strings.Contains(words, "Active contacts 0") || !strings.Contains(words, "No gifts yet.") {
+		t.Errorf("the steps are not hidden, or the usual page is missing: %s", words)
+	}
+	p.account = s.organization("Other")
+	if _, err := s.store.AddMember(t.Context(), p.account, access.Owner, p.user.Email); err != nil {
+		t.Fatal(err)
+	}
+	p.sees(p.get(p.org("")), "First steps 0 of 5 done")
 }

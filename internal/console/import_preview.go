@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,26 +22,26 @@ func columnLabel(name string, i int) string { return cmp.Or(name, "Column "+strc
 
 // fillColumns shows the columns of a file: what they mean, which a person may change, and their first values. Gifts that are objects have the names of
 // the API, and nothing to choose.
-func (r *request) fillColumns(view *importView) error {
-	if view.Spec.MatchNames {
+func (r *request) fillColumns(view *jobPageView) error {
+	if view.Import.Spec.MatchNames {
 		r.form.setUnsent("match_names", "1")
 	}
-	r.form.setUnsent("other_name", string(cmp.Or(view.Spec.OtherName, jobs.KeepBoth)))
-	if view.OfGifts() && view.Spec.JSON {
+	r.form.setUnsent("other_name", string(cmp.Or(view.Import.Spec.OtherName, jobs.KeepBoth)))
+	if view.OfGifts() && view.Import.Spec.JSON {
 		return nil
 	}
-	r.form.setUnsent("mode", string(view.Spec.Mode))
-	r.form.setUnsent("source", view.Spec.Mapping.System())
-	if view.Spec.FileIsRight {
+	r.form.setUnsent("mode", string(view.Import.Spec.Mode))
+	r.form.setUnsent("source", view.Import.Spec.Mapping.System())
+	if view.Import.Spec.FileIsRight {
 		r.form.setUnsent("file_is_right", "1")
 	}
 	fields, err := r.store.CustomFields(r.Context(), view.Account)
 	if err != nil {
 		return err
 	}
-	columns := jobs.SheetOf(view.Spec.Of)
+	columns := jobs.SheetOf(view.Import.Spec.Of)
 	known := targetOptions(columns, fields)
-	for i, column := range view.Spec.Mapping {
+	for i, column := range view.Import.Spec.Mapping {
 		r.form.setUnsent(columnName(i), column.Target)
 		values := valuesOf(view.Preview, i)
 		choices := slices.Clip(known)
@@ -55,7 +54,7 @@ func (r *request) fillColumns(view *importView) error {
 		if r.form.Value(columnName(i)) == sheet.Skip {
 			view.Skipped++
 			if column.Name != "" && len(values) > 0 {
-				view.Ignored = append(view.Ignored, ignoredColumn{column.Name, shortened(strings.Join(values[:min(3, len(values))], " · "), 3*shownValue, 0)})
+				view.Ignored = append(view.Ignored, columnView{field: field{Label: column.Name}, Values: values[:min(3, len(values))]})
 			}
 		}
 		shown := columnView{field: newSelect(r.form, columnName(i), columnLabel(column.Name, i), choices)}
@@ -121,11 +120,11 @@ func valuesToExplain(im *jobs.Import) (all []sheet.UnknownValue) {
 }
 
 // fillValues shows the values that a person has to explain, and the campaigns that do not exist.
-func fillValues(view *importView, f *form) {
-	for i, value := range valuesToExplain(&view.Import) {
-		at := slices.IndexFunc(view.Spec.Mapping, func(c sheet.Column) bool { return c.Name == value.Column })
+func fillValues(view *jobPageView, f *form) {
+	for i, value := range valuesToExplain(view.Import) {
+		at := slices.IndexFunc(view.Import.Spec.Mapping, func(c sheet.Column) bool { return c.Name == value.Column })
 		if at >= 0 {
-			f.setUnsent(valueName(i), view.Spec.Mapping[at].Values[strings.ToLower(value.Value)])
+			f.setUnsent(valueName(i), view.Import.Spec.Mapping[at].Values[strings.ToLower(value.Value)])
 		}
 		choices := []option{{Label: "Reject these rows"}}
 		for _, meaning := range sheet.Meanings(value.Target) {
@@ -133,7 +132,7 @@ func fillValues(view *importView, f *form) {
 		}
 		view.Values = append(view.Values, columnView{field: newSelect(f, valueName(i), shortened(value.Value, shownValue, 0), choices), Values: []string{value.Column}})
 	}
-	for _, unknown := range view.Progress.Unknown {
+	for _, unknown := range view.Import.Progress.Unknown {
 		if unknown.Target == "campaign" {
 			view.Missing = append(view.Missing, shortened(unknown.Value, shownValue, 0))
 		}
@@ -189,28 +188,45 @@ type toldRows struct {
 	More            int64 // that are not shown
 }
 
-// toldRow is what became of a row, or would, and what it is about.
-type toldRow struct{ Text, Path, See string }
+// toldRow is a row of the file, and what became of it, or would.
+type toldRow struct{ jobs.TrialRow }
 
-func newToldRow(told *jobs.TrialRow, ended bool) toldRow {
-	row := toldRow{Text: fmt.Sprintf("Row %d: %s", told.Line, rowSaid(told, ended))}
-	switch {
-	case told.Gift != "":
-		row.Path, row.See = giftPath(told.Gift), "View gift"
-	case told.Contact != 0:
-		row.Path, row.See = contactPath(told.Contact), "View "+cmp.Or(told.Name, "contact")
+// InFile is what a person recognizes the row by: the name that it has, or its first cells.
+func (row toldRow) InFile() string {
+	if name := cmp.Or(row.FileName, row.Name); name != "" && row.Outcome != jobs.RowRejected {
+		return name
 	}
-	return row
+	cells := slices.DeleteFunc(slices.Clone(row.Cells), func(cell string) bool { return cell == "" })
+	return shortened(strings.Join(cells[:min(3, len(cells))], " · "), 2*shownValue, 0)
+}
+
+var (
+	contactFates = map[string]string{jobs.RowCreated: "New contact.", jobs.RowMerged: "Merged.", jobs.RowUnchanged: "Nothing is new.", jobs.RowSkipped: "Skipped."}
+	giftFates    = map[string]string{jobs.RowCreated: "Recorded.", jobs.RowMerged: "Updates the gift.", jobs.RowUnchanged: "Not recorded again.", jobs.RowSkipped: "Skipped."}
+)
+
+// Fate is what became of the row, or would.
+func (row toldRow) Fate() string {
+	fate := contactFates[row.Outcome]
+	switch {
+	case row.Outcome == jobs.RowRejected:
+		fate = row.Reason
+	case row.OtherName:
+		fate = capital(row.KeptApart())
+	case row.Of == jobs.ImportGifts:
+		fate = giftFates[row.Outcome]
+	}
+	return fate + row.DetailsInWords()
 }
 
 // fillRows lists rows that a person has to know of: a sample of each kind, or on demand all that are kept.
-func (r *request) fillRows(view *importView) error {
+func (r *request) fillRows(view *jobPageView) error {
 	rows, err := r.store.JobRows(r.Context(), r.account(), view.ID, 0, rowsKept)
 	if err != nil {
 		return err
 	}
-	counts := view.Progress.ImportCounts
-	if tried := view.Progress.Tried; tried != nil {
+	counts := view.Import.Progress.ImportCounts
+	if tried := view.Import.Progress.Tried; tried != nil {
 		counts = *tried
 	}
 	groups := []toldRows{
@@ -239,34 +255,23 @@ func (r *request) fillRows(view *importView) error {
 		}
 		g := &groups[at]
 		if g.More--; len(g.Rows) < most {
-			g.Rows = append(g.Rows, newToldRow(&told, view.Ended()))
+			g.Rows = append(g.Rows, toldRow{told})
 		} else {
 			g.More, view.MoreKept = g.More+1, true
 		}
 	}
 	for _, g := range groups {
 		if g.More = max(0, g.More); len(g.Rows) > 0 {
-			view.Told = append(view.Told, g)
+			view.Groups = append(view.Groups, g)
 		}
 	}
 	return nil
 }
 
 // changesTitle is the title above rows that tell more about what exists.
-func changesTitle(view *importView) string {
+func changesTitle(view *jobPageView) string {
 	if view.OfGifts() {
 		return "Refunds and updates of gifts"
 	}
 	return "Changes in contacts that exist"
-}
-
-// rowSaid is what became of a row, or would.
-func rowSaid(row *jobs.TrialRow, ended bool) string {
-	switch {
-	case !ended, row.About() == jobs.AboutOtherName:
-		return row.InWords()
-	case row.About() == jobs.AboutLeftOut:
-		return strings.TrimSpace(row.LeftOutInWords())
-	}
-	return row.Reason
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
@@ -41,19 +43,29 @@ func jobKind(a *history.Activity) jobs.JobKind {
 	return begun.Kind
 }
 
-// jobView is one job as pages show it.
+// jobView is one job as lists and its page show it.
 type jobView struct {
 	*jobs.Job
+	Import         *jobs.Import // of a job that imports a file
 	Title, Address string
-	OfGifts        bool // it imports gifts
 	State          mark
 	By             string // who has begun it
-	Told           string // what it has done
+	Told           string // what it does, or has done
 	More           string // what the title does not say already
 	Width          string // of the bar, in percent; "" where no one knows
 	Kept           []link
-	UndoneBy       string // address of the job that has undone it
-	Undoes         link   // the job that it undoes
+	Undoing        *jobView // the job that undoes it
+	Undoes         link     // the job that it undoes
+}
+
+// OfGifts tells whether the job imports gifts.
+func (view *jobView) OfGifts() bool {
+	return view.Import != nil && view.Import.Spec.Of == jobs.ImportGifts
+}
+
+// Moving tells whether a node works on the job, or undoes it.
+func (view *jobView) Moving() bool {
+	return view.Working() || view.Undoing != nil && view.Undoing.Working()
 }
 
 var jobStates = map[jobs.JobState]mark{
@@ -66,8 +78,6 @@ var jobStates = map[jobs.JobState]mark{
 	jobs.JobCanceled:  {"Stopped", ""},
 }
 
-var jobUndone = mark{"Undone", ""}
-
 // undoState says how far a job was undone.
 func undoState(undo *jobs.Job) mark {
 	switch {
@@ -76,68 +86,81 @@ func undoState(undo *jobs.Job) mark {
 	case undo.StoppedUndo():
 		return mark{"Undo stopped", "warn"}
 	}
-	return jobUndone
+	return mark{"Undone", ""}
 }
 
-// undoMark is the state of the undo where a job has one, and otherwise the mark of its own.
-func (r *request) undoMark(j *jobs.Job, own mark) (mark, error) {
-	if j.Undo == 0 {
-		return own, nil
-	}
-	undo, err := r.store.Job(r.Context(), r.account(), j.Undo)
-	return undoState(&undo), err
-}
-
-// jobsPage lists what was done to many contacts at once.
+// jobsPage lists everything that works in the background.
 func (r *request) jobsPage() error {
 	l := r.list(r.path("/jobs"), pageParameter, jobsPerPage)
-	jobs, found, err := r.store.Jobs(r.Context(), r.account(), l.PageRequest)
+	found, result, err := r.store.Jobs(r.Context(), r.account(), l.PageRequest)
 	if err != nil {
 		return err
 	}
+	view := rows[jobView]{Pager: l.pager(result.Total)}
+	if view.Rows, err = r.jobViews(found); err != nil {
+		return err
+	}
+	return r.render("jobs", page{Title: "Background work", Section: "jobs", Form: r.form, Data: view})
+}
+
+func (r *request) jobViews(all []jobs.Job) (views []jobView, err error) {
 	people, err := r.peopleOf()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	view := rows[jobView]{Pager: l.pager(found.Total)}
-	for _, j := range jobs {
-		one, err := r.jobView(people, j)
+	for _, j := range all {
+		view, err := r.jobView(people, j)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		view.Rows = append(view.Rows, one)
+		views = append(views, view)
 	}
-	return r.render("jobs", page{Title: "Bulk changes", Section: "jobs", Form: r.form, Data: view})
+	return views, nil
 }
 
 // jobPage shows a job and how far it has come. A script asks for it again and again until it is done.
 func (r *request) jobPage(j jobs.Job) (err error) {
-	people, err := r.peopleOf()
+	views, err := r.jobViews([]jobs.Job{j})
 	if err != nil {
 		return err
 	}
-	view, err := r.jobView(people, j)
-	if err == nil && j.Kind == jobs.UndoingJob {
-		view.Kept, err = r.keptLinks(j.ID)
+	view := jobPageView{jobView: views[0]}
+	if undo := cmp.Or(j.Undo, j.ID); j.Undo != 0 || j.Kind == jobs.UndoingJob {
+		view.Kept, err = r.keptLinks(undo)
 	}
-	if err != nil {
+	p := page{Title: view.Title, Section: "jobs", Form: r.form, Data: &view}
+	if j.Kind == jobs.ImportJob {
+		p.Section = "imports"
+		err = errors.Join(err, r.fillImport(&view))
+	}
+	switch {
+	case err != nil:
 		return err
+	case !r.isPart():
+		return r.render("job", p)
+	case view.Import != nil && !view.Moving():
+		r.w.Header().Set("HX-Refresh", "true") // there is more to show than a bar
 	}
-	p := page{Title: view.Title, Section: "jobs", Form: r.form, Data: view}
-	if r.isPart() {
-		return r.renderPart("job", "job-state", p)
-	}
-	return r.render("job", p)
+	return r.renderPart("job", "job-state", p)
 }
 
 // jobView says what a job is and does. An undo is called by what it undoes.
-func (r *request) jobView(people people, j jobs.Job) (jobView, error) {
-	view, err := people.job(r, j)
-	if err == nil {
-		view.State, err = r.undoMark(&j, view.State)
-	}
-	if err != nil || j.Kind != jobs.UndoingJob {
+func (r *request) jobView(people people, j jobs.Job) (view jobView, err error) {
+	if view, err = people.job(r, j); err != nil {
 		return view, err
+	}
+	if j.Undo != 0 {
+		undo, err := r.store.Job(r.Context(), r.account(), j.Undo)
+		if err != nil {
+			return view, err
+		}
+		view.State = undoState(&undo)
+		view.Undoing = &jobView{Job: &undo, Address: r.path(jobPath(undo.ID))}
+		view.Undoing.Told, err = undoTold(&undo, &view)
+		return view, err
+	}
+	if j.Kind != jobs.UndoingJob {
+		return view, nil
 	}
 	undone, err := r.store.Job(r.Context(), r.account(), j.Undoes())
 	if err != nil {
@@ -147,18 +170,15 @@ func (r *request) jobView(people people, j jobs.Job) (jobView, error) {
 	if err != nil {
 		return view, err
 	}
-	var at jobs.UndoProgress
-	err = json.Unmarshal(j.Progress, &at)
 	view.Title, view.Undoes = "Undo: "+of.Title, link{of.Title, of.Address}
-	if view.Told = undoTold(at, undone.Kind, of.OfGifts); j.Working() {
-		view.Told = plural(at.Undone, "change") + " undone so far."
-	}
+	view.Told, err = undoTold(&j, &of)
 	view.More = view.Told
 	return view, err
 }
 
+// jobOf is the job in the path.
 func (r *request) jobOf() (jobs.Job, error) {
-	id, err := strconv.ParseInt(r.PathValue("job"), 10, 64)
+	id, err := strconv.ParseInt(cmp.Or(r.PathValue("job"), r.PathValue("import")), 10, 64)
 	if err != nil {
 		return jobs.Job{}, crm.ErrNotFound
 	}
@@ -168,20 +188,37 @@ func (r *request) jobOf() (jobs.Job, error) {
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
 	said := "Stopped. What was done until then stays."
+	switch {
+	case j.Kind != jobs.ImportJob:
+	case j.First == 0:
+		said = "The import was canceled. Nothing was imported."
+	default:
+		said = "The import was stopped. What was imported until then stays, and can be undone."
+	}
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This was done already.", nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(jobPath(j.ID)), notice{Text: said})
+	return r.redirect(r.path(jobAddress(j.Kind, j.ID)), notice{Text: said})
 }
 
-// undoJob undoes a job. Where that is done at once, the person goes back to the list that the job was begun on.
+// undoJob undoes a job, or continues an undo that was stopped. Where that is done at once, the person goes back to the list that the job was begun on.
 func (r *request) undoJob(j jobs.Job) (err error) {
-	undo, err := r.store.UndoSoon(r.Context(), r.account(), j.ID, r.options.Region)
+	erase := r.form.Value("erase") != ""
+	if im, err := jobs.ImportOf(j); erase && (err != nil || im.Spec.Of != jobs.ImportContacts || r.membership.Role < access.Owner) {
+		return forbidden(r.membership, access.Owner)
+	}
+	id, address := cmp.Or(j.Undo, j.ID), r.path(jobAddress(j.Kind, j.ID))
+	var undo jobs.Job
+	if j.Kind == jobs.ImportJob {
+		undo, err = r.store.UndoJob(r.Context(), r.account(), id, r.options.Region, erase)
+	} else {
+		undo, err = r.store.UndoSoon(r.Context(), r.account(), id, r.options.Region)
+	}
 	if errors.Is(err, crm.ErrChanged) {
-		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
+		return r.redirect(address, notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
 	}
 	if err != nil {
 		return err
@@ -190,7 +227,10 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 	if err := json.Unmarshal(undo.Progress, &at); err != nil {
 		return err
 	}
-	if back := r.URL.Query().Get("to"); undo.Ended() && at.Kept == 0 && mayReturn(back) {
+	switch back := r.URL.Query().Get("to"); {
+	case j.Kind == jobs.ImportJob:
+		return r.redirect(address)
+	case undo.Ended() && at.Kept == 0 && mayReturn(back):
 		return r.redirect(r.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
 	}
 	return r.redirect(r.path(jobPath(undo.ID)))
@@ -214,9 +254,6 @@ func mayReturn(back string) bool {
 // job says what a job is and does.
 func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	view = jobView{Job: &j, State: jobStates[j.State], Address: r.path(jobAddress(j.Kind, j.ID)), By: p.called(j.Actor)}
-	if j.Undo != 0 {
-		view.UndoneBy = r.path(jobPath(j.Undo))
-	}
 	switch j.Kind {
 	case jobs.BulkJob:
 		var action crm.BulkAction
@@ -224,8 +261,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		err = errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &at))
 		view.Title, view.Told = bulkTitle(action, at.Total), bulkTold(action, at.BulkCounts)
 		if done := at.Changed + at.Already + at.Archived + at.Refused + at.Unreadable; j.Working() && at.Total > 0 {
-			view.Told = shownCount(done) + " of " + plural(at.Total, "contact")
-			view.Width = strconv.FormatInt(min(100, done*100/at.Total), 10) + "%"
+			view.soFar(done, at.Total, "contact")
 		}
 		if j.Working() || at.Changed != at.Total || action.Kind == crm.BulkRename {
 			view.More = view.Told
@@ -233,16 +269,13 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case jobs.ImportJob:
 		var im jobs.Import
 		im, err = jobs.ImportOf(j)
-		view.State, view.Title, view.OfGifts = importState(&im), "Import of "+im.Spec.Name, im.Spec.Of == jobs.ImportGifts
-		if view.OfGifts {
-			view.Title = "Import of gifts from " + im.Spec.Name
-		}
+		view.tellImport(&im)
 	case jobs.ZoneJob:
 		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
 		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
-			view.Told, view.Width = shownCount(at.At)+" of "+plural(at.Total, "gift"), strconv.FormatInt(min(100, at.At*100/at.Total), 10)+"%"
+			view.soFar(at.At, at.Total, "gift")
 		}
 		view.More = view.Told
 	case jobs.EraseJob:
@@ -259,27 +292,38 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	return view, err
 }
 
-// undoTold is what an undo has done, in words. A bulk change has changed each contact once; an import may have changed one several times.
-func undoTold(at jobs.UndoProgress, of jobs.JobKind, gifts bool) (told string) {
+// soFar tells how much of the work is done.
+func (view *jobView) soFar(done, total int64, noun string) {
+	view.Told, view.Width = shownCount(done)+" of "+plural(total, noun), shareOf(min(done, total), total)
+}
+
+// undoTold is what an undo has done to a job, in words.
+func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
+	var at jobs.UndoProgress
+	err = json.Unmarshal(undo.Progress, &at)
+	archived := ", and the contacts that it had created are archived."
 	switch {
+	case undo.Working():
+		return plural(at.Undone, "change") + " undone so far.", err
+	case undo.StoppedUndo():
+		return "The undo was stopped after " + plural(at.Undone, "change") + ". The rest was not undone.", err
 	case at.Undone == 0:
 		told = "Nothing was undone."
-	case gifts:
-		told = plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts", "are canceled and count") + " nowhere."
-		if changes := plural(at.Restored, "change") + " of earlier gifts " + choose(at.Restored, "was", "were") + " undone."; at.Withdrawn == 0 && at.Restored > 0 {
-			told = changes
-		} else if at.Restored > 0 {
-			told += " " + changes
-		}
-	case of == jobs.ImportJob:
-		told = plural(at.Undone, "change") + " " + choose(at.Undone, "was", "were") + " undone."
+	case of.OfGifts() && at.Restored > 0:
+		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is", "are") + " canceled, " + plural(at.Restored, "change") + " of earlier gifts " + choose(at.Restored, "is", "are") + " undone" + archived
+	case of.OfGifts():
+		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts nowhere", "are canceled and count nowhere") + archived
+	case at.Erased > 0:
+		told = "The import was undone: " + plural(at.Erased, "contact") + " that it had created " + choose(at.Erased, "is", "are") + " erased, and what it had merged is as before."
+	case of.Import != nil:
+		told = "The import was undone: the contacts that it had created are archived, and what it had merged is as before."
 	default:
 		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
 	}
 	if at.Kept > 0 {
-		told += " " + keptTold(at.Kept, gifts) + "."
+		told += " " + keptTold(at.Kept, of.OfGifts())
 	}
-	return told
+	return told, err
 }
 
 // keptTold says that an undo has left something alone. A gift that stays keeps its contact from the archive.
@@ -288,7 +332,7 @@ func keptTold(kept int64, gifts bool) string {
 	if gifts {
 		what = shownCount(kept) + " " + choose(kept, "gift or contact", "gifts and contacts")
 	}
-	return what + " " + choose(kept, "was changed since then and stays as it is", "were changed since then and stay as they are")
+	return what + " " + choose(kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
 }
 
 // bulkTitle is what a job does, in words.

@@ -231,6 +231,8 @@ var functions = template.FuncMap{
 	"planName":  planName,
 	"beyond":    func(n int, all []string) int { return max(0, len(all)-n) },
 	"money":     text.Money,
+	"sums":      moneyList,
+	"share":     shareOf,
 	"exact":     text.MoneyExact,
 	"whole":     func(units int64, currency string) string { return text.MoneyOf(strconv.FormatInt(units, 10), currency) },
 	"dialed":    dialed,

@@ -127,8 +127,10 @@ func (row *TrialRow) who() string {
 }
 
 // InWords says what would become of the row.
-func (row *TrialRow) InWords() string {
-	said := row.outcomeInWords()
+func (row *TrialRow) InWords() string { return row.outcomeInWords() + row.DetailsInWords() }
+
+// DetailsInWords lists what the row changes in a contact, and the cells that are left out.
+func (row *TrialRow) DetailsInWords() (said string) {
 	for _, c := range row.Changes {
 		said += " " + changeInWords(c)
 	}
@@ -160,9 +162,9 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
 	case row.OtherName && slices.Equal(row.By, byExternalID):
-		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), row.keptApart())
+		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), row.KeptApart())
 	case row.OtherName:
-		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), row.keptApart())
+		return fmt.Sprintf("%s shares %s with %s: %s", row.FileName, by, row.who(), row.KeptApart())
 	case row.Outcome == RowCreated && row.Of == ImportGifts:
 		return "would be recorded."
 	case row.Outcome == RowCreated:
@@ -181,8 +183,8 @@ func (row *TrialRow) outcomeInWords() string {
 	return fmt.Sprintf("says nothing new about %s.", row.who())
 }
 
-// keptApart says what becomes of a row that shares something with a contact of another name.
-func (row *TrialRow) keptApart() string {
+// KeptApart says what becomes of a row that shares something with a contact of another name.
+func (row *TrialRow) KeptApart() string {
 	switch {
 	case row.Outcome == RowSkipped:
 		return "skipped."
