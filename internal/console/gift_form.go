@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
@@ -34,70 +33,26 @@ func (giftFormView) Attempt() string {
 	return token
 }
 
-// sends tells whether a form has a field at all.
-func (f *form) sends(name string) bool {
-	_, found := f.values[name]
-	return found
-}
-
-// giftInput reads a form of a gift. A field that the form does not have is not sent. Amounts are in a currency that was found before.
-func giftInput(f *form, currency string) (in giving.GiftInput, faults *doc.Invalid) {
-	faults = new(doc.Invalid)
-	for _, field := range giving.GiftTexts {
-		if f.sends(field.Name) {
-			field.Set(&in, f.Value(field.Name))
+// Sends tells whether a form has a field at all, or a part of it.
+func (f *form) Sends(name string) bool {
+	for sent := range f.values {
+		if sent == name || strings.HasPrefix(sent, name+".") {
+			return true
 		}
 	}
-	for name, to := range map[string]**int64{"amount": &in.Amount, "fee": &in.Fee, "fee_covered": &in.FeeCovered} {
-		*to = giving.ParseMoney(faults, name, f.Value(name), currency, true)
-	}
-	for name, to := range map[string]**int64{"campaign_id": &in.Campaign, "contact_id": &in.Contact} {
-		if f.sends(name) {
-			id := f.id(name, faults)
-			*to = &id
-		}
-	}
-	for name, to := range map[string]**string{"transacted_at": &in.GivenAt, "check_deposited_at": &in.DepositedAt} {
-		if f.sends(name) {
-			text := f.Value(name)
-			*to = &text
-		}
-	}
-	if f.sends("dedication.type") {
-		d := &giving.Dedication{Type: f.Value("dedication.type"), Name: f.Value("dedication.name"), RecipientName: f.Value("dedication.recipient_name"), RecipientEmail: f.Value("dedication.recipient_email")}
-		if *d == (giving.Dedication{}) {
-			d = nil
-		}
-		in.Dedication = &d
-	}
-	return in, faults
-}
-
-// id reads the id of something that the form names; nothing is 0.
-func (f *form) id(name string, faults *doc.Invalid) int64 {
-	text := f.Value(name)
-	id, err := strconv.ParseInt(text, 10, 64)
-	if text != "" && (err != nil || id <= 0) {
-		faults.Add(name, doc.IDForm)
-	}
-	return id
+	return false
 }
 
 const attemptField = "attempt" // a random text that tells a form from the next one
 
 // recordGift records a gift of the contact in the path.
 func (r *request) recordGift() error {
-	contact, ok, err := r.activeContact()
+	currency, ok, err := r.formOfContact()
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := r.currencyFor()
+	in, err := giving.ReadGiftForm(r.form, currency, nil, r.options.Region, r.today())
 	if err != nil {
-		return err
-	}
-	in, faults := giftInput(r.form, currency)
-	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, r.options.Region, r.today()); err != nil {
 		return err
 	}
 	made, err := r.store.CreateGift(onceFor(r.Context(), r.form), r.account(), in)
@@ -127,6 +82,17 @@ func onceFor(ctx context.Context, f *form) context.Context {
 		gift, _ := made.(gifts.GiftDocument)
 		return store.Answer{Body: []byte(gift.Code)}
 	}})
+}
+
+// formOfContact lets the form be about the contact in the path, and tells what its amounts are in. It is not ok where the contact is archived.
+func (r *request) formOfContact() (currency string, ok bool, err error) {
+	contact, ok, err := r.activeContact()
+	if err != nil || !ok {
+		return "", false, err
+	}
+	r.form.set("contact_id", idText(contact.ID))
+	currency, err = r.currencyFor()
+	return currency, true, err
 }
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
@@ -183,9 +149,8 @@ func (r *request) newGiftForm(f *form, last, currency string, plans []giving.Pla
 
 func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
-	if r.form.path == "" {
-		fillGiftForm(r.form, g)
-	}
+	g.FillForm(r.form.setUnsent)
+	r.form.setUnsent(seenField, g.Version())
 	plans, err := r.store.ContactPlans(r.Context(), r.account(), g.Contact, contactPlans)
 	if err != nil {
 		return err
@@ -198,58 +163,23 @@ func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 	return r.render("gift_form", page{Title: "Edit gift", Section: "gifts", Form: r.form, Data: view})
 }
 
-func fillGiftForm(f *form, g *giving.Gift) {
-	for _, field := range giving.GiftTexts {
-		f.set(field.Name, field.Text(g))
-	}
-	for name, value := range map[string]string{
-		"campaign_id": idText(g.Campaign), "contact_id": idText(g.Contact), "transacted_at": g.Local.Format(time.DateOnly),
-		"check_deposited_at": dayInput(g.Deposited), "amount": text.MoneyInput(g.Payment().Amount, g.Currency), seenField: g.Version(),
-	} {
-		f.set(name, value)
-	}
-	for name, fee := range map[string]int64{"fee": g.Payment().Fee, "fee_covered": g.Payment().FeeCovered} {
-		if fee != 0 {
-			f.set(name, text.MoneyInput(fee, g.Currency))
-		}
-	}
-	if d := g.Dedication; d != nil {
-		f.set("dedication.type", d.Type)
-		f.set("dedication.name", d.Name)
-		f.set("dedication.recipient_name", d.RecipientName)
-		f.set("dedication.recipient_email", d.RecipientEmail)
-	}
-}
-
-// dayInput is a day as a form holds it, "" for none.
-func dayInput(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.DateOnly)
-}
-
-func (r *request) saveGift(record gifts.GiftRecord) (err error) {
+func (r *request) saveGift(record gifts.GiftRecord) error {
 	g := &record.Gift
-	in, faults := giftInput(r.form, g.Currency)
-	in.Seen = r.form.Value(seenField)
-	readCorrection(r.form, &in, faults)
-	if in.GivenAt != nil && *in.GivenAt == dayInput(g.Local) { // a form knows the day only, and the time of that day stays
-		in.GivenAt = nil
+	in, err := giving.ReadGiftForm(r.form, g.Currency, g, r.options.Region, r.today())
+	if in.Seen = r.form.Value(seenField); err == nil {
+		_, err = r.store.UpdateGift(r.Context(), r.account(), g.Code, in)
 	}
-	if in.DepositedAt != nil && *in.DepositedAt == dayInput(g.Deposited) {
-		in.DepositedAt = nil
-	}
-	if err := in.Validate(faults, false, r.options.Region, r.today()); err != nil {
-		return err
-	}
-	_, err = r.store.UpdateGift(r.Context(), r.account(), g.Code, in)
+	return r.saved("gift", g.Version(), err, giftPath(g.Code), "The changes were saved.")
+}
+
+// saved answers a form that changes something of this version, unless someone else has changed it meanwhile.
+func (r *request) saved(what, version string, err error, path, said string) error {
 	if errors.Is(err, crm.ErrChanged) {
-		r.form.failSeen("gift", g.Version())
+		r.form.failSeen(what, version)
 		return errRefused
 	}
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(giftPath(g.Code)), notice{Text: "The changes were saved."})
+	return r.redirect(r.path(path), notice{Text: said})
 }

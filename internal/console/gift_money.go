@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 
@@ -74,32 +74,26 @@ type moneyMove struct {
 
 // giftQuestion asks whether a refund is to be recorded, or undone.
 type giftQuestion struct {
-	Form               *form
 	Title, Button, Not string
 	Undoes             bool
-	Name, Back, Action string
-	Amount, Left       string // that is moved, and that is left of the gift then
-	At                 time.Time
+	Gift, Moved        *giving.Gift // as it is, and as it would be
+	Action             string
 }
 
-func (r *request) refundGift() error {
-	return r.moveMoney(moneyMove{giving.Gift.Refund, r.store.RefundGift, " was refunded.",
+func (r *request) refundGift(record gifts.GiftRecord) error {
+	return r.moveMoney(&record.Gift, moneyMove{giving.Gift.Refund, r.store.RefundGift, " was refunded.",
 		giftQuestion{Title: "Refund %s to %s?", Button: "Record refund", Not: "Don’t refund"}})
 }
 
-func (r *request) undoRefund() error {
-	return r.moveMoney(moneyMove{giving.Gift.UndoRefund, r.store.UndoRefund, " is no longer refunded.",
+func (r *request) undoRefund(record gifts.GiftRecord) error {
+	return r.moveMoney(&record.Gift, moneyMove{giving.Gift.UndoRefund, r.store.UndoRefund, " is no longer refunded.",
 		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
 }
 
 // moveMoney asks about a move, and records it when the question is answered. The form knows which state of the gift it is about, so that it moves
 // money once, however often it is sent.
-func (r *request) moveMoney(move moneyMove) error {
-	record, err := r.giftOf()
-	if err != nil {
-		return err
-	}
-	g, faults := &record.Gift, new(doc.Invalid)
+func (r *request) moveMoney(g *giving.Gift, move moneyMove) error {
+	faults := new(doc.Invalid)
 	amount := giving.ParseMoney(faults, "amount", r.form.Value("amount"), g.Currency, true)
 	if amount == nil {
 		faults.Add("amount", doc.Required)
@@ -113,7 +107,8 @@ func (r *request) moveMoney(move moneyMove) error {
 		if err != nil {
 			return err
 		}
-		return r.askAboutMoney(move.asked, g, &moved)
+		move.asked.Gift, move.asked.Moved, move.asked.Action = g, &moved, r.URL.Path
+		return r.render("gift_question", page{Title: fmt.Sprintf(move.asked.Title, movedMoney(&moved), giverName(g.Giver)), Section: "gifts", Form: r.form, Data: move.asked})
 	}
 	made, err := gifts.GiftDocument{}, crm.ErrChanged
 	if seen == g.Version() {
@@ -136,52 +131,18 @@ func movedMoney(g *giving.Gift) string {
 	return strings.TrimSpace(text.Money(max(amount, -amount), g.Currency))
 }
 
-func (r *request) askAboutMoney(asked giftQuestion, g, moved *giving.Gift) error {
-	asked.Form, asked.Amount, asked.Left, asked.At = r.form, movedMoney(moved), text.Money(moved.Left(), g.Currency), g.Local
-	asked.Name, asked.Back, asked.Action = giftName(g), r.path(giftPath(g.Code)), r.URL.Path
-	title := strings.Replace(strings.Replace(asked.Title, "%s", asked.Amount, 1), "%s", giverName(g.Giver), 1)
-	return r.render("gift_question", page{Title: title, Section: "gifts", Form: r.form, Data: asked})
-}
-
 // giftName is what people call a gift, such as $50 from Zoë Okafor.
 func giftName(g *giving.Gift) string {
 	return text.Money(g.Donated(), g.Currency) + " from " + giverName(g.Giver)
 }
 
 // receiveGift notes that a promise was kept, on the day that the form asks for.
-func (r *request) receiveGift() error {
+func (r *request) receiveGift(record gifts.GiftRecord) error {
 	status, day := string(giving.Succeeded), r.form.Value("transacted_at")
 	in := giving.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(r.form.Value(seenField), "none")}
-	if err := in.Validate(nil, false, r.options.Region, r.today()); err != nil {
-		return err
+	err := in.Validate(nil, false, r.options.Region, r.today())
+	if err == nil {
+		_, err = r.store.UpdateGift(r.Context(), r.account(), record.Code, in)
 	}
-	made, err := r.store.UpdateGift(r.Context(), r.account(), r.PathValue("gift"), in)
-	if errors.Is(err, crm.ErrChanged) {
-		record, err := r.giftOf()
-		if err != nil {
-			return err
-		}
-		r.form.failSeen("gift", record.Version())
-		return errRefused
-	}
-	if err != nil {
-		return err
-	}
-	return r.redirect(r.path(giftPath(made.Code)), notice{Text: giftName(&made.Gift) + " was received."})
-}
-
-// correctable are the fields of the form that corrects money.
-var correctable = []string{"amount", "fee", "fee_covered", "method"}
-
-// readCorrection takes over money that differs as a correction. A fee that is left empty is none.
-func readCorrection(f *form, in *giving.GiftInput, faults *doc.Invalid) {
-	in.Correction = slices.ContainsFunc(correctable, f.sends)
-	if f.sends("amount") && in.Amount == nil {
-		faults.Add("amount", doc.Required)
-	}
-	for name, to := range map[string]**int64{"fee": &in.Fee, "fee_covered": &in.FeeCovered} {
-		if f.sends(name) && *to == nil {
-			*to = new(int64)
-		}
-	}
+	return r.saved("gift", record.Version(), err, giftPath(record.Code), giftName(&record.Gift)+" was received.")
 }

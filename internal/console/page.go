@@ -226,6 +226,7 @@ var functions = template.FuncMap{
 	"employer":  employer,
 	"giver":     giverName,
 	"giftName":  giftName,
+	"moved":     movedMoney,
 	"number":    giving.GiftNumber,
 	"left":      leftOf,
 	"planName":  planName,

@@ -2,12 +2,10 @@ package console
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
@@ -177,30 +175,13 @@ func (r *request) newPlanPage() error {
 	return r.planForm("New plan", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
 }
 
-// planInput reads the form of a plan. A field that the form does not have is not sent.
-func planInput(f *form, currency string) (in giving.PlanInput, faults *doc.Invalid) {
-	in.GiftInput, faults = giftInput(f, currency)
-	for name, to := range map[string]**string{"frequency": &in.Frequency, "start_at": &in.StartAt, "next_bill_date": &in.NextBill} {
-		if f.sends(name) {
-			text := f.Value(name)
-			*to = &text
-		}
-	}
-	return in, faults
-}
-
 func (r *request) createPlan() error {
-	contact, ok, err := r.activeContact()
+	currency, ok, err := r.formOfContact()
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := r.currencyFor()
+	in, err := giving.ReadPlanForm(r.form, currency, nil, r.options.Region, r.today())
 	if err != nil {
-		return err
-	}
-	in, faults := planInput(r.form, currency)
-	in.Contact = &contact.ID
-	if err := in.Validate(faults, true, r.options.Region, r.today()); err != nil {
 		return err
 	}
 	made, err := r.store.CreatePlan(r.Context(), r.account(), in)
@@ -211,57 +192,34 @@ func (r *request) createPlan() error {
 }
 
 func (r *request) editPlanPage(plan giving.Plan) error {
-	for name, value := range map[string]string{
-		"amount": text.MoneyInput(plan.Amount, plan.Currency), "frequency": plan.Frequency, "method": plan.Method, "campaign_id": idText(plan.Campaign),
-		"next_bill_date": dayInput(plan.NextBill), seenField: plan.Version(),
-	} {
-		r.form.setUnsent(name, value)
-	}
+	plan.FillForm(r.form.setUnsent)
+	r.form.setUnsent(seenField, plan.Version())
 	return r.planForm("Edit plan", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 
-func (r *request) savePlan(plan giving.Plan) (err error) {
-	in, faults := planInput(r.form, plan.Currency)
-	in.Seen = r.form.Value(seenField)
-	if in.Amount == nil && r.form.sends("amount") {
-		faults.Add("amount", doc.Required)
+func (r *request) savePlan(plan giving.Plan) error {
+	in, err := giving.ReadPlanForm(r.form, plan.Currency, &plan, r.options.Region, r.today())
+	if in.Seen = r.form.Value(seenField); err == nil {
+		_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
 	}
-	if in.NextBill != nil && *in.NextBill == dayInput(plan.NextBill) {
-		in.NextBill = nil
-	}
-	if err := in.Validate(faults, false, r.options.Region, r.today()); err != nil {
-		return err
-	}
-	_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
-	if errors.Is(err, crm.ErrChanged) {
-		r.form.failSeen("plan", plan.Version())
-		return errRefused
-	}
-	if err != nil {
-		return err
-	}
-	return r.redirect(r.path(planPath(plan.Code)), notice{Text: "The changes were saved."})
+	return r.saved("plan", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
 }
 
-func (r *request) pausePlan() error {
-	return r.setPlanStatus(giving.Paused, "paused", "/resume")
+func (r *request) pausePlan(plan giving.Plan) error {
+	return r.setPlanStatus(plan, giving.Paused, "paused", "/resume")
 }
 
-func (r *request) resumePlan() error {
-	return r.setPlanStatus(giving.ActivePlan, "resumed", "")
+func (r *request) resumePlan(plan giving.Plan) error {
+	return r.setPlanStatus(plan, giving.ActivePlan, "resumed", "")
 }
 
 // endPlan ends a plan. Who takes that back has the next due day again.
-func (r *request) endPlan() error {
-	plan, err := r.store.Plan(r.Context(), r.account(), r.PathValue("plan"))
-	if err != nil {
-		return err
-	}
-	return r.setPlanStatus(giving.Ended, "ended", "/resume?next="+dayInput(plan.NextBill))
+func (r *request) endPlan(plan giving.Plan) error {
+	return r.setPlanStatus(plan, giving.Ended, "ended", "/resume?next="+giving.DayInput(plan.NextBill))
 }
 
 // setPlanStatus changes the state of a plan; undo is the end of the address that takes it back, "" for none.
-func (r *request) setPlanStatus(status giving.PlanStatus, became, undo string) error {
+func (r *request) setPlanStatus(plan giving.Plan, status giving.PlanStatus, became, undo string) error {
 	text := string(status)
 	in := giving.PlanInput{GiftInput: giving.GiftInput{Status: &text}}
 	if next := r.URL.Query().Get("next"); next != "" {
@@ -270,8 +228,7 @@ func (r *request) setPlanStatus(status giving.PlanStatus, became, undo string) e
 	if err := in.Validate(nil, false, r.options.Region, r.today()); err != nil {
 		return err
 	}
-	plan, err := r.store.UpdatePlan(r.Context(), r.account(), r.PathValue("plan"), in)
-	if err != nil {
+	if _, err := r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in); err != nil {
 		return err
 	}
 	path := r.path(planPath(plan.Code))

@@ -162,11 +162,11 @@ var GiftTable = doc.Table[*Gift, *GiftInput]{
 	giftText("status", "Status", doc.Among(text.Strings(GiftStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
 	giftText("method", "Method", doc.Among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
 	paymentMethod(),
-	money("amount", "Amount", doc.MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
-	money("fee", "Fee", doc.FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
-	money("fee_covered", "Fee covered by the donor", doc.FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
-	money("donated", "", "", (*Gift).Donated, nil),
-	money("payout", "", "", (*Gift).payout, nil),
+	giftMoney("amount", "Amount", doc.MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
+	giftMoney("fee", "Fee", doc.FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
+	giftMoney("fee_covered", "Fee covered by the donor", doc.FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	giftMoney("donated", "", "", (*Gift).Donated, nil),
+	giftMoney("payout", "", "", (*Gift).payout, nil),
 	giftText("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
 	givenAt(),
 	doc.Kept[*Gift, *GiftInput]("created_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
@@ -183,10 +183,13 @@ var GiftTable = doc.Table[*Gift, *GiftInput]{
 	livemode(),
 }
 
+// giftCampaign comes before the fields of the table.
+var giftCampaign = numberField("campaign_id", "Campaign", func(g *Gift) *int64 { return &g.Campaign }, func(in *GiftInput) **int64 { return &in.Campaign })
+
 var giftFields = append([]string{"campaign_id", "campaign_code"}, GiftTable.Paths()...)
 
 var dedicationTable = doc.Table[*Dedication, *Dedication]{
-	doc.Part("type", "type", doc.Among("in_honor_of", "in_memory_of").Needed().Choice(), func(d *Dedication) *string { return &d.Type }),
+	doc.Part("type", "type", doc.Among("in_honor_of", "in_memory_of").Needed(), func(d *Dedication) *string { return &d.Type }),
 	doc.Part("name", "name", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.Name }),
 	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.RecipientName }),
 	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
@@ -282,14 +285,28 @@ var idKind = doc.Kind[int64]{
 		return strconv.AppendInt(dst, id, 10)
 	},
 	Text: func(id int64) string { return doc.EmptyWhere(id == 0, strconv.FormatInt(id, 10)) },
+	Take: func(form doc.Form, name string) int64 { return sentFormOf(form).id(name) },
 }
 
-// money is an amount of a gift, shown from its ledger. What is sent is in ten-thousandths.
-func money(name, label string, rule doc.Rule, of func(*Gift) int64, from func(*GiftInput) **int64) doc.Field[*Gift, *GiftInput] {
-	f := doc.Derived[*Gift, *GiftInput](name, func(dst []byte, g *Gift) []byte { return text.AppendMinor(dst, of(g), g.Currency) })
+// giftMoney is an amount of a gift, shown from its ledger.
+func giftMoney(name, label string, rule doc.Rule, of func(*Gift) int64, from func(*GiftInput) **int64) doc.Field[*Gift, *GiftInput] {
+	return money(name, label, rule, func(g *Gift) (int64, string) { return of(g), g.Currency }, from)
+}
+
+// money is an amount. What is sent is in ten-thousandths; a form has it as people write it, and 0 as nothing.
+func money[D, I any](name, label string, rule doc.Rule, of func(D) (units int64, currency string), from func(I) **int64) doc.Field[D, I] {
+	f := doc.Derived[D, I](name, func(dst []byte, doc D) []byte {
+		units, currency := of(doc)
+		return text.AppendMinor(dst, units, currency)
+	})
 	f.Label = label
 	if from != nil {
-		f.Read = func(r *doc.Reader, in *GiftInput) { *from(in) = readMoney(r, rule) }
+		f.Read = func(r *doc.Reader, in I) { *from(in) = readMoney(r, rule) }
+		f.Take = func(form doc.Form, _ doc.Place, in I) { *from(in) = sentFormOf(form).money(name, rule) }
+		f.Fill = func(is D, _ doc.Place, set doc.Setter) {
+			units, currency := of(is)
+			set(name, doc.EmptyWhere(units == 0, text.MoneyInput(units, currency)))
+		}
 	}
 	return f
 }

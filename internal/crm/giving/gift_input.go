@@ -44,9 +44,8 @@ type GiftInput struct {
 
 // givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
 func givenAt() doc.Field[*Gift, *GiftInput] {
-	f := doc.Kept[*Gift, *GiftInput]("transacted_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.At })
-	f.Label = "Date"
-	f.Read = func(r *doc.Reader, in *GiftInput) { in.GivenAt = r.TextSent() }
+	f := sentTime("transacted_at", "Date", func(g *Gift) *time.Time { return &g.At }, func(in *GiftInput) **string { return &in.GivenAt })
+	f.Fill = func(g *Gift, _ doc.Place, set doc.Setter) { set("transacted_at", DayInput(g.Local)) }
 	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
 		if c.HasAt(at, "transacted_at") {
 			return
@@ -72,9 +71,7 @@ func givenAt() doc.Field[*Gift, *GiftInput] {
 const promiseYears = 20
 
 func depositedAt() doc.Field[*Gift, *GiftInput] {
-	f := doc.Kept[*Gift, *GiftInput]("check_deposited_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.Deposited })
-	f.Label = "Check deposited"
-	f.Read = func(r *doc.Reader, in *GiftInput) { in.DepositedAt = r.TextSent() }
+	f := sentTime("check_deposited_at", "Check deposited", func(g *Gift) *time.Time { return &g.Deposited }, func(in *GiftInput) **string { return &in.DepositedAt })
 	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
 		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.HasAt(at, "check_deposited_at") {
 			in.deposited = CheckTime(c, at, "check_deposited_at", *in.DepositedAt, c.Now.Add(ClockSkew), doc.NotInFuture)
@@ -150,8 +147,7 @@ func DecodeGift(body []byte) (in GiftInput, faults *doc.Invalid, err error) {
 func (in *GiftInput) read(r *doc.Reader, key string) {
 	switch key {
 	case "campaign_id":
-		id := idKind.Read(r)
-		in.Campaign = &id
+		giftCampaign.Read(r, in)
 	case "campaign_code":
 		in.CampaignCode = r.TextSent()
 	case "correction":

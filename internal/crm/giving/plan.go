@@ -83,21 +83,14 @@ func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) *
 
 // planAmount is loaded in ten-thousandths, because its currency comes after it.
 func planAmount() doc.Field[*Plan, *PlanInput] {
-	f := doc.Derived[*Plan, *PlanInput]("amount", func(dst []byte, p *Plan) []byte { return text.AppendMinor(dst, p.Amount, p.Currency) })
-	f.Label = "Amount"
+	f := money("amount", "Amount", doc.MoneyRange, func(p *Plan) (int64, string) { return p.Amount, p.Currency }, func(in *PlanInput) **int64 { return &in.Amount })
 	f.Load = func(r *doc.Reader, p *Plan) { p.Amount = value(readMoney(r, doc.MoneyRange)) }
-	f.Read = func(r *doc.Reader, in *PlanInput) { in.Amount = readMoney(r, doc.MoneyRange) }
 	return f
 }
 
 // planTime is a day or a time, which may lie in the future.
 func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput) (**string, *time.Time)) doc.Field[*Plan, *PlanInput] {
-	f := doc.Kept[*Plan, *PlanInput](name, crm.ContactTime, in)
-	f.Label = label
-	f.Read = func(r *doc.Reader, in *PlanInput) {
-		sent, _ := of(in)
-		*sent = r.TextSent()
-	}
+	f := sentTime(name, label, in, func(in *PlanInput) **string { sent, _ := of(in); return sent })
 	f.Check = func(c *doc.Checker, at doc.Place, in *PlanInput) {
 		sent, to := of(in)
 		if *sent == nil || **sent == "" || c.HasAt(at, name) {
