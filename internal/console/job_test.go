@@ -45,7 +45,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		if strings.Contains(a.words(), "was undone") {
 			t.Errorf("the page says %s", a.words())
 		}
-		p.follow(path + "/undo")
+		p.sees(p.follow(path+"/undo"), "Being undone")
 		p.follow(p.org(undo + "/cancel"))
 		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
 		p.sees(p.follow(p.org(undo+"/undo")), "Done", "The import was undone: the contacts that it had created are archived")
