@@ -126,7 +126,6 @@ func giftPath(code string) string { return "/gifts/" + code }
 type giftsView struct {
 	table
 	Tabs  []tab
-	Form  *form // the filters
 	Quick []tab
 	Chips []chip
 
@@ -156,7 +155,7 @@ func (r *request) giftsPage() error {
 		return err
 	}
 	view := giftsView{
-		table: r.newList("gifts", "Gifts, the latest first", nil), Form: r.form, Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
+		table: r.newList("gifts", "Gifts, the latest first", nil), Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
 		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
 		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
 	}
@@ -277,12 +276,7 @@ func (r *request) quickTimes(now time.Time) (links []tab) {
 		{"This month", day(year, month, 1), day(year, month+1, 0)}, {"This year", day(year, 1, 1), day(year, 12, 31)},
 		{"Last year", day(year-1, 1, 1), day(year-1, 12, 31)}, {"All time", "", ""},
 	} {
-		q := url.Values{}
-		for _, name := range giftFilters[2:] {
-			if value := r.form.Value(name); value != "" {
-				q.Set(name, value)
-			}
-		}
+		q := only(r.form.values, giftFilters[2:]...)
 		if t[1] != "" {
 			q.Set("from", t[1])
 			q.Set("to", t[2])

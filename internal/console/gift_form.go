@@ -20,7 +20,6 @@ import (
 type giftFormView struct {
 	Form      *form
 	Currency  string
-	Methods   []option
 	Campaigns []option
 	Plans     []option // of the contact; empty where there are none
 	MoreOpen  bool
@@ -111,7 +110,7 @@ func (r *request) currencyFor() (string, error) {
 
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
 func (r *request) giftFields(f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
-	view = giftFormView{Form: f, Currency: currency, Methods: spokenOptions(giving.Methods...)}
+	view = giftFormView{Form: f, Currency: currency}
 	for _, plan := range plans {
 		if plan.Status != giving.Ended || plan.Code == f.Value("plan_id") {
 			view.Plans = append(view.Plans, option{Value: plan.Code, Label: planName(plan)})

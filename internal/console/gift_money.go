@@ -17,9 +17,10 @@ import (
 
 // ledgerRow is one movement of money.
 type ledgerRow struct {
-	What, Amount string
-	At           time.Time
-	Undo         string // the amount of a refund that can be undone
+	What   string
+	Amount int64
+	At     time.Time
+	Undo   int64 // the amount of a refund that can be undone
 }
 
 // ledgerRows are the entries of a gift as people read them: a correction is one row, which says by how much the amount was wrong.
@@ -27,7 +28,7 @@ func ledgerRows(g *giving.Gift) (rows []ledgerRow) {
 	undone := undoneRefunds(g)
 	for i := 0; i < len(g.Entries); i++ {
 		entry := &g.Entries[i]
-		row := ledgerRow{"Payment", text.Money(entry.Amount, g.Currency), entry.CapturedAt, ""}
+		row := ledgerRow{"Payment", entry.Amount, entry.CapturedAt, 0}
 		switch {
 		case i == 0:
 		case entry.IsReversal() && i+1 < len(g.Entries):
@@ -36,11 +37,11 @@ func ledgerRows(g *giving.Gift) (rows []ledgerRow) {
 			if difference == 0 { // the history tells what else was corrected
 				continue
 			}
-			row.What, row.Amount = "Correction", text.Money(difference, g.Currency)
+			row.What, row.Amount = "Correction", difference
 		case entry.Amount < 0:
 			row.What, row.At = "Refund", entry.RefundedAt
 			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
-				row.Undo = text.MoneyInput(refunded, g.Currency)
+				row.Undo = refunded
 			}
 		default:
 			row.What = "Refund undone"

@@ -81,7 +81,6 @@ type plansView struct {
 	Tabs         []tab
 	Overdue      *table // nil for none
 	OverdueTotal int64
-	More         bool // some of the overdue plans are left out
 }
 
 func (r *request) plansPage() error {
@@ -95,21 +94,17 @@ func (r *request) plansPage() error {
 		return err
 	}
 	if view.Pager = l.pager(found.Total); l.Page == 1 {
-		if err := r.fillOverdue(&view); err != nil {
-			return err
-		}
+		plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans)
 	}
-	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: &view})
-}
-
-func (r *request) fillOverdue(view *plansView) error {
-	plans, total, err := r.store.OverduePlans(r.Context(), r.account(), overduePlans)
-	if err != nil || len(plans) == 0 {
+	if err == nil && view.OverdueTotal > 0 {
+		var overdue table
+		overdue, err = r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
+		view.Overdue = &overdue
+	}
+	if err != nil {
 		return err
 	}
-	t, err := r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
-	view.Overdue, view.OverdueTotal, view.More = &t, total, total > int64(len(plans))
-	return err
+	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: &view})
 }
 
 // planView is the page of one plan.
@@ -144,16 +139,14 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 
 // planFormView is the form of a plan: of one that is edited, or a new one of a contact.
 type planFormView struct {
-	Form                            *form
-	Plan                            *giving.Plan // nil for a new one
-	Contact                         int64
-	Name                            string // the contact's
-	Currency                        string
-	Frequencies, Methods, Campaigns []option
+	Plan      *giving.Plan // nil for a new one
+	Contact   int64
+	Name      string // the contact's
+	Currency  string
+	Campaigns []option
 }
 
 func (r *request) planForm(title string, view planFormView) (err error) {
-	view.Form, view.Frequencies, view.Methods = r.form, spokenOptions(giving.Frequencies...), spokenOptions(giving.Methods...)
 	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign_id"), "No campaign", view.Currency); err != nil {
 		return err
 	}
