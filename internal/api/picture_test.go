@@ -26,7 +26,7 @@ func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		title, logo, shown := "Gala \",\"logo\":\"/pictures/", cover.Address, &campaign.Cover{Type: "image", URL: cover.Address, Source: "upload"}
+		title, shown := "Gala \",\"logo\":\"/pictures/", &campaign.Cover{Type: "image", URL: cover.Address, Source: "upload"}
 		made, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Cover: &shown, Pictures: []picture.Picture{cover}})
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
 				t.Errorf("answer %d: %d %s", i, a.status, a.body)
 			}
 		}
-		if logo = "https://images.example.org/x.png"; !strings.Contains(s.ask(t, "PATCH", path, key, `{"logo":"`+logo+`"}`).body, `"logo":"`+logo+`"`) {
+		if logo := "https://images.example.org/x.png"; !strings.Contains(s.ask(t, "PATCH", path, key, `{"logo":"`+logo+`"}`).body, `"logo":"`+logo+`"`) {
 			t.Error("an image of another site is not kept as it is")
 		}
 		if a := s.ask(t, "PATCH", path, key, `{"logo":"`+s.url+picture.Root+`aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"}`); a.status != 422 || !strings.Contains(a.body, "no longer exists here") {
