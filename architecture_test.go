@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 
 	"internal/store/steps":     {"internal/db"},
 	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
-	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
+	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/people"},
 	"internal/store/gifts":     {"internal/crm", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
 	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/people",
