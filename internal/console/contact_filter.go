@@ -362,27 +362,22 @@ func (f *contactFilters) campaign(id string) string {
 
 // time says which stretch of time a filter asks for, "" for none.
 func (f *contactFilters) time(verb, after, before string) string {
-	from, to := spokenDay(f.query.Get(after)), spokenDay(lastDay(f.query.Get(before)))
-	switch {
-	case from != "" && to != "":
-		return verb + " " + from + " – " + to
-	case from != "":
-		return verb + " since " + from
-	case to != "":
-		return verb + " until " + to
-	}
-	return ""
+	return stretch(verb, spokenDay(f.query.Get(after)), " since ", spokenDay(lastDay(f.query.Get(before))), " until ")
 }
 
 // between says which numbers a filter asks for, "" for any.
 func between(what, low, high string) string {
+	return stretch(what, low, " at least ", high, " at most ")
+}
+
+func stretch(what, from, since, to, until string) string {
 	switch {
-	case low != "" && high != "":
-		return what + " " + low + " – " + high
-	case low != "":
-		return what + " at least " + low
-	case high != "":
-		return what + " at most " + high
+	case from != "" && to != "":
+		return what + " " + from + " – " + to
+	case from != "":
+		return what + since + from
+	case to != "":
+		return what + until + to
 	}
 	return ""
 }

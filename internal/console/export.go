@@ -71,10 +71,7 @@ func (r *request) exportContacts() error {
 	}
 	how := exportOptions(sent)
 	file, err := r.store.ExportContacts(r.Context(), r.account(), of, how)
-	if err != nil {
-		return err
-	}
-	return r.download("contacts", how.Format, file)
+	return r.download("contacts", how.Format, file, err)
 }
 
 func (r *request) exportGifts() error {
@@ -89,10 +86,7 @@ func (r *request) exportGifts() error {
 	}
 	how := exportOptions(query)
 	file, err := r.store.ExportGifts(r.Context(), r.account(), filter, how)
-	if err != nil {
-		return err
-	}
-	return r.download("gifts", how.Format, file)
+	return r.download("gifts", how.Format, file, err)
 }
 
 func (r *request) exportCampaigns() error {
@@ -103,10 +97,7 @@ func (r *request) exportCampaigns() error {
 	}
 	how := exportOptions(query)
 	file, err := r.store.ExportCampaigns(r.Context(), r.account(), scope, r.options.Proxies.BaseURL(r.Request), how)
-	if err != nil {
-		return err
-	}
-	return r.download("campaigns", how.Format, file)
+	return r.download("campaigns", how.Format, file, err)
 }
 
 var downloadKinds = map[string]string{
@@ -115,9 +106,12 @@ var downloadKinds = map[string]string{
 }
 
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
-// whole.
-func (r *request) download(what, format string, file *move.Export) error {
-	if err := beginDownload(r.w, r.downloadName(what, format, r.today()), format); err != nil {
+// whole. err is that of opening it.
+func (r *request) download(what, format string, file *move.Export, err error) error {
+	if err == nil {
+		err = beginDownload(r.w, r.downloadName(what, format, r.today()), format)
+	}
+	if err != nil {
 		return err
 	}
 	return file.Write(r.Context(), r.w, func(_, _ int64) {})
