@@ -97,9 +97,9 @@ type settingsLine struct {
 	Timezone string  `json:"timezone" heading:"TIME ZONE"`
 	Address  *string `json:"address" heading:"ADDRESS"`
 	TaxID    *string `json:"tax_id" heading:"TAX ID"`
-	Email    string  `json:"email" heading:"EMAIL"`
-	Website  string  `json:"website" heading:"WEBSITE"`
-	Donors   string  `json:"public_donors" heading:"PUBLIC DONORS"`
+	Email    *string `json:"email" heading:"EMAIL"`
+	Website  *string `json:"website" heading:"WEBSITE"`
+	Donors   *string `json:"public_donors" heading:"PUBLIC DONORS"`
 	NoReturn bool    `json:"nothing_in_return" heading:"NOTHING IN RETURN"`
 	History  int64   `json:"history_days" heading:"HISTORY DAYS"`
 }
@@ -119,12 +119,12 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, Email: settings.Email, Website: settings.Website, Donors: string(settings.PublicDonors), NoReturn: settings.NoReturn, History: settings.HistoryDays}
-		if settings.Address != "" {
-			line.Address = &settings.Address
-		}
-		if settings.TaxID != "" {
-			line.TaxID = &settings.TaxID
+		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, NoReturn: settings.NoReturn, History: settings.HistoryDays}
+		donors := string(settings.PublicDonors)
+		for to, value := range map[**string]*string{&line.Address: &settings.Address, &line.TaxID: &settings.TaxID, &line.Email: &settings.Email, &line.Website: &settings.Website, &line.Donors: &donors} {
+			if *value != "" {
+				*to = value
+			}
 		}
 		if c.JSON {
 			return t.printJSON(line)

@@ -28,9 +28,9 @@ const (
 	SQLGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
 	// What a contact gave from $4 to $5, and from $5 to $6.
-	sqlContactGave = `SELECT MIN(given_at), MAX(given_at), MAX(net)%s FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
-	sqlGaveInYear  = `, CAST(COALESCE(SUM(CASE WHEN given_at >= $%d AND given_at < $%d THEN net ELSE 0 END), 0) AS BIGINT)`
-	sqlTopGifts    = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
+	contactGave = `SELECT MIN(given_at), MAX(given_at), MAX(net)%s FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
+	gaveInYear  = `, CAST(COALESCE(SUM(CASE WHEN given_at >= $%d AND given_at < $%d THEN net ELSE 0 END), 0) AS BIGINT)`
+	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
 )
 
 // appendGift appends one row of a list.
@@ -388,14 +388,14 @@ func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (
 		args := []any{account, contact, row.Currency, time.Date(year-GivingYears+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()}
 		for i := range GivingYears {
 			args = append(args, time.Date(year-GivingYears+2+i, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
-			sums += fmt.Sprintf(sqlGaveInYear, len(args)-1, len(args))
+			sums += fmt.Sprintf(gaveInYear, len(args)-1, len(args))
 		}
 		_, err = c.One(func(r db.Row) {
 			g.First, g.Last, g.Largest = OnClock(r.Int(0)), OnClock(r.Int(1)), r.Int(2)
 			for i := range g.Years {
 				g.Years[i] = r.Int(3 + i)
 			}
-		}, fmt.Sprintf(sqlContactGave, sums), args...)
+		}, fmt.Sprintf(contactGave, sums), args...)
 		return g, err
 	})
 }
