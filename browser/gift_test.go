@@ -102,7 +102,7 @@ func TestGiftOfAWrongAmountIsToldBesideTheField(t *testing.T) {
 	form.fill("Amount", "fifty")
 	p.expects(http.StatusUnprocessableEntity)
 	form.click("Record gift")
-	p.sees("One thing needs your attention. Nothing was saved yet.", "Amount must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50.")
+	p.sees("One thing needs your attention. Nothing was saved yet.", "Amount must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50.")
 	if form.value("Amount") != "fifty" || form.value("Note") != "In an envelope" {
 		t.Error("what was typed is gone")
 	}
@@ -156,11 +156,11 @@ func TestGiftIsEditedAndRefunded(t *testing.T) {
 	p.sees("Undo the refund of $20 to Zoë Okafor?")
 	p.audit()
 	p.click("Undo refund")
-	p.sees("$20 is no longer refunded.", "Refund undone", "$30 refunded")
+	p.sees("$20 refund undone.", "Refund undone", "$30 refunded")
 	p.audit()
 	p.click("Undo refund")
 	p.click("Undo refund")
-	p.sees("$30 is no longer refunded.")
+	p.sees("$30 refund undone.")
 	p.click("Edit gift")
 	p.fill("Amount", "500")
 	p.fill("Method", "Cash")

@@ -43,7 +43,7 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 		later := p.uploadsOf("gifts", p.org("/contacts/import"), "later.csv", strings.Replace(file, "Beads,Paid", "Beads,Refunded", 1)).location()
 		p.follow(later, append(mapping(p.get(later)), "value.0", "other", "do", "try")...)
 		a = p.until(later, "Nothing was changed yet.")
-		for _, words := range []string{"Refunds and updates 1 Known before 1", "Updates the gift.", "Not recorded again.", "Refunds and updates of gifts 1 ", "Gifts that are here already 1 "} {
+		for _, words := range []string{"Refunds and updates 1 Known before 1", "Updates the gift.", "Not recorded again.", "Refunds and updates of gifts 1 ", "Gifts already recorded 1 "} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run of a later file does not say %q: %s", words, a.words())
 			}
@@ -88,7 +88,7 @@ func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
 	form := mapping(p.get(path))
 	p.follow(path, append(form, "do", "try")...)
-	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, other name", "Row 2 William King Ada Byron ada@example.org A gift of a new contact.", "Record a gift of that contact")
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, different name", "Row 2 William King Ada Byron ada@example.org A gift of a new contact.", "Record a gift of that contact")
 	form = append(form, "other_name", "merge")
 	p.follow(path, append(form, "do", "try")...)
 	if a := p.until(path, "A gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {

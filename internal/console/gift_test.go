@@ -123,7 +123,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 		future := time.Now().AddDate(0, 0, 3).Format(time.DateOnly)
 		for _, wrong := range []struct{ field, value, fault string }{
 			{"amount", "", "Amount is required."},
-			{"amount", "0", "Amount must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50."},
+			{"amount", "0", "Amount must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50."},
 			{"amount", "-5", "Amount must be an amount above 0"},
 			{"amount", "fifty", "Amount must be an amount above 0"},
 			{"amount", "1.500,50", "Amount must be an amount above 0"},
@@ -305,7 +305,7 @@ func TestARefundIsUndone(t *testing.T) {
 		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "$45 will be left of this gift", "Undo refund Keep refund")
 		p.sees(p.get(gift), "Left $25")
 		a := p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record")
-		if p.sees(a, "$20 is no longer refunded.", "Refund undone", "Left $45", "$5 refunded", "undid the refund of $20."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
+		if p.sees(a, "$20 refund undone.", "Refund undone", "Left $45", "$5 refunded", "undid the refund of $20."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
 			t.Errorf("what can be undone: %s", a.words())
 		}
 		a = p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record") // the button was clicked twice

@@ -23,7 +23,7 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	form := append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
 	p.follow(path, append(form, "do", "try")...)
 	a = p.until(path, "Nothing was changed yet.")
-	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, other name",
+	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, different name",
 		"Row 4 Ada Okafor Zoë Okafor zoe@example.org A new contact.",
 		"Values that are left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
 	if words := a.words(); strings.Contains(words, " more ") {

@@ -187,7 +187,7 @@ func (r *request) jobOf() (jobs.Job, error) {
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
-	said := "Stopped. What was done until then stays."
+	said := "Stopped. Changes made so far stay."
 	switch {
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
@@ -273,7 +273,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case jobs.ZoneJob:
 		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
+		view.Title, view.Told = "Update gift dates for a new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.At, at.Total, "gift")
 		}
@@ -282,8 +282,8 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
 		view.Title = "Erase " + plural(int64(len(spec.Contacts)), "contact")
-		if view.Told = "What named them was removed."; j.Working() {
-			view.Told = "What names them on gifts, in the history and in imports is being removed."
+		if view.Told = "Their details were removed from gifts, history and imports."; j.Working() {
+			view.Told = "Their details are being removed from gifts, history and imports."
 		}
 		view.More = view.Told
 	default:

@@ -105,7 +105,7 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 		p.sees(p.follow(p.org("/settings/timezone"), "timezone", "America/New_York"), "The time zone is now America/New_York.", "Gifts are moving to their days in America/New_York.")
 		p.sees(p.get(p.org("/gifts")), "Nov 16, 2026")
 		s.working()
-		p.until(p.org("/jobs"), "Move gifts to the days of a new time zone")
+		p.until(p.org("/jobs"), "Update gift dates for a new time zone")
 		p.until(p.org("/jobs"), "1 gift moved.")
 		p.sees(p.get(p.org("/gifts")), "Nov 15, 2026")
 		p.doesNotSee(p.get(p.org("/settings")), "Gifts are moving")
