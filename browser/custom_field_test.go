@@ -50,7 +50,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	p.in(".side").click("Settings")
 	p.click("Custom fields")
 	p.click("Archive field Volunteer")
-	p.sees("The field “Volunteer” has ended.", "Archived fields")
+	p.sees("The field “Volunteer” was archived.", "Archived fields")
 	p.audit()
 	p.click("Restore field Volunteer")
 	p.sees("The field “Volunteer” is back")

@@ -57,7 +57,7 @@ func TestOwnersManageCustomFields(t *testing.T) {
 		again := p.post(path, "title", "t-shirt", "type", "text")
 		p.sees(again, "Title belongs to an archived custom field: restore that field, or choose another title.")
 		p.sees(p.follow(one(shirt)+"/resume"), "The field “T-shirt” was restored, with the values that contacts have in it.")
-		p.sees(p.get(p.org("/settings/history")), "brought back the custom field", "ended the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
+		p.sees(p.get(p.org("/settings/history")), "restored the custom field", "archived the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
 		p.wantStatus(p.get(path+"/999"), http.StatusNotFound)
 		p.wantStatus(p.post(path+"/999", "title", "x"), http.StatusNotFound)
 	})

@@ -49,9 +49,9 @@ var wording = map[doc.Rule]string{
 	doc.NoNUL:           "must be plain text",
 	doc.FeeRange:        "must be an amount from 0 to 999,999,999.99",
 	doc.NothingLeft:     "cannot be refunded: the whole gift was already refunded",
-	doc.NothingRefunded: "cannot be undone: nothing of this gift was refunded",
+	doc.NothingRefunded: "cannot be undone: this gift has no refund to undo",
 	doc.EntriesFull:     "cannot be recorded: a gift can have no more than %v payments and refunds",
-	doc.IDTaken:         "must not be %q in %v: contact %v already has it",
+	doc.IDTaken:         "cannot include %q from %v: contact %v already has it",
 	doc.CurrencyStays:   "must stay %[1]v, because there are gifts in this currency",
 }
 
