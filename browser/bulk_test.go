@@ -33,7 +33,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.tick("Select all 55 contacts")
 	p.sees("All selected")
 	p.click("Add tags")
-	p.sees("Add tags to 55 contacts", "all 55 contacts that the list shows")
+	p.sees("Add tags to 55 contacts", "all 55 contacts in the list")
 	p.audit()
 	p.fill("Tags", "board, spring gala")
 	p.click("Add tags")

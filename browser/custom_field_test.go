@@ -53,5 +53,5 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	p.sees("The field “Volunteer” was archived.", "Archived fields")
 	p.audit()
 	p.click("Restore field Volunteer")
-	p.sees("The field “Volunteer” is back")
+	p.sees("The field “Volunteer” was restored")
 }

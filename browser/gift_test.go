@@ -81,7 +81,7 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	p.click("Filters")
 	p.fill("Smallest amount", "a lot")
 	p.click("Show gifts")
-	p.sees("Please check the filters.", "Smallest amount must be an amount")
+	p.sees("Please check the filters.", "Smallest amount must be above 0")
 	p.audit()
 	p.click("Clear filters")
 	p.sees("$1,600.50 from 3 gifts")
