@@ -33,7 +33,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.tick("Select all 55 contacts")
 	p.sees("All selected")
 	p.click("Add tags")
-	p.sees("Add tags to 55 contacts", "all 55 contacts that the list shows")
+	p.sees("Add tags to 55 contacts", "all 55 contacts in the list")
 	p.audit()
 	p.fill("Tags", "board, spring gala")
 	p.click("Add tags")
@@ -52,7 +52,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.audit()
 	p.width(390)
 	p.in("#bulk").click("Export")
-	p.sees("Export 2 contacts", "the 2 contacts that you selected")
+	p.sees("Export 2 contacts", "the 2 contacts you selected")
 	p.audit()
 	p.fill("File format", "JSON Lines, for programs")
 	if name, text := p.downloads("Download file"); !strings.HasSuffix(name, ".jsonl") || strings.Count(text, "\n") != 2 || !strings.Contains(text, "N07") || !strings.Contains(text, "N08") {
@@ -110,7 +110,7 @@ func TestTagsAreMergedRenamedAndDeleted(t *testing.T) {
 	p.sees("Delete “Board”?", "3 contacts will lose this tag.")
 	p.audit()
 	p.in("main").click("Delete tag")
-	p.sees("“Board” was taken from 3 contacts.")
+	p.sees("Removed “Board” from 3 contacts.")
 	p.click("Undo")
 	p.sees("Undone: 3 contacts are as before.", "Board")
 }

@@ -49,9 +49,9 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 
 	p.in(".side").click("Settings")
 	p.click("Custom fields")
-	p.click("End field Volunteer")
-	p.sees("The field “Volunteer” has ended.", "Ended fields")
+	p.click("Archive field Volunteer")
+	p.sees("The field “Volunteer” was archived.", "Archived fields")
 	p.audit()
-	p.click("Bring back Volunteer")
-	p.sees("The field “Volunteer” is back")
+	p.click("Restore field Volunteer")
+	p.sees("The field “Volunteer” was restored")
 }

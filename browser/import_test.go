@@ -148,7 +148,7 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 	p.click("Import of gifts from gifts.csv")
 	p.click("Undo import")
 	p.click("Undo the whole import")
-	p.sees("The import was undone: 3 gifts are canceled and count nowhere")
+	p.sees("The import was undone: 3 gifts were canceled and no longer count")
 	p.audit()
 	p.in(".side").click("Contacts")
 	p.sees("Zoë Okafor")

@@ -31,7 +31,7 @@ func TestATagOfManyContactsIsAnswered202(t *testing.T) {
 				t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
 			}
 		}
-		const busy = `{"message":"This tag is being renamed or deleted on many contacts, or another tag is becoming this one. Try again when that is done."}`
+		const busy = `{"message":"This tag is being renamed, merged or deleted. Try again when that is done."}`
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
 		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
 		want("PUT", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`)

@@ -55,7 +55,7 @@ func sentence(words string) string {
 // nounWords say what a change was about.
 var nounWords = map[history.Noun]string{
 	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
-	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the job",
+	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the bulk change",
 }
 
 // nounIcons are drawn beside changes; those of a contact go by what was done.
@@ -222,9 +222,9 @@ func (n names) didWords(a *history.Activity) string {
 	case history.FieldNoun:
 		switch a.Kind {
 		case history.DidArchive:
-			return "ended " + what
+			return "archived " + what
 		case history.DidRestore:
-			return "brought back " + what
+			return "restored " + what
 		}
 	case history.JobNoun:
 		return "began this " + jobWords[jobKind(a)]
@@ -299,7 +299,7 @@ func exportWords(a *history.Activity) string {
 func noteWords(a *history.Activity) string {
 	switch {
 	case a.Undoes != 0:
-		return "removed a note, or put it back"
+		return "undid a change to a note"
 	case a.Undone:
 		return "wrote a note, which was removed"
 	}

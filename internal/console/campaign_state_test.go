@@ -37,7 +37,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 		s.gift(owner.account, gala.ID, "EUR", "5")
 		s.gift(owner.account, gala.ID, "CHF", "6")
 		path := owner.campaignAddress(gala)
-		owner.sees(owner.get(path), "$30.50 30% of $100 · 3 donors", "$10 of it came in before Donorbook.", "Gifts in CHF, EUR are not included.")
+		owner.sees(owner.get(path), "$30.50 30% of $100 · 3 donors", "Includes $10 raised before Donorbook.", "Gifts in CHF, EUR are not included.")
 		owner.sees(owner.get(owner.org("/campaigns")), "30% $30.50 of $100")
 		owner.sees(owner.get(owner.org("")), "$30.50 of $100", "30% of the goal · 3 donors")
 		owner.sees(s.visitor().get("/gala"), "$30.50 raised of $100", "3 donors")
@@ -52,7 +52,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 		owner.sees(owner.follow(path, formValues(t, form.body)...), "“Gala” was saved.", "$30.50")
 
 		refused := owner.post(path, append([]string{"currency", "EUR"}, formValues(t, owner.get(path+"/edit").body)...)...)
-		owner.sees(refused, "Currency must stay USD: the campaign has gifts, and its sums are in this currency.")
+		owner.sees(refused, "Currency must stay USD, because there are gifts in this currency.")
 
 		plain := s.campaign(owner.account, `{"title":"Plain","raised":7}`)
 		owner.doesNotSee(owner.get(owner.campaignAddress(plain)), "before Donorbook", "not included")

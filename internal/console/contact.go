@@ -176,7 +176,7 @@ func (r *request) eraseContact(contact crm.Contact) (err error) {
 	}
 	said := notice{Text: "The contact was erased. Gifts stay in all totals, without a name."}
 	if job != 0 {
-		said.Text = "The contact was erased. Gifts stay in all totals. What gifts, the history and imports say about the person is being removed now."
+		said.Text = "The contact was erased. Gifts still count in all totals. The person’s details are being removed from gifts, history and imports."
 		said.View, said.Link = r.path(jobPath(job)), "View progress"
 	}
 	return r.redirect(r.path("/contacts"), said)

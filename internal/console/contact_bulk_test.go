@@ -95,7 +95,7 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 		picked := []string{"query", "scope=all", "id", a, "id", b, "id", c}
 		ask := p.post(p.org("/contacts/bulk"), append(picked, "action", "tag")...)
 		p.wantStatus(ask, http.StatusOK)
-		p.sees(ask, "Add tags to 3 contacts", "the 3 contacts that you selected", "Separate several tags with commas.")
+		p.sees(ask, "Add tags to 3 contacts", "the 3 contacts you selected", "Separate several tags with commas.")
 		if !slices.Contains(hiddenFields(ask), b) {
 			t.Error("the selection is not kept")
 		}
@@ -135,7 +135,7 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		p.sees(p.get(p.org("/contacts")), "Select all 54 contacts")
 		all := []string{"all", "1", "query", "q=number&page=7", "action", "archive"}
 		ask := p.post(p.org("/contacts/bulk"), all...)
-		p.sees(ask, "Archive 53 contacts?", "all 53 contacts that the list shows, on every page")
+		p.sees(ask, "Archive 53 contacts?", "all 53 contacts in the list, on every page")
 		s.contact(p, "Number", "Late")
 		again := p.post(p.org("/contacts/bulk"), hiddenFields(ask)...)
 		p.sees(again, "The search finds 54 contacts now. Nothing was changed yet.", "Archive 54 contacts?")
@@ -209,7 +209,7 @@ func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 		p.follow(p.org("/jobs/1/undo"))
 		undone := p.watch("/jobs/2")
 		p.sees(undone, "519 contacts are as before. 1 contact was changed since then and stays as it is.", "Number 518")
-		p.sees(p.follow(p.org("/jobs/1/undo")), "This was undone already, or is not done yet. Nothing was changed.")
+		p.sees(p.follow(p.org("/jobs/1/undo")), "This was already undone or has not finished. Nothing was changed.")
 		p.wantStatus(p.get(p.org("/jobs/99")), http.StatusNotFound)
 		p.wantStatus(p.get(p.org("/jobs/x")), http.StatusNotFound)
 	})

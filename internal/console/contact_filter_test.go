@@ -189,7 +189,7 @@ func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
 	}
 	p.wantStatus(p.get(p.org("/columns/keys?column=how")), http.StatusNotFound)
 	p.get(p.org("/gifts?clear=1"))
-	p.sees(p.get(p.org("/gifts")), "1 gift: $50")
+	p.sees(p.get(p.org("/gifts")), "$50 from 1 gift")
 }
 
 func TestReportsAreListsOfContacts(t *testing.T) {

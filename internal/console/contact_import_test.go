@@ -280,7 +280,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 			t.Errorf("a wrong mapping is answered with %d: %s", refused.status, refused.words())
 		}
 		form[7] = "first_name"
-		counts := "Rows 5 New gifts 3 Known before 0 Rejected 2 New contacts 1"
+		counts := "Rows 5 New gifts 3 Already recorded 0 Rejected 2 New contacts 1"
 		p.follow(path, append(form, "do", "try")...)
 		a = p.until(path, "Nothing was changed yet.")
 		for _, words := range []string{counts, "– The Donation Amount field says that 5 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift.", "– The E-Mail field must be that of a contact"} {
@@ -299,7 +299,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		if !strings.Contains(rejected.body, "2/2/2026,'-5,Cash,Cleo,Stone,cleo@example.org,78,t-3,,") || strings.Count(rejected.body, "\n") != 3 || !strings.Contains(rejected.header.Get("Content-Disposition"), `.csv"`) {
 			t.Errorf("the rejected rows are %q", rejected.body)
 		}
-		if got := p.get(p.org("/gifts")).words(); !strings.Contains(got, "3 gifts: $1,085") {
+		if got := p.get(p.org("/gifts")).words(); !strings.Contains(got, "$1,085 from 3 gifts") {
 			t.Errorf("after the import the gifts are %s", got)
 		}
 		if a = p.get(p.org("/contacts/import")); !strings.Contains(a.words(), "Import of gifts from gifts.csv 3 new gifts, 2 rejected") {
@@ -309,13 +309,13 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		// The same file again is tried and records nothing.
 		again := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", giftsFile).location()
 		p.follow(again, append(mapping(p.get(again)), "do", "try")...)
-		if a = p.until(again, "Nothing was changed yet."); !strings.Contains(a.words(), "Rows 5 New gifts 0 Known before 3 Rejected 2 New contacts 0") {
+		if a = p.until(again, "Nothing was changed yet."); !strings.Contains(a.words(), "Rows 5 New gifts 0 Already recorded 3 Rejected 2 New contacts 0") {
 			t.Errorf("the same file again: %s", a.words())
 		}
 		p.follow(again + "/cancel")
 
 		p.follow(path + "/undo")
-		p.until(path, "The import was undone: 3 gifts are canceled and count nowhere, and the contacts that it had created are archived.")
+		p.until(path, "The import was undone: 3 gifts were canceled and no longer count, and the contacts it created were archived.")
 		if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Cleo") || !strings.Contains(got, "Zoë") {
 			t.Errorf("after the undo there are %s", got)
 		}
@@ -324,7 +324,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		}
 		for page, words := range map[string][]string{
 			"/settings/history": {"undid an earlier change. Changed status from Received to Canceled. Removed external ID “t-2”."},
-			"/jobs":             {"3 gifts are canceled and count nowhere", "Import of gifts from gifts.csv"},
+			"/jobs":             {"3 gifts were canceled and no longer count", "Import of gifts from gifts.csv"},
 			"/contacts/import":  {"3 new gifts, 2 rejected", "UTC Undone"},
 		} {
 			p.sees(p.get(p.org(page)), words...)
@@ -350,7 +350,7 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 		if !strings.Contains(a.words(), "stay as they are. Changed since then ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
 			t.Errorf("the undo says %s", a.words())
 		}
-		if got := p.get(p.org("/gifts?status=counted")).words(); !strings.Contains(got, "1 gift: $3") {
+		if got := p.get(p.org("/gifts?status=counted")).words(); !strings.Contains(got, "$3 from 1 gift") {
 			t.Errorf("after the undo the gifts are %s", got)
 		}
 	})
@@ -395,7 +395,7 @@ func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 		}
 	}()
 	s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
-	p.sees(p.follow(path+"/cancel"), "The import was stopped. What was imported until then stays, and can be undone.", "Stopped",
+	p.sees(p.follow(path+"/cancel"), "The import was stopped. The rows imported so far stay. You can undo them.", "Stopped",
 		"The rest of the file was not imported. To import the whole file, undo this import and upload the file again.")
 	p.sees(p.get(p.org("/contacts/import")), "Stopped")
 	p.sees(p.follow(path+"/undo"), "Being undone", "0 changes undone")
@@ -425,11 +425,11 @@ func TestGiftsInJSONAreImported(t *testing.T) {
 	p := s.member(s.organization("Harbor"), access.Editor)
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.jsonl", `{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "first_name": "Ada", "last_name": "Lovelace"}`+"\n"+`{"amount": "x"}`+"\n").location()
 	a := p.get(path)
-	if !strings.Contains(a.words(), "The rows of this file name their fields themselves, so there is nothing to choose.") || len(mapping(a)) != 0 {
+	if !strings.Contains(a.words(), "This file already says what each value means, so there is nothing to choose.") || len(mapping(a)) != 0 {
 		t.Errorf("the page is %s", a.words())
 	}
 	p.follow(path, "do", "import")
-	if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 1 Known before 0 Rejected 1 New contacts 1") {
+	if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 1 Already recorded 0 Rejected 1 New contacts 1") {
 		t.Errorf("the result is %s", a.words())
 	}
 	if rejected := p.get(path + "/rejected"); !strings.HasPrefix(rejected.body, `{"amount":"x","rejected":"`) || !strings.Contains(rejected.header.Get("Content-Disposition"), `.jsonl"`) || rejected.header.Get("Content-Type") != "application/jsonl" {

@@ -71,7 +71,7 @@ func (r *request) createField() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. You find it on the form of every contact."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. It now appears on the form of every contact."})
 }
 
 // fieldOf is the custom field in the path.
@@ -122,7 +122,7 @@ func (r *request) endField(field custom.Field) error {
 	if err := r.store.EndField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	said := notice{Text: "The field “" + field.Title + "” has ended. Contacts keep its values, and no longer show them.", Undo: r.path(fieldPath(r.id)) + "/resume"}
+	said := notice{Text: "The field “" + field.Title + "” was archived. Contacts keep its values, but it is hidden.", Undo: r.path(fieldPath(r.id)) + "/resume"}
 	return r.redirect(r.path("/settings/fields"), said)
 }
 
@@ -130,7 +130,7 @@ func (r *request) resumeField(field custom.Field) error {
 	if err := r.store.ResumeField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” is back, with the values that contacts have in it."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was restored, with the values that contacts have in it."})
 }
 
 // customView is the custom fields in the form of a contact.

@@ -53,11 +53,11 @@ func TestOwnersManageCustomFields(t *testing.T) {
 		if page := p.get(path).words(); strings.Index(page, "Age Number") > strings.Index(page, "T-shirt") {
 			t.Error("the field has not moved up")
 		}
-		p.sees(p.follow(one(shirt)+"/end"), "The field “T-shirt” has ended. Contacts keep its values, and no longer show them.", "Ended fields", "Bring back T-shirt")
+		p.sees(p.follow(one(shirt)+"/end"), "The field “T-shirt” was archived. Contacts keep its values, but it is hidden.", "Archived fields", "Restore field T-shirt")
 		again := p.post(path, "title", "t-shirt", "type", "text")
-		p.sees(again, "Title belongs to a custom field that has ended: bring that field back, or choose another title.")
-		p.sees(p.follow(one(shirt)+"/resume"), "The field “T-shirt” is back, with the values that contacts have in it.")
-		p.sees(p.get(p.org("/settings/history")), "brought back the custom field", "ended the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
+		p.sees(again, "Title belongs to an archived custom field: restore that field, or choose another title.")
+		p.sees(p.follow(one(shirt)+"/resume"), "The field “T-shirt” was restored, with the values that contacts have in it.")
+		p.sees(p.get(p.org("/settings/history")), "restored the custom field", "archived the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
 		p.wantStatus(p.get(path+"/999"), http.StatusNotFound)
 		p.wantStatus(p.post(path+"/999", "title", "x"), http.StatusNotFound)
 	})
@@ -122,7 +122,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		if err := s.store.EndField(t.Context(), p.account.Number, member.ID); err != nil {
 			t.Fatal(err)
 		}
-		p.sees(p.post(path, append([]string{"seen", seen()}, form(name(member), "No")...)...), "Custom fields have changed: an owner has ended one of them. Check the form, then save again.")
+		p.sees(p.post(path, append([]string{"seen", seen()}, form(name(member), "No")...)...), "Custom fields have changed: an owner archived one of them. Check the form, then save again.")
 		if page := p.get(path).words(); strings.Contains(page, "Member Yes") {
 			t.Error("a field that has ended is shown")
 		}

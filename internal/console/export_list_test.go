@@ -91,13 +91,13 @@ func TestOnlyAnOwnerErases(t *testing.T) {
 		}
 		editor.wantStatus(editor.get(path+"/erase"), http.StatusForbidden)
 		editor.wantStatus(editor.post(path+"/erase", "name", "Amelia Okafor"), http.StatusForbidden)
-		owner.sees(owner.get(path+"/erase"), "Erase Amelia Okafor?", "Backups that were made before still have the data")
+		owner.sees(owner.get(path+"/erase"), "Erase Amelia Okafor?", "Existing backups keep the data until they are deleted.")
 		wrong := owner.post(path+"/erase", "name", "Amelia")
 		owner.wantStatus(wrong, http.StatusUnprocessableEntity)
 		owner.sees(wrong, "Type the name as it is written above. Nothing was erased.")
 		owner.sees(owner.get(path), "Amelia Okafor")
 
-		owner.sees(owner.follow(path+"/erase", "name", " amelia  okafor "), "The contact was erased.", "is being removed now", "View progress")
+		owner.sees(owner.follow(path+"/erase", "name", " amelia  okafor "), "The contact was erased.", "The person’s details are being removed from gifts, history and imports.", "View progress")
 		job := owner.get(owner.org("/jobs/1"))
 		owner.sees(job, "Erase 1 contact", "In progress")
 		if strings.Contains(job.body, "Stop this change") {
@@ -106,7 +106,7 @@ func TestOnlyAnOwnerErases(t *testing.T) {
 		if ended, err := s.store.FinishErasure(t.Context(), owner.account.Number, 1); err != nil || !ended {
 			t.Fatal(ended, err)
 		}
-		owner.sees(owner.get(owner.org("/jobs/1")), "Done", "What named them was removed.")
+		owner.sees(owner.get(owner.org("/jobs/1")), "Done", "Their details were removed from gifts, history and imports.")
 		left := owner.get(path)
 		owner.sees(left, "Erased contact", "This person was erased on", "$50")
 		for _, not := range []string{"Amelia", "Okafor", "Harbor Street", "/restore", path + "/erase"} {

@@ -15,7 +15,7 @@ var wording = map[doc.Rule]string{
 	doc.UTF8:       "must be plain text",
 	doc.TooMany:    "are limited to %v",
 	doc.Full:       "are limited to %[1]v per contact",
-	doc.TooLarge:   "cannot be saved: the contact would be larger than %v KiB",
+	doc.TooLarge:   "cannot be saved: there is too much data in this contact. Shorten or remove something",
 	doc.SomeTag:    "need at least one name",
 	doc.PhoneForm:  "must be a valid phone number. Begin with + and the country code if it is not a %v number",
 	doc.BirthDay:   "must be a date between the year 1000 and today",
@@ -31,7 +31,7 @@ var wording = map[doc.Rule]string{
 	doc.CountRange: "must be a whole number from 0 to %v",
 	doc.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
 
-	doc.MoneyRange:   "must be an amount above 0 and up to 999,999,999.99, such as 50 or 1,500.50",
+	doc.MoneyRange:   "must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50",
 	doc.TooFine:      "must not have more than %v decimals: it is in %v",
 	doc.NotPaid:      "must be “Received” for a refund",
 	doc.MoneyStays:   "cannot be changed. Refund the gift and record it again",
@@ -42,9 +42,17 @@ var wording = map[doc.Rule]string{
 	doc.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
 	doc.IDForm:       "must be an ID",
 	doc.Unknown:      "must be one of your %v",
-	doc.UnknownField: "have changed: an owner has ended one of them. Check the form, then save again",
+	doc.UnknownField: "have changed: an owner archived one of them. Check the form, then save again",
 	doc.DateForm:     "must be a date",
 	doc.Boolean:      "must be yes or no",
+
+	doc.NoNUL:           "must be plain text",
+	doc.FeeRange:        "must be an amount from 0 to 999,999,999.99",
+	doc.NothingLeft:     "cannot be refunded: the whole gift was already refunded",
+	doc.NothingRefunded: "cannot be undone: this gift has no refund to undo",
+	doc.EntriesFull:     "cannot be recorded: a gift can have no more than %v payments and refunds",
+	doc.IDTaken:         "cannot include %q from %v: contact %v already has it",
+	doc.CurrencyStays:   "must stay %[1]v, because there are gifts in this currency",
 }
 
 // words says to people what is wrong. label is what they call the field.

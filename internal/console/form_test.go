@@ -65,11 +65,11 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 	a := p.post(p.org("/contacts"), form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Addresses cannot be saved: the contact would be larger than 128 KiB.")
+	p.sees(a, "Addresses cannot be saved: there is too much data in this contact. Shorten or remove something.")
 	path := s.contact(p, "Ana", "Diaz")
 	a = p.post(path, form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Addresses cannot be saved: the contact would be larger than 128 KiB.")
+	p.sees(a, "Addresses cannot be saved: there is too much data in this contact. Shorten or remove something.")
 	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
 		t.Errorf("it changed something: %d contacts", len(all))
 	}

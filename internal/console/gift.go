@@ -230,11 +230,14 @@ func foundGifts(t gifts.GiftTotals) string {
 	if t.Total == 0 {
 		return ""
 	}
-	text := plural(t.Total, "gift")
-	if t.Gifts != t.Total {
-		text += ", of which " + shownCount(t.Gifts) + " count"
+	if t.Gifts == 0 {
+		return plural(t.Total, "gift") + ", none counted in totals"
 	}
-	return text + ": " + shownSums(t.Sums)
+	text := shownSums(t.Sums) + " from " + plural(t.Gifts, "gift")
+	if t.Gifts != t.Total {
+		text += " (" + shownCount(t.Total-t.Gifts) + " not counted)"
+	}
+	return text
 }
 
 // shownSums are sums of several currencies, in the order of their codes.

@@ -18,7 +18,7 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 		form := mapping(p.get(path))
 		p.follow(path, append(form, "do", "try")...)
 		a := p.until(path, "Nothing was changed yet.")
-		for _, words := range []string{"Rows 2 New gifts 1 Known before 0 Rejected 1 New contacts 1", `says "Beads", which is not known`, "Beads Reject these rows", "This campaign does not exist: Roof"} {
+		for _, words := range []string{"Rows 2 New gifts 1 Already recorded 0 Rejected 1 New contacts 1", `says "Beads", which is not known`, "Beads Reject these rows", "This campaign does not exist: Roof"} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run does not say %q: %s", words, a.words())
 			}
@@ -30,7 +30,7 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 			t.Errorf("what was chosen is not kept: %s", a.body)
 		}
 		p.follow(path, append(form, "do", "import")...)
-		if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 2 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $50.00") {
+		if a = p.until(path, "Undo import"); !strings.Contains(a.words(), "Rows 2 New gifts 2 Already recorded 0 Rejected 0 New contacts 1 Adds to gifts received $50.00") {
 			t.Errorf("the result is %s", a.words())
 		}
 		if got := p.get(p.org("/campaigns")).words(); !strings.Contains(got, "Roof") || !strings.Contains(got, "Draft") {
@@ -43,16 +43,16 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 		later := p.uploadsOf("gifts", p.org("/contacts/import"), "later.csv", strings.Replace(file, "Beads,Paid", "Beads,Refunded", 1)).location()
 		p.follow(later, append(mapping(p.get(later)), "value.0", "other", "do", "try")...)
 		a = p.until(later, "Nothing was changed yet.")
-		for _, words := range []string{"Refunds and updates 1 Known before 1", "Updates the gift.", "Not recorded again.", "Refunds and updates of gifts 1 ", "Gifts that are here already 1 "} {
+		for _, words := range []string{"Refunds and updates 1 Already recorded 1", "Updates the gift.", "Not recorded again.", "Refunds and updates of gifts 1 ", "Gifts already recorded 1 "} {
 			if !strings.Contains(a.words(), words) {
 				t.Errorf("the dry run of a later file does not say %q: %s", words, a.words())
 			}
 		}
 		p.follow(later, append(mapping(a), "value.0", "other", "do", "import")...)
-		p.sees(p.until(later, "Undo import"), "It also undoes what the import has changed in earlier gifts", "Campaigns that it has created stay")
+		p.sees(p.until(later, "Undo import"), "It reverses the import’s changes to earlier gifts", "Campaigns that it created stay")
 		p.follow(later + "/undo")
-		p.until(later, "1 change of earlier gifts is undone")
-		p.sees(p.get(p.org("/jobs")), "1 change of earlier gifts is undone")
+		p.until(later, "1 change to earlier gifts was reversed")
+		p.sees(p.get(p.org("/jobs")), "1 change to earlier gifts was reversed")
 	})
 }
 
@@ -65,10 +65,10 @@ func TestGiftsFindContactsByNameAndAddress(t *testing.T) {
 	const file = "Name,ZIP,Amount,Date\nOtto Lang,02140,4,2026-05-03\nPia Roth,02141,16,2026-05-05\nPia Roth,02141,32,2026-05-06\n"
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", file).location()
 	a := p.get(path)
-	p.sees(a, "Find contacts by name and address, too")
+	p.sees(a, "Also match contacts by name and address")
 	form := mapping(a)
 	p.follow(path, append(form, "do", "try")...)
-	p.sees(p.until(path, "Nothing was changed yet."), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 2")
+	p.sees(p.until(path, "Nothing was changed yet."), "Rows 3 New gifts 3 Already recorded 0 Rejected 0 New contacts 2")
 	form = append(form, "match_names", "1")
 	p.follow(path, append(form, "do", "try")...)
 	a = p.until(path, "New contacts 1")
@@ -76,7 +76,7 @@ func TestGiftsFindContactsByNameAndAddress(t *testing.T) {
 		t.Errorf("what was chosen is not kept: %s", a.body)
 	}
 	p.follow(path, append(form, "do", "import")...)
-	p.sees(p.until(path, "Undo import"), "Rows 3 New gifts 3 Known before 0 Rejected 0 New contacts 1 Adds to gifts received $52.00")
+	p.sees(p.until(path, "Undo import"), "Rows 3 New gifts 3 Already recorded 0 Rejected 0 New contacts 1 Adds to gifts received $52.00")
 }
 
 // A gift with the email of a contact of another name is listed, and a person chooses whose gift it is.
@@ -88,12 +88,12 @@ func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
 	form := mapping(p.get(path))
 	p.follow(path, append(form, "do", "try")...)
-	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, other name", "Row 2 William King Ada Byron ada@example.org A gift of a new contact.", "Record a gift of that contact")
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, different name", "Row 2 William King Ada Byron ada@example.org A gift of a new contact.", "Record the gift for that contact")
 	form = append(form, "other_name", "merge")
 	p.follow(path, append(form, "do", "try")...)
 	if a := p.until(path, "A gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {
 		t.Errorf("what was chosen is not kept: %s", a.body)
 	}
 	p.follow(path, append(form, "do", "import")...)
-	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Known before 0 Rejected 0 New contacts 0", "A gift of that contact.")
+	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Already recorded 0 Rejected 0 New contacts 0", "A gift of that contact.")
 }

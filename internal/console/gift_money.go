@@ -87,7 +87,7 @@ func (r *request) refundGift(record gifts.GiftRecord) error {
 }
 
 func (r *request) undoRefund(record gifts.GiftRecord) error {
-	return r.moveMoney(&record.Gift, moneyMove{giving.Gift.UndoRefund, r.store.UndoRefund, " is no longer refunded.",
+	return r.moveMoney(&record.Gift, moneyMove{giving.Gift.UndoRefund, r.store.UndoRefund, " refund undone.",
 		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
 }
 

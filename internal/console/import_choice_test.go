@@ -19,11 +19,11 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	p.post(p.org("/contacts"), "first_name", "Bo", "last_name", "Lee", "emails.0.value", "bo@example.org")
 	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
 	a := p.get(path)
-	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email, phone or ID has another name", "If the file has another value than that contact")
+	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email, phone or ID has another name", "If the file and that contact have different values")
 	form := append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
 	p.follow(path, append(form, "do", "try")...)
 	a = p.until(path, "Nothing was changed yet.")
-	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, other name",
+	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, different name",
 		"Row 4 Ada Okafor Zoë Okafor zoe@example.org A new contact.",
 		"Values that are left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
 	if words := a.words(); strings.Contains(words, " more ") {
@@ -37,7 +37,7 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	editor := s.member(p.account, access.Editor)
 	editor.wantStatus(editor.post(path+"/undo", "erase", "1"), http.StatusForbidden)
 	p.follow(path+"/undo", "erase", "1")
-	p.sees(p.until(path, "The import was undone"), "1 contact that it had created is erased")
+	p.sees(p.until(path, "The import was undone"), "1 contact that it created was erased")
 	if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Ada") || !strings.Contains(got, "Zoë") {
 		t.Errorf("the contacts are %s", got)
 	}

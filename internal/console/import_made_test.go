@@ -44,10 +44,10 @@ func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 		}
 		first := p.imports("gifts", gifts(1), func() {})
 		second := p.imports("gifts", gifts(2), func() {})
-		if words := first.words(); !strings.Contains(words, "1 gift: $1") || strings.Contains(words, "$2") {
+		if words := first.words(); !strings.Contains(words, "$1 from 1 gift") || strings.Contains(words, "$2") {
 			t.Errorf("the first import of gifts leads to %s", words)
 		}
-		if words := second.words(); !strings.Contains(words, "1 gift: $2") || strings.Contains(words, "$1") {
+		if words := second.words(); !strings.Contains(words, "$2 from 1 gift") || strings.Contains(words, "$1") {
 			t.Errorf("the second import of gifts leads to %s", words)
 		}
 		for _, path := range []string{"/contacts?import=1&email=cleo@example.org", "/contacts?import=1&tag=new"} {

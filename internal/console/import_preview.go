@@ -231,10 +231,10 @@ func (r *request) fillRows(view *jobPageView) error {
 	}
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
-		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, other name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what becomes of these rows."},
+		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, different name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what to do with these rows."},
 		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
-		{ID: jobs.RowUnchanged, Title: "Gifts that are here already", More: counts.Unchanged},
+		{ID: jobs.RowUnchanged, Title: "Gifts already recorded", More: counts.Unchanged},
 	}
 	group := func(id string) int { return slices.IndexFunc(groups, func(g toldRows) bool { return g.ID == id }) }
 	most := rowsShown
@@ -273,5 +273,5 @@ func changesTitle(view *jobPageView) string {
 	if view.OfGifts() {
 		return "Refunds and updates of gifts"
 	}
-	return "Changes in contacts that exist"
+	return "Changes to existing contacts"
 }

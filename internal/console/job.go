@@ -187,13 +187,13 @@ func (r *request) jobOf() (jobs.Job, error) {
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
-	said := "Stopped. What was done until then stays."
+	said := "Stopped. Changes made so far stay."
 	switch {
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
 		said = "The import was canceled. Nothing was imported."
 	default:
-		said = "The import was stopped. What was imported until then stays, and can be undone."
+		said = "The import was stopped. The rows imported so far stay. You can undo them."
 	}
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This was done already.", nil
@@ -218,7 +218,7 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 		undo, err = r.store.UndoSoon(r.Context(), r.account(), id, r.options.Region)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return r.redirect(address, notice{Text: "This was undone already, or is not done yet. Nothing was changed."})
+		return r.redirect(address, notice{Text: "This was already undone or has not finished. Nothing was changed."})
 	}
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case jobs.ZoneJob:
 		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Move gifts to the days of a new time zone", plural(at.Moved, "gift")+" moved."
+		view.Title, view.Told = "Update gift dates for a new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.At, at.Total, "gift")
 		}
@@ -282,8 +282,8 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
 		view.Title = "Erase " + plural(int64(len(spec.Contacts)), "contact")
-		if view.Told = "What named them was removed."; j.Working() {
-			view.Told = "What names them on gifts, in the history and in imports is being removed."
+		if view.Told = "Their details were removed from gifts, history and imports."; j.Working() {
+			view.Told = "Their details are being removed from gifts, history and imports."
 		}
 		view.More = view.Told
 	default:
@@ -301,7 +301,7 @@ func (view *jobView) soFar(done, total int64, noun string) {
 func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 	var at jobs.UndoProgress
 	err = json.Unmarshal(undo.Progress, &at)
-	archived := ", and the contacts that it had created are archived."
+	archived := ", and the contacts it created were archived."
 	switch {
 	case undo.Working():
 		return plural(at.Undone, "change") + " undone so far.", err
@@ -310,13 +310,13 @@ func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 	case at.Undone == 0:
 		told = "Nothing was undone."
 	case of.OfGifts() && at.Restored > 0:
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is", "are") + " canceled, " + plural(at.Restored, "change") + " of earlier gifts " + choose(at.Restored, "is", "are") + " undone" + archived
+		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was", "were") + " canceled, " + plural(at.Restored, "change") + " to earlier gifts " + choose(at.Restored, "was", "were") + " reversed" + archived
 	case of.OfGifts():
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "is canceled and counts nowhere", "are canceled and count nowhere") + archived
+		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was canceled and no longer counts", "were canceled and no longer count") + archived
 	case at.Erased > 0:
-		told = "The import was undone: " + plural(at.Erased, "contact") + " that it had created " + choose(at.Erased, "is", "are") + " erased, and what it had merged is as before."
+		told = "The import was undone: " + plural(at.Erased, "contact") + " that it created " + choose(at.Erased, "was", "were") + " erased, and its updates to other contacts were reversed."
 	case of.Import != nil:
-		told = "The import was undone: the contacts that it had created are archived, and what it had merged is as before."
+		told = "The import was undone: the contacts it created were archived, and its updates to other contacts were reversed."
 	default:
 		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
 	}

@@ -48,9 +48,9 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		p.sees(p.follow(path+"/undo"), "Being undone")
 		p.follow(p.org(undo + "/cancel"))
 		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
-		p.sees(p.follow(p.org(undo+"/undo")), "Done", "The import was undone: the contacts that it had created are archived")
+		p.sees(p.follow(p.org(undo+"/undo")), "Done", "The import was undone: the contacts it created were archived")
 		p.sees(p.get(path), "Undone", "The import was undone")
 		lists("Undone")
-		p.sees(p.follow(path+"/undo"), "This was undone already, or is not done yet. Nothing was changed.")
+		p.sees(p.follow(path+"/undo"), "This was already undone or has not finished. Nothing was changed.")
 	})
 }

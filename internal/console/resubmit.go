@@ -82,7 +82,7 @@ func formToResubmit(w http.ResponseWriter, r *http.Request) (*form, error) {
 // resubmit answers the sign-in form with the page of the form that it kept. The form of someone else is dropped.
 func (r *request) resubmit(user access.User, token string) error {
 	if r.form.Value(resubmitBy) != strconv.FormatInt(user.ID, 10) {
-		return r.redirect(root, notice{Text: "You are signed in. Someone else had typed the form that was kept here, so it was dropped."})
+		return r.redirect(root, notice{Text: "You are signed in. The form that was kept here was filled in by someone else, so it was discarded."})
 	}
 	to, err := url.Parse(afterSignIn(r.form.Value(resubmitTo)))
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *request) resubmit(user access.User, token string) error {
 func (r *request) showAgain(route route) error {
 	if route.page == nil {
 		r.form.path = r.URL.RequestURI()
-		return r.render("resubmit", page{Title: "Not done yet", Form: r.form})
+		return r.render("resubmit", page{Title: "Not completed", Form: r.form})
 	}
 	r.form.fail("", "You were signed out before this was saved. Check the form, then submit it again.")
 	return route.page(r)

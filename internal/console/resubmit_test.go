@@ -171,7 +171,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 		again := e.owner.signBackIn(kept)
 		fields, found := controls(t, again, path)
 		isButton := slices.ContainsFunc(button, func(end string) bool { return strings.HasSuffix(path, end) })
-		if !found && !isButton || !strings.Contains(again.words(), "You were signed out before this was") {
+		if !found && !isButton || !strings.Contains(again.words(), "You were signed out before ") {
 			t.Errorf("%s: %d, no such form: %s", route.Pattern, again.status, again.words())
 		}
 		for name, values := range fields {
@@ -220,7 +220,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 	if home := ana.get(ana.get(a.location()).location()); strings.Contains(home.body, "Confidential") {
 		t.Error("the form of another person is shown")
 	} else {
-		ana.sees(home, "Someone else had typed the form")
+		ana.sees(home, "filled in by someone else")
 	}
 
 	if err := s.store.RemoveMember(t.Context(), account.Number, ana.user.ID); err != nil {

@@ -82,7 +82,7 @@ func (r *request) createSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.listPath(made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You find it under Segments."})
+	return r.redirect(r.listPath(made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You can find it under Segments."})
 }
 
 // refusedSegment is the list whose filter could not be saved.

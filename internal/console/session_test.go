@@ -157,7 +157,7 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 		}
 		bo, link := s.visitor(), "/console/invite/"+token
 		page := bo.get(link)
-		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as editor", "change contacts and campaigns")
+		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as editor", "change contacts, gifts and campaigns")
 		if !strings.Contains(page.body, `value="bo@example.org"`) {
 			t.Error("the email is not filled in")
 		}

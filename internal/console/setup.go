@@ -82,8 +82,8 @@ const askAgain = "If you have already joined, sign in. Otherwise, ask the person
 // rights says what a role may do.
 var rights = map[access.Role]string{
 	access.Owner:  "you can see and change everything, including people, keys and chapters.",
-	access.Editor: "you can see everything and change contacts and campaigns.",
-	access.Viewer: "you can see contacts, campaigns and chapters, but not change them.",
+	access.Editor: "you can see everything and change contacts, gifts and campaigns.",
+	access.Viewer: "you can see contacts, gifts, campaigns and chapters, but not change them.",
 }
 
 func (r *request) invitationPage() error {

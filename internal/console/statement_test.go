@@ -50,7 +50,7 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		a := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact)))
 		p.wantStatus(a, http.StatusOK)
 		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 USA", "Giving statement for 2025",
-			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Not money", "Total €12.50 and $133.00",
+			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Non-cash", "Total €12.50 and $133.00",
 			"In 2025 you gave €12.50 and $133.00 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and gifts in kind are listed without an amount",
 			"Only gifts that we have received are listed; promised gifts are not. What was refunded is subtracted. Fees that you covered are included. Each currency has a total of its own.")
 		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
@@ -104,7 +104,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 			}
 		}
 		p.sees(p.get(p.org("/statements?year=2019")), "No contacts gave in 2019.")
-		p.sees(a, "Statements show your organization’s address and tax ID, and you have not entered both. Ask an owner")
+		p.sees(a, "Your organization’s address or tax ID is missing. Statements show both. Ask an owner")
 	})
 }
 

@@ -186,7 +186,7 @@ func (r *request) deleteTag() error {
 		return r.tagGone(view, err)
 	}
 	done, err := r.store.DeleteTag(r.Context(), r.account(), view.Tag.Name)
-	said := fmt.Sprintf("“%s” was taken from %s.", view.Tag.Name, withArchived(done.Changed, done.Archived))
+	said := fmt.Sprintf("Removed “%s” from %s.", view.Tag.Name, withArchived(done.Changed, done.Archived))
 	return r.tagChanged(view, done, err, said, fmt.Sprintf("“%s” is being deleted in the background.", view.Tag.Name))
 }
 

@@ -22,7 +22,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 		if !strings.Contains(list.body, p.org("/tags/rename?tag=a%2Fb%2C&#43;c")) {
 			t.Error("the list does not lead to the form")
 		}
-		p.sees(p.get(p.org("/tags/rename?tag=vip")), "Rename “vip”", "2 contacts and 1 archived contact will have the new name.")
+		p.sees(p.get(p.org("/tags/rename?tag=vip")), "Rename “vip”", "The tag will be renamed on 2 contacts and 1 archived contact.")
 		for name, says := range map[string]string{"": "New name must not be empty.", strings.Repeat("x", 65): "New name must not be longer than 64 characters."} {
 			a := p.post(p.org("/tags/rename"), "tag", "vip", "name", name)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -43,7 +43,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 
 		p.sees(p.get(p.org("/tags/delete?tag=vip")), "Delete “vip”?", "2 contacts and 1 archived contact will lose this tag.")
 		deleted := p.follow(p.org("/tags/delete"), "tag", "vip")
-		p.sees(deleted, "“vip” was taken from 2 contacts and 1 archived contact.")
+		p.sees(deleted, "Removed “vip” from 2 contacts and 1 archived contact.")
 		s.wantTagsOf(p.account, map[string]string{"A": "Board", "B": "", "C": " archived"})
 		for _, path := range []string{"/tags/delete?tag=vip", "/tags/rename?tag=vip", "/tags/rename"} {
 			if a := p.get(p.org(path)); a.location() != p.org("/tags") {
@@ -100,7 +100,7 @@ func TestATagOfManyContactsIsChangedInTheBackground(t *testing.T) {
 	p.sees(begun, "“old” is being changed to “new” in the background.", "View progress", "old Change to “new” in progress 501")
 	busy := p.post(p.org("/tags/delete"), "tag", "old")
 	p.wantStatus(busy, http.StatusUnprocessableEntity)
-	p.sees(busy, "This tag is being renamed or deleted on many contacts", "Delete “old”?")
+	p.sees(busy, "This tag is being renamed, merged or deleted.", "Delete “old”?")
 	p.sees(p.get(p.org("/jobs/1")), "Change the tag “old” to “new”", "0 of 501 contacts")
 	p.sees(p.get(p.org("/tags?page=2")), "t059", "Previous")
 	p.sees(p.get(p.org("/tags?q="+url.QueryEscape("T01"))), "t010", "t019")

@@ -285,4 +285,4 @@ func (fields *Fields) Neighbor(id int64, by int) *Field {
 var fieldLimit = doc.Limit{Max: 100, Reached: "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
 
 // allFieldsLimit counts those that have ended, too: contacts still have values in them.
-var allFieldsLimit = doc.Limit{Max: 1_000, Reached: "This organization has had 1,000 custom fields, the most it can have. Bring back one that has ended, and rename it."}
+var allFieldsLimit = doc.Limit{Max: 1_000, Reached: "This organization has had 1,000 custom fields, the most it can have. Restore an archived one and rename it."}

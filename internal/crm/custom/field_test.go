@@ -35,7 +35,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		{FieldInput{Title: "Shirt", Type: SelectField, Options: []string{" S ", "", "S", "M"}}, ""},
 		{FieldInput{Type: TextField}, "The title field is required."},
 		{FieldInput{Title: "TEXT", Type: TextField}, "The title field is taken: choose another one."},
-		{FieldInput{Title: "old", Type: TextField}, "The title field belongs to a custom field that has ended: bring that field back, or choose another title."},
+		{FieldInput{Title: "old", Type: TextField}, "The title field belongs to an archived custom field: restore that field, or choose another title."},
 		{FieldInput{Title: strings.Repeat("ä", 256), Type: TextField}, "The title field must not be longer than 255 characters."},
 		{FieldInput{Title: "a\x00b", Type: TextField}, "The title field must not contain NUL characters."},
 		{FieldInput{Title: "A", Description: strings.Repeat("d", 256), Type: "color"},

@@ -65,7 +65,7 @@ const (
 	SlugForm     Rule = "must be 1 to %v lowercase letters and digits, with single hyphens between"
 	Taken        Rule = "is taken: choose another one"
 	HasGifts     Rule = "This campaign has gifts or plans, so it cannot be deleted. Close it instead."
-	TagBusy      Rule = "This tag is being renamed or deleted on many contacts, or another tag is becoming this one. Try again when that is done."
+	TagBusy      Rule = "This tag is being renamed, merged or deleted. Try again when that is done."
 
 	NothingToUndo Rule = "Nothing of this change is left to undo."
 	CannotUndo    Rule = "This change cannot be undone here."
@@ -112,7 +112,7 @@ const (
 	NumberDigits  Rule = "must be a number of at most 15 digits"
 	DateForm      Rule = "must be a date such as 2026-01-31"
 	NoOptions     Rule = "Enter at least one option."
-	TakenByEnded  Rule = "belongs to a custom field that has ended: bring that field back, or choose another title"
+	TakenByEnded  Rule = "belongs to an archived custom field: restore that field, or choose another title"
 
 	SortRule Rule = "must be one of %v, each with a - before it for descending order"
 )

@@ -121,7 +121,7 @@ func TestImportingGifts(t *testing.T) {
 		checked(t, s)
 		result, rejected := imported(t, s, account.Number, file, false)
 		for i := range reasons {
-			reasons[i] = strings.Replace(reasons[i], "the gift of a row further up", "gift CODE", 1)
+			reasons[i] = strings.Replace(reasons[i], "the gift of an earlier row", "gift CODE", 1)
 		}
 		if result != want || !slices.Equal(reasons, rejected) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
@@ -276,7 +276,7 @@ func wantGiftsTold(t *testing.T, s *Book, im jobs.Import) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%v: the dry run lists %d rows", err, len(rows))
 	}
-	for i, want := range []string{"5 would be rejected: The ", "7 is known: gift CODE of Bob Babbage."} {
+	for i, want := range []string{"5 would be rejected: The ", "7 is already recorded: gift CODE from Bob Babbage."} {
 		tried, err := rows[i].Tried()
 		if got := fmt.Sprint(tried.Line, " ", someCode.ReplaceAllString(tried.InWords(), "gift CODE")); err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%v: a dry run tells %q, want %q", err, got, want)

@@ -36,7 +36,7 @@ func KnownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDoc
 	if other := in.Differs(&g); other != "" {
 		who := "gift " + g.Code
 		if g.Code == "" { // in a dry run
-			who = "the gift of a row further up"
+			who = "the gift of an earlier row"
 		}
 		return made, store.Fault("external_id", other, who)
 	}

@@ -126,7 +126,7 @@ func ReasonOf(err error) string {
 	case errors.As(err, &refused):
 		return refused.AllFaults()
 	case errors.As(err, &damaged):
-		return "The contact that this row is about is damaged. Ask the operator to check the database."
+		return "The stored data of this row’s contact is damaged. Ask your administrator to check the database."
 	}
 	return ""
 }

@@ -36,7 +36,7 @@ const (
 
 // The faults of an upload.
 const (
-	UploadTooLarge doc.Rule = "This file is larger than 100 MB. Split it, or ask the operator to import it on the command line."
+	UploadTooLarge doc.Rule = "This file is larger than 100 MB. Split it, or ask your administrator to import it on the command line."
 	TooManyImports doc.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
 )
 

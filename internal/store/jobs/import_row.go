@@ -170,13 +170,13 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Outcome == RowCreated:
 		return "would be a new contact."
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
-		return "would update the gift of a row further up."
+		return "would update the gift of an earlier row."
 	case row.Of == ImportGifts && row.Outcome == RowMerged:
 		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Of == ImportGifts && row.Gift == "":
-		return "is the same gift as a row further up."
+		return "is the same gift as an earlier row."
 	case row.Of == ImportGifts:
-		return fmt.Sprintf("is known: gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
+		return fmt.Sprintf("is already recorded: gift %s from %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
 	case row.Outcome == RowMerged:
 		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
 	}
