@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -81,4 +82,17 @@ func TestAPersonIsErased(t *testing.T) {
 	p.fits()
 	p.click("Gift 0000000001")
 	p.sees("$50")
+}
+
+// The changes of the demo come in another order than their days.
+func TestTheHistoryHasEveryDayOnce(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	p.visit(p.path() + "/settings/history")
+	days, err := evaluate[[]string](p, `[...document.querySelectorAll(".timeline h3")].map((day) => day.innerText)`)
+	p.must("reading the days", err)
+	seen := slices.Compact(slices.Sorted(slices.Values(days)))
+	if len(seen) != len(days) || len(days) < 2 || days[0] != "Today" {
+		t.Errorf("the history has the days %q", days)
+	}
 }

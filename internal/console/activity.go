@@ -53,7 +53,7 @@ type timelineRow struct {
 	Skip     string // address of what came before a long job
 }
 
-// add puts a row under its day.
+// add puts a row under its day. Rows come by revision, and those of one day need not follow one another.
 func (t *timeline) add(r *request, row timelineRow) {
 	at := row.At.In(r.zone())
 	row.When = at.Format("3:04 PM")
@@ -67,11 +67,15 @@ func (t *timeline) add(r *request, row timelineRow) {
 	case shownDay(r.today().AddDate(0, 0, -1)):
 		label = "Yesterday"
 	}
-	if n := len(t.Days); n == 0 || t.Days[n-1].Label != label {
-		t.Days = append(t.Days, timelineDay{Label: label})
+	place := slices.IndexFunc(t.Days, func(day timelineDay) bool { return day.Label == label })
+	if place < 0 { // before the first day that is older: a change that was told later may have happened earlier
+		place = slices.IndexFunc(t.Days, func(day timelineDay) bool { return day.Rows[0].At.Before(row.At) })
+		if place < 0 {
+			place = len(t.Days)
+		}
+		t.Days = slices.Insert(t.Days, place, timelineDay{Label: label})
 	}
-	day := &t.Days[len(t.Days)-1]
-	day.Rows = append(day.Rows, row)
+	t.Days[place].Rows = append(t.Days[place].Rows, row)
 }
 
 // timelineOf reads a part of the history of a contact, a gift or a plan.
