@@ -1,4 +1,4 @@
-// Package donorbook_test checks the repository as a whole: the README's commands and the arrows between its packages.
+// Package donorbook_test checks the repository as a whole: its documents' commands and the arrows between its packages.
 package donorbook_test
 
 import (
@@ -17,71 +17,82 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// block is a fenced part of the README: a command, or the answer that the command before it gives.
+// block is a fenced part of a document: a command, or the answer that the command before it gives.
 type block struct {
 	kind, text string
-	start, end int // of the text, in the README
+	start      int // of the text, in the document
 }
 
 var fence = regexp.MustCompile("(?ms)^```([a-z ]+)\n(.*?)^```$")
 
-func readBlocks(readme string) []block {
+func readBlocks(document string) []block {
 	var blocks []block
-	for _, at := range fence.FindAllStringSubmatchIndex(readme, -1) {
-		blocks = append(blocks, block{readme[at[2]:at[3]], readme[at[4]:at[5]], at[4], at[5]})
+	for _, at := range fence.FindAllStringSubmatchIndex(document, -1) {
+		blocks = append(blocks, block{document[at[2]:at[3]], document[at[4]:at[5]], at[4]})
 	}
 	return blocks
 }
 
-// TestReadmeCommandsAnswerAsShown runs every command of the README, as somebody would who pastes them one by one.
-// UPDATE=1 writes the whole answers anew.
+// TestReadmeCommandsAnswerAsShown runs every command of the README, and then those of the tour of the API, as a reader would who pastes
+// them one by one. UPDATE=1 writes the whole answers again.
 func TestReadmeCommandsAnswerAsShown(t *testing.T) {
-	document, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme := string(document)
 	w := newWalk(t)
-	updated := readme
-	blocks := readBlocks(readme)
-	for i, b := range blocks {
+	for _, name := range []string{"README.md", "docs/api.md"} {
+		document, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated := w.read(name, string(document))
+		if updated == string(document) {
+			continue
+		}
+		if err := os.WriteFile(name, []byte(updated), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read follows a document, and returns it with the answers as they are now if UPDATE is set.
+func (w *walk) read(name, document string) string {
+	updated, command := document, ""
+	for i, b := range readBlocks(document) {
 		switch b.kind {
 		case "sh serve":
 			w.serve(b.text)
 		case "sh":
+			command = b.text
 			w.paste(b.text)
 		case "json", "json shortened":
-			var want, got any
-			if err := json.Unmarshal([]byte(b.text), &want); err != nil {
-				t.Fatalf("README block %d is not JSON: %v", i+1, err)
-			}
-			if err := json.Unmarshal([]byte(w.output), &got); err != nil {
-				t.Fatalf("%s\nanswered with something that is not JSON: %s", blocks[i-1].text, w.output)
-			}
-			if b.kind == "json shortened" {
-				got = shorten(got, want)
-			}
-			if diff := cmp.Diff(steady(want), steady(got)); diff != "" {
-				if os.Getenv("UPDATE") != "" && b.kind == "json" {
-					updated = strings.Replace(updated, b.text, indent(t, w.output), 1)
-					continue
-				}
-				t.Errorf("%s\nanswers otherwise than the README says (-README +answer):\n%s", blocks[i-1].text, diff)
+			diff := w.compare(b.text, b.kind == "json shortened")
+			if diff != "" && os.Getenv("UPDATE") != "" && b.kind == "json" {
+				updated = strings.Replace(updated, b.text, indent(w.t, w.output), 1)
+			} else if diff != "" {
+				w.t.Errorf("%s\nanswers otherwise than %s says (-document +answer):\n%s", command, name, diff)
 			}
 		case "text":
 			if w.output != b.text {
-				t.Errorf("%s\nprints %q, and the README says %q", blocks[i-1].text, w.output, b.text)
+				w.t.Errorf("%s\nprints %q, and %s says %q", command, w.output, name, b.text)
 			}
-		case "sh skip": // this test is part of it
 		default:
-			t.Errorf("README block %d has the unknown kind %q", i+1, b.kind)
+			w.t.Errorf("block %d of %s has the unknown kind %q", i+1, name, b.kind)
 		}
 	}
-	if updated != readme {
-		if err := os.WriteFile("README.md", []byte(updated), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	return updated
+}
+
+// compare says how the last answer differs from the one in a document.
+func (w *walk) compare(shown string, shortened bool) string {
+	var want, got any
+	if err := json.Unmarshal([]byte(shown), &want); err != nil {
+		w.t.Fatalf("%s\nis not JSON: %v", shown, err)
 	}
+	if err := json.Unmarshal([]byte(w.output), &got); err != nil {
+		w.t.Fatalf("expected %s\ngot something that is not JSON: %s", shown, w.output)
+	}
+	if shortened {
+		got = shorten(got, want)
+	}
+	return cmp.Diff(steady(want), steady(got))
 }
 
 // walk is a person with two terminals: one for the server, one for the commands.
@@ -244,7 +255,7 @@ func steady(v any) any {
 	return v
 }
 
-// shorten keeps of an answer what the README shows of it.
+// shorten keeps of an answer what a document shows of it.
 func shorten(got, want any) any {
 	switch want := want.(type) {
 	case map[string]any:
