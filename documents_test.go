@@ -1,0 +1,91 @@
+package donorbook_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	fileName = regexp.MustCompile("`([a-z0-9_.-]+/[a-z0-9_./*-]+\\.(?:go|yaml|html|css|toml|md))`")
+	decision = regexp.MustCompile(`^\d{4}-`)
+)
+
+// documents are the texts for people, by their paths.
+func documents(t *testing.T) map[string]string {
+	texts := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".md") {
+			text, err := os.ReadFile(path)
+			texts[filepath.ToSlash(path)] = string(text)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+	for path, text := range documents(t) {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), found[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", path, found[1])
+			}
+		}
+	}
+}
+
+// Decisions tell of files as they were; these documents tell of files as they are.
+func TestFilesThatDocumentsNameExist(t *testing.T) {
+	for _, path := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/storage.md", "docs/design.md", "docs/dependencies.md"} {
+		for _, found := range fileName.FindAllStringSubmatch(documents(t)[path], -1) {
+			here, _ := filepath.Glob(found[1])
+			below, _ := filepath.Glob(filepath.Join("internal", found[1]))
+			if len(here)+len(below) == 0 {
+				t.Errorf("%s names %s, which does not exist", path, found[1])
+			}
+		}
+	}
+}
+
+func TestTheArchitectureNamesEveryPackage(t *testing.T) {
+	text := documents(t)["ARCHITECTURE.md"]
+	for folder := range arrows {
+		if !strings.Contains(text, "`"+folder+"`") {
+			t.Errorf("ARCHITECTURE.md does not name %s", folder)
+		}
+	}
+}
+
+func TestEveryDecisionIsInTheList(t *testing.T) {
+	texts := documents(t)
+	for path, text := range texts {
+		name, found := strings.CutPrefix(path, "docs/decisions/")
+		if !found || !decision.MatchString(name) {
+			continue
+		}
+		if !strings.HasPrefix(text, "# "+strings.TrimLeft(name[:4], "0")+". ") {
+			t.Errorf("%s does not begin with its number", path)
+		}
+		_, line, found := strings.Cut(texts["docs/decisions/README.md"], "]("+name+")")
+		line, _, _ = strings.Cut(line, "\n")
+		if !found {
+			t.Errorf("docs/decisions/README.md does not list %s", name)
+		} else if strings.Contains(text, "\n\nSuperseded") != strings.Contains(line, "superseded") {
+			t.Errorf("docs/decisions/README.md and the first line of %s do not agree whether it is superseded", name)
+		}
+	}
+}
