@@ -5,12 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var (
-	link     = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	link     = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noAnchor = regexp.MustCompile(`[^a-z0-9 _-]`)
 	fileName = regexp.MustCompile("`([a-z0-9_.-]+/[a-z0-9_./*-]+\\.(?:go|yaml|html|css|toml|md))`")
 	decision = regexp.MustCompile(`^\d{4}-`)
 )
@@ -39,13 +42,29 @@ func documents(t *testing.T) map[string]string {
 }
 
 func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
-	for path, text := range documents(t) {
+	texts := documents(t)
+	for path, text := range texts {
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), found[1])); err != nil {
-				t.Errorf("%s links to %s, which does not exist", path, found[1])
+			target := path
+			if found[1] != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(path), found[1]))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which does not exist", path, target)
+			} else if found[2] != "" && !slices.Contains(anchors(texts[target]), found[2]) {
+				t.Errorf("%s links to %s of %s, which is no heading there", path, found[2], target)
 			}
 		}
 	}
+}
+
+// anchors are what the headings of a document are called in links.
+func anchors(text string) []string {
+	var names []string
+	for _, found := range heading.FindAllStringSubmatch(text, -1) {
+		names = append(names, "#"+strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))
+	}
+	return names
 }
 
 // Decisions tell of files as they were; these documents tell of files as they are.
