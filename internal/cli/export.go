@@ -121,7 +121,7 @@ type giftExport struct {
 }
 
 func (giftExport) Help() string {
-	return `Writes gifts in the order in which they were recorded. "gift import" knows the columns of CSV. Refunds are in their own column, and in full in JSON Lines; "gift import" rejects gifts with refunds, so that no refund is lost.
+	return `Writes gifts in the order in which they were recorded. "gift import" knows the columns of CSV. It also takes refunds back in, from their own columns; JSON Lines has them in full.
 
 	donorbook gift export --account ID --output gifts.csv --query "transacted_after=2026-01-01&method=check"`
 }
