@@ -2,6 +2,7 @@
 # make test   install what is missing, then run all tests, with the race detector where goroutines share something
 # make test-clients   run clients that generators make from the OpenAPI document against a server
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
+# make check  the linters and the tests on SQLite, in about a minute: for daily work
 # make lint   run the linters that CI runs
 # make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
@@ -17,7 +18,7 @@ FUZZTIME ?= 5s
 export CGO_ENABLED = 0
 export GOFLAGS = -trimpath
 
-.PHONY: bin/bench build run test test-packages test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: bin/bench build run check test test-packages test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
@@ -25,11 +26,10 @@ build:
 run: build
 	bin/donorbook serve --demo
 
-# The packages in which goroutines share something. Their tests that work at once run with the race detector, all others without it, and
-# each runs once; .ci/races tells them apart. The package web runs with it as a whole: every test of it has a server. The console is left
-# out: its pages share next to nothing.
+# The packages in which goroutines share something. Their tests that work at once are called TestConcurrent... and run with the race detector,
+# all others without it. The package web runs with it as a whole: every test of it has a server. The console is left out: its pages share next to nothing.
 RACY = internal/cli internal/store/book internal/api internal/db
-RACES = $$(.ci/races $(RACY))
+CONCURRENT = ^TestConcurrent
 
 # make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:
 # two goroutines that use one connection are seen in the package around it.
@@ -44,12 +44,16 @@ test: build
 	$(GOTEST) .
 	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-packages test-browser test-races test-clients
 
+# Tests on PostgreSQL are called so, or are subtests called postgres.
+check: lint
+	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/... ./client
+
 test-packages:
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
-	$(GOTEST) -skip "$(RACES)" $(addprefix ./,$(RACY))
+	$(GOTEST) -skip '$(CONCURRENT)' $(addprefix ./,$(RACY))
 
 test-races:
-	$(RACETEST) -run "$(RACES)" $(addprefix ./,$(RACY))
+	$(RACETEST) -run '$(CONCURRENT)' $(addprefix ./,$(RACY))
 	$(RACETEST) ./internal/web
 
 test-browser:

@@ -26,7 +26,7 @@ func storm(t *testing.T, s *server, requests []*http.Request) []answer {
 	return answers
 }
 
-func TestTheSameNewPersonPostedManyTimesAtOnceEndsAsOneContact(t *testing.T) {
+func TestConcurrentTheSameNewPersonPostedManyTimesAtOnceEndsAsOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, match := range []string{`"emails":[{"value":"Ann@Lee.example"}]`, `"phones":[{"value":"(415) 555-0132"}]`} {
 			postManyTimesAtOnce(t, s, match)
@@ -71,7 +71,7 @@ func postManyTimesAtOnce(t *testing.T, s *server, match string) {
 	}
 }
 
-func TestForcedCreatesAtOnceAreAllNew(t *testing.T) {
+func TestConcurrentForcedCreatesAtOnceAreAllNew(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		const many = 32
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
@@ -90,7 +90,7 @@ func TestForcedCreatesAtOnceAreAllNew(t *testing.T) {
 	})
 }
 
-func TestTagsAddedAtOnceAreAllKept(t *testing.T) {
+func TestConcurrentTagsAddedAtOnceAreAllKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		const many = 32
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
@@ -110,7 +110,7 @@ func TestTagsAddedAtOnceAreAllKept(t *testing.T) {
 	})
 }
 
-func TestArchivingAtOnceSucceedsOnce(t *testing.T) {
+func TestConcurrentArchivingAtOnceSucceedsOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
@@ -130,7 +130,7 @@ func TestArchivingAtOnceSucceedsOnce(t *testing.T) {
 
 // A client that got an answer to a change sees the change in its next list, whatever other clients do meanwhile, and every list
 // is consistent.
-func TestListsShowWhatWasAcknowledged(t *testing.T) {
+func TestConcurrentListsShowWhatWasAcknowledged(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		list := func(scope string) (ids []int64) {
@@ -162,7 +162,7 @@ func TestListsShowWhatWasAcknowledged(t *testing.T) {
 	})
 }
 
-func TestARateLimitHoldsForRequestsAtOnce(t *testing.T) {
+func TestConcurrentRateLimitHoldsForRequestsAtOnce(t *testing.T) {
 	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 10})
 	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 	var requests []*http.Request

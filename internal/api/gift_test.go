@@ -388,7 +388,7 @@ func TestAStrictClientReads1000RandomGifts(t *testing.T) {
 }
 
 // Of many refunds at once, only as many succeed as there is money, and each of the others is told what is left.
-func TestRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
+func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`).body)

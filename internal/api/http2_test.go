@@ -10,7 +10,7 @@ import (
 
 // A client of HTTP/2 may take an answer that comes before the end of its body for a failure. So operations that ignore the body read it
 // first.
-func TestABodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
+func TestConcurrentBodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
 	s := anyServer(t)
 	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)

@@ -149,7 +149,7 @@ func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (ser
 }
 
 // If many clients send a request with the same key at once, to one node or to two, it has one effect and one answer.
-func TestARequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
+func TestConcurrentRequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 	const many = 64
 	for _, e := range engines {
 		for nodes := 1; nodes <= 2; nodes++ {

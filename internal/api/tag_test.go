@@ -12,7 +12,7 @@ import (
 )
 
 // A tag of many contacts is changed in the background: every client gets 202 until it is done, and other changes of the tag are refused.
-func TestATagOfManyContactsIsAnswered202(t *testing.T) {
+func TestConcurrentTagOfManyContactsIsAnswered202(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account)

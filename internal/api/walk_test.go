@@ -104,7 +104,7 @@ func TestAWalkSeesEachContactOnceInAscendingOrder(t *testing.T) {
 
 // While contacts are created, a walk of any scope that shows them sees each contact at most once, in ascending order. It sees all
 // contacts that were there at its start, and all whose creation was acknowledged before its last page was requested.
-func TestAWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
+func TestConcurrentWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, scope := range []string{"active", "all"} {
 			for _, perPage := range perPages {
@@ -124,7 +124,7 @@ func TestAWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
 }
 
 // Nothing ever shifts in scope all: it also shows each contact once while contacts are archived and restored.
-func TestAWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T) {
+func TestConcurrentWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, perPage := range perPages {
 			p := newPopulation(t, s, 24)
@@ -149,7 +149,7 @@ func TestAWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T)
 // A restored contact goes back to its old place, so that later contacts move by one. A walk of the active contacts then misses
 // none of those that were active all the time; it repeats at most as many as were restored meanwhile; and it shows nothing that
 // was neither active at the start nor restored.
-func TestAWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
+func TestConcurrentWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, perPage := range perPages {
 			p := newPopulation(t, s, 45)

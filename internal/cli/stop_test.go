@@ -72,9 +72,9 @@ func (p *process) scrape() string {
 	return string(text)
 }
 
-// TestStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
+// TestConcurrentStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
 // was acknowledged is lost.
-func TestStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
+func TestConcurrentStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
 
 func stopFinishesRequests(t *testing.T, e engine) {
 	data := e.data(t)

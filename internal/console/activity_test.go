@@ -24,7 +24,7 @@ var undoForm = regexp.MustCompile(`action="([^"]+/history/\d+/undo)"`)
 
 // A contact's page tells what has happened to it, takes notes, and undoes a change.
 func TestAContactHasATimeline(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Smith", "emails.0.value", "zoe@example.org")
 		id := s.contacts(p.account)[0].ID
@@ -105,7 +105,7 @@ func TestATimelineHasGifts(t *testing.T) {
 
 // The history of the organization tells of a gift once, in words, and leads to gifts, plans and jobs.
 func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := s.contact(p, "Zoë", "Okafor")
 		p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
@@ -134,7 +134,7 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 
 // Owners see every change of the organization, and decide how long changes are kept.
 func TestOwnersSeeTheHistory(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
 		p.post(p.org("/settings/people/invite"), "role", "viewer", "email", "cy@example.org")
@@ -180,7 +180,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 
 // Every page of the history is full but the oldest one, and tells of each gift once, whichever way a person goes.
 func TestPagesOfTheHistoryAreFull(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := s.contact(p, "Zoë", "Okafor")
 		for i := range 60 {

@@ -30,7 +30,7 @@ func (s *site) gift(owner access.Account, campaign int64, currency, amount strin
 
 // Every page that shows a campaign adds its opening balance and its gifts; its form has only the opening balance.
 func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		gala := s.campaign(owner.account, `{"title":"Gala","goal":100,"raised":10,"donors":2}`)
 		s.gift(owner.account, gala.ID, "USD", "20.50")
@@ -62,7 +62,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 const donate = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">`
 
 func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor Light")
 		editor, viewer, stranger := s.member(account, access.Editor), s.member(account, access.Viewer), s.visitor()
 		other := s.member(s.organization("Friends"), access.Owner)
@@ -152,7 +152,7 @@ func TestAWrongPaymentLinkIsRefused(t *testing.T) {
 }
 
 func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor Light")
 		editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
 		gala, ball := s.campaign(account, `{"title":"Gala"}`), s.campaign(account, `{"title":"Ball"}`)
@@ -187,7 +187,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 }
 
 func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		editor, stranger := s.member(s.organization("Harbor Light"), access.Editor), s.visitor()
 		c := s.campaign(editor.account, `{"title":"Gala"}`)
 		path := editor.campaignAddress(c)

@@ -92,7 +92,7 @@ func wholeForm(beneficiaries ...string) []string {
 }
 
 func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		editor := s.member(s.organization("Harbor Light"), access.Owner)
 		chapter, friend := s.chapter(editor, "Portland"), s.organization("Friends of the Harbor")
 		form := editor.get(editor.org("/campaigns/new"))
@@ -184,7 +184,7 @@ func attribute(node *html.Node, name string) string {
 
 // A user does not overwrite another user's changes by accident: neither the content of the campaign nor its beneficiaries.
 func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), access.Owner)
 		friend := s.organization("Friends")
 		c := s.campaign(p.account, `{"title":"Gala"}`)
@@ -261,7 +261,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 }
 
 func TestCampaignsAreListedInFourScopes(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		chapter, friend := s.chapter(owner, "Portland"), s.organization("Friends of the Harbor")
 		s.campaign(owner.account, `{"title":"Coat drive","goal":18000,"raised":18340,"donors":265,"end_at":"2020-01-31 12:00:00"}`)
@@ -363,7 +363,7 @@ func TestForeignAddressesOfACampaignAreOnlyLinks(t *testing.T) {
 }
 
 func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -377,7 +377,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 }
 
 func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
 		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, images, tables. Images and links need an address that begins with https://.", "Soup")

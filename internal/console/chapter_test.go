@@ -9,7 +9,7 @@ import (
 )
 
 func TestChaptersAreMadeAndRenamed(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.sees(p.get(p.org("/chapters")), "No chapters yet")
 		p.sees(p.follow(p.org("/chapters"), "name", " North "), "North created. You are its owner.")

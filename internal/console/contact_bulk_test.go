@@ -81,7 +81,7 @@ func (p *person) watch(path string) answer {
 }
 
 func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		a, b := contactID(s.contact(p, "Ana", "A", tagged("x"))), contactID(s.contact(p, "Bo", "B"))
 		c := contactID(s.contact(p, "Cy", "C"))
@@ -125,7 +125,7 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 
 // All that a search found is asked about first, with the number. Another number than the one that was seen is asked about again.
 func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		for i := range 53 {
 			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("some"))
@@ -182,7 +182,7 @@ func (p *person) file(page answer) string {
 
 // More than a person waits for goes on in the background, and tells how far it is.
 func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		for i := range 520 {
 			s.contact(p, "Number", strconv.Itoa(i))

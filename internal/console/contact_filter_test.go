@@ -25,7 +25,7 @@ func (s *site) filterable(role access.Role) *person {
 }
 
 func TestContactsAreFiltered(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.filterable(access.Viewer)
 		for _, test := range []struct{ query, link, chip, names string }{
 			{"tags_all=vip,+board", "tag=vip&tag=board", "Tagged vip × Tagged board ×", "Ann"},
@@ -80,7 +80,7 @@ func TestContactsAreFiltered(t *testing.T) {
 }
 
 func TestAListIsSortedByItsColumns(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.filterable(access.Viewer)
 		order := func(path string) (names string) {
 			body := p.get(path).body
@@ -111,7 +111,7 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 }
 
 func TestSegmentsOfTheConsole(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.filterable(access.Editor)
 		viewer := s.member(p.account, access.Viewer)
 		p.sees(p.get(p.org("/contacts?tag=vip")), "Save as segment")
@@ -193,7 +193,7 @@ func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
 }
 
 func TestReportsAreListsOfContacts(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.filterable(access.Editor)
 		id := func(n int64) int64 { return doc.MakeID(p.account.Number, n) }
 		s.donation(p.account, id(2), `"amount":80,"method":"cash","transacted_at":"2024-05-01"`)

@@ -80,7 +80,7 @@ const file = "First name,Surname,E-Mail,Tags,Hobby\n" +
 	"Nemo,,nemo@example.org,,\n"
 
 func TestAFileIsImported(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		s.works()
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
@@ -139,7 +139,7 @@ func TestAFileIsImported(t *testing.T) {
 
 // A stranger, a viewer and a member of another organization can neither upload a file nor use one.
 func TestOnlyEditorsImport(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		harbor := s.organization("Harbor")
 		editor, viewer := s.member(harbor, access.Editor), s.member(harbor, access.Viewer)
 		foreign, stranger := s.member(s.organization("Other"), access.Owner), s.visitor()
@@ -246,7 +246,7 @@ func (p *person) uploadsOf(of, path, name, file string) answer {
 }
 
 func TestAFileOfGiftsIsImported(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		s.works()
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
@@ -334,7 +334,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 
 // A gift that was refunded after the import stays, and the page leads to it.
 func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		s.works()
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n2026-01-31,7,Bob,Babbage,bob@example.org\n").location()
@@ -467,7 +467,7 @@ func TestBadFilesOfGiftsAreRefused(t *testing.T) {
 
 // TestOtherSheetsOfAWorkbookAreNamed: no one takes the first sheet for the whole file.
 func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		people := "First Name,Last Name\nAna,Rossi"
 		for words, book := range map[string][]byte{"Sheet 2, Sheet 3": rig.Workbook(t, people, people, people), "": rig.Workbook(t, people, "")} {

@@ -54,7 +54,7 @@ func (p *person) live(path string) answer {
 }
 
 func TestAContactIsAddedWithEverything(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/contacts")), "No contacts yet", "Add your first contact")
 		p.sees(p.get(p.org("/contacts/new")), "New contact", "Email 2", "Separate several tags with commas.")
@@ -90,7 +90,7 @@ func TestAContactIsAddedWithEverything(t *testing.T) {
 }
 
 func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		a := p.post(p.org("/contacts"), "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value", "fine@example.org", "emails.5.value", "no sense",
 			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
@@ -117,7 +117,7 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 }
 
 func TestAContactIsEdited(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz", tagged("kept"), func(in *crm.ContactInput) {
 			company, note, dob := "Acme", "Old", "1/2/1980"
@@ -142,7 +142,7 @@ func TestAContactIsEdited(t *testing.T) {
 
 // A user does not overwrite another user's changes by accident: the form warns once, and then saves.
 func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz")
 		typed := func(form answer, first, last string) []string {
@@ -166,7 +166,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 
 // A company is called by its name everywhere, and what most contacts do not have is edited, shown and filtered by.
 func TestACompanyHasNoPersonsName(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/contacts/new")), "A company needs its name under Company", "Do not mail", "The IDs of this contact in other systems.")
 		refused := p.post(p.org("/contacts"), "type", "company", "prefix", "Dr.")
@@ -210,7 +210,7 @@ func (s *site) version(p *person, page string) string {
 }
 
 func TestAContactIsArchivedAndRestored(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Ana", "Diaz", tagged("a"))
 		a := p.follow(path + "/archive")
@@ -231,7 +231,7 @@ func TestAContactIsArchivedAndRestored(t *testing.T) {
 }
 
 func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		s.contact(p, "Bo", "Ek", tagged("Volunteer", "vip", "Größe"))
 		path := s.contact(p, "Ana", "Diaz")
@@ -256,7 +256,7 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 }
 
 func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Viewer)
 		for i := range 53 {
 			s.contact(p, "Number", fmt.Sprintf("N%02d", i), tagged("a", "b", "c", "d", "e"))
@@ -277,7 +277,7 @@ func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 }
 
 func TestContactsAreSearched(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Viewer)
 		s.contact(p, "Maria", "Smith", tagged("VIP", "volunteer"), func(in *crm.ContactInput) {
 			in.Emails, in.Phones = &[]crm.Email{{Value: "boss@example.org"}}, &[]crm.Phone{{Value: "212-555-0100"}}
@@ -305,7 +305,7 @@ func TestContactsAreSearched(t *testing.T) {
 }
 
 func TestASearchIsPagedBothWays(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Viewer)
 		for i := range 51 {
 			s.contact(p, "Maria", fmt.Sprintf("N%02d", i), tagged("all"))

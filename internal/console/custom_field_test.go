@@ -21,7 +21,7 @@ func (s *site) field(p *person, title string, kind custom.FieldType, options ...
 }
 
 func TestOwnersManageCustomFields(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.org("/settings/fields")
 		p.sees(p.get(p.org("/settings")), "Custom fields None yet")
@@ -76,7 +76,7 @@ func TestOnlyOwnersManageCustomFields(t *testing.T) {
 }
 
 func TestCustomFieldsAreFilledIn(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		shirt, age := s.field(p, "Shirt size", custom.SelectField, "S", "M"), s.field(p, "Age", custom.NumberField)
 		since, member, about := s.field(p, "Since", custom.DateField), s.field(p, "Member", custom.BooleanField), s.field(p, "About", custom.LongTextField)

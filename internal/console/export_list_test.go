@@ -14,7 +14,7 @@ import (
 // TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a person of another
 // organization may not.
 func TestListsAreExportedAsTheyAreShown(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, contact := s.generous()
 		for i := range 60 {
 			first, last := fmt.Sprintf("Many%d", i), "=1+1"
@@ -75,7 +75,7 @@ func (p *person) csvOf(path, name string) [][]string {
 
 // TestOnlyAnOwnerErases: it takes the role and the name.
 func TestOnlyAnOwnerErases(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		viewer, contact := s.generous()
 		s.donation(viewer.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
 		owner, editor := s.member(viewer.account, access.Owner), s.member(viewer.account, access.Editor)

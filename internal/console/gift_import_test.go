@@ -9,7 +9,7 @@ import (
 
 // A value that is not known, and a campaign that does not exist, are asked about after the dry run. What a person says about a value is remembered.
 func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		s.works()
 		p := s.member(s.organization("Harbor"), access.Editor)
 		const file = "Gift ID,Amount,Date,Method,Status,Fund,First name,Last name,Email\n" +

@@ -53,7 +53,7 @@ func seen(a answer) string {
 func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
@@ -95,7 +95,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 // A form that is sent twice records one gift, with or without scripts; the form of the next page, and a form that was changed,
 // record another.
 func TestAFormRecordsOneGift(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		record := func(amount string, pages ...answer) (a answer) {
@@ -114,7 +114,7 @@ func TestAFormRecordsOneGift(t *testing.T) {
 }
 
 func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		other := s.member(s.organization("Other"), access.Owner)
 		foreign := s.fund(other.account, "Theirs", "USD")
@@ -171,7 +171,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 }
 
 func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		gala, drive := s.fund(p.account, "Gala", "USD"), s.fund(p.account, "Winter drive", "USD")
 		contact, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
@@ -215,7 +215,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 
 // A promise can be due later, counts nowhere, and counts on the day on which it is received, which is today unless another day is chosen.
 func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		p.sees(p.get(contact), "For a promise, the date is when it is due.")
@@ -246,7 +246,7 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 
 // A person is asked before a refund is recorded, and the same form refunds once.
 func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "50", "2026-01-31")
@@ -288,7 +288,7 @@ func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 
 // A mistaken refund is undone next to it, once, after a question; the list of payments and the histories tell of both.
 func TestARefundIsUndone(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "50", "2026-01-31")
@@ -322,7 +322,7 @@ func TestARefundIsUndone(t *testing.T) {
 
 // A mistyped amount or method is corrected in the form of the gift, which counts once, and is told as one correction.
 func TestAMistypedGiftIsCorrected(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
@@ -367,7 +367,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 }
 
 func TestGiftsAreFilteredByTheAddress(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		if a := p.get(p.org("/gifts")); a.status != http.StatusOK {
 			t.Fatal(a.status)
@@ -446,7 +446,7 @@ func TestAContactShowsTheLatestGifts(t *testing.T) {
 }
 
 func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/plans")), "No plans yet")
 		gala := s.fund(p.account, "Gala", "USD")

@@ -31,7 +31,7 @@ func (s *site) newcomer(account access.Account, first, last string, tags ...stri
 	return contact
 }
 
-func TestHomeShowsOneOrganizationAtAGlance(t *testing.T) { eachSite(t, homeAtAGlance) }
+func TestHomeShowsOneOrganizationAtAGlance(t *testing.T) { onSite(t, homeAtAGlance) }
 
 func homeAtAGlance(t *testing.T, s *site) {
 	ours, theirs := s.organization("Ours"), s.organization("Theirs")
@@ -85,7 +85,7 @@ func TestHomeCountsNewContactsByMonth(t *testing.T) {
 	}
 }
 
-func TestHomeLeadsThroughTheFirstSteps(t *testing.T) { eachSite(t, firstSteps) }
+func TestHomeLeadsThroughTheFirstSteps(t *testing.T) { onSite(t, firstSteps) }
 
 func firstSteps(t *testing.T, s *site) {
 	ours := s.organization("Ours")

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig"
 	"donorbook/internal/store/jobs"
 )
 
@@ -171,7 +172,7 @@ func send(p *person, pattern, path string) answer {
 
 // A member of one organization can neither see nor change another, whichever part of an address they replace.
 func TestNobodyReachesAnotherOrganization(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		theirs := s.estate("Theirs")
 		mine := s.estate("Mine")
 		before := s.state(theirs)
@@ -192,6 +193,24 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 			t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 		}
 	})
+}
+
+// TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has no rejected rows yet.
+func TestEveryPageOpensOnEachEngine(t *testing.T) {
+	for _, engine := range rig.Engines {
+		t.Run(engine.Name, func(t *testing.T) {
+			s := siteOn(t, engine)
+			e := s.estate("Harbor")
+			for _, route := range console.MemberRoutes() {
+				if !strings.HasPrefix(route.Pattern, "GET ") || strings.HasSuffix(route.Pattern, "/rejected") {
+					continue
+				}
+				if a := e.owner.get(address(route.Pattern, e.account.ID, e)); a.status != http.StatusOK && a.status != http.StatusSeeOther {
+					t.Errorf("%s: %d %s", route.Pattern, a.status, a.words())
+				}
+			}
+		})
+	}
 }
 
 // A link to another organization's data gets the same answer as a link to nothing.
@@ -222,7 +241,7 @@ func withoutNumbers(a answer) string {
 }
 
 func TestRolesAreAskedByTheServer(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		e := s.estate("Harbor")
 		people := map[access.Role]*person{access.Viewer: s.member(e.account, access.Viewer), access.Editor: s.member(e.account, access.Editor)}
 		before := s.state(e)

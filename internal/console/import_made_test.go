@@ -29,7 +29,7 @@ func (p *person) imports(of, file string, meanwhile func()) answer {
 
 // TestWhatAnImportHasCreatedIsFound: what others have entered meanwhile is not.
 func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		s.works()
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.post(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
@@ -68,7 +68,7 @@ func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 
 // TestSlowUploadsKeepNoOneWaiting: files of four organizations that do not come to their end leave the place to read files to others.
 func TestSlowUploadsKeepNoOneWaiting(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		const slow = 6
 		answers := make(chan answer, slow)
 		var feeds []*io.PipeWriter

@@ -13,7 +13,7 @@ import (
 
 // An undo that was stopped says so, and is continued on the page of the import or on its own.
 func TestAStoppedUndoIsContinued(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		rows, err := table.Open(strings.NewReader(file), int64(len(file)), "people.csv")
 		if err != nil {

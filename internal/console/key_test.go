@@ -25,7 +25,7 @@ func (p *person) makeKey(pairs ...string) string {
 }
 
 func TestAKeyIsShownOnceAndWorks(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.sees(p.get(p.org("/settings/keys")), "No API keys yet", "Create key")
 		form := p.get(p.org("/settings/keys/new"))
@@ -95,7 +95,7 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 }
 
 func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "Old", "permission", "contacts:read", "expires", "30d")
 		secret := p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
@@ -135,7 +135,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 // The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never in an
 // address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
 		sent := p.post(p.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "never")

@@ -22,7 +22,7 @@ func (p *person) answerQuestion(path string, question answer, decision string) a
 }
 
 func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 		form := []string{"first_name", "Ana", "last_name", "Diaz", "emails.0.value", "Marta@example.org", "emails.0.type", "work", "emails.1.value", "ana@example.org",
@@ -63,7 +63,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 }
 
 func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		path := s.contact(p, "Amelia", "Okafor", reachable("amelia@example.org", "212-555-0100"))
 		form := []string{"first_name", "Amelia", "last_name", "Okafor-Reyes", "emails.0.value", "AMELIA@example.org", "emails.1.value", "reyes@example.org", "tags.0", "vip"}
@@ -105,7 +105,7 @@ func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 }
 
 func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 		path := s.contact(p, "Ana", "Diaz", reachable("ana@example.org", "212-555-0199"))

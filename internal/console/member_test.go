@@ -23,7 +23,7 @@ func (p *person) role() access.Role {
 }
 
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
@@ -54,7 +54,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 }
 
 func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		ana := s.member(s.organization("Harbor"), access.Owner)
 		bo := s.member(ana.account, access.Viewer)
 		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+"’s role is now editor")

@@ -70,7 +70,7 @@ func (p *person) postsFiles(path string, files map[string][]byte, fields ...stri
 var pictureAddress = regexp.MustCompile(`/pictures/[a-z2-7]{26}-[0-9]+\.(?:jpg|png)`)
 
 func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p, visitor := s.member(s.organization("Harbor"), access.Owner), s.visitor()
 		made := p.postsFiles(p.org("/campaigns"), map[string][]byte{"cover.url_file": pictured(t, 900, 450), "logo_file": nil},
 			"title", "Gala", "type", "collect", "currency", "USD")
@@ -116,7 +116,7 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 }
 
 func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		s.campaign(p.account, `{"title":"Gala"}`)
 		p.sees(p.postsFiles(p.org("/settings/logo"), map[string][]byte{"logo_file": nil}), "Choose an image first.")

@@ -32,7 +32,7 @@ func TestSomebodyIsRenamed(t *testing.T) {
 }
 
 func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Viewer)
 		other := p.again(testPassword)
 		wrong := p.post("/console/profile/password", "current_password", "not this one", "password", "short")
@@ -63,7 +63,7 @@ func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
 }
 
 func TestSessionsAreListedAndEnded(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Viewer)
 		second, third := p.again(testPassword), p.again(testPassword)
 		stranger := s.member(p.account, access.Viewer)

@@ -23,7 +23,7 @@ const galaRow = `{"title":"Winter Gala","subtitle":"An evening for the harbor","
 	"end_at":"2127-04-25 03:00:00","details":"<p>Dinner and music</p>","tickets_required":true,"livestream":{"url":"https://video.example.org/gala"}}}`
 
 func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		s.campaign(owner.account, galaRow)
 		stranger := s.visitor()
@@ -116,7 +116,7 @@ func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 
 // Recent donors are told of only where the organization has chosen so, by first name and initial, and never once they are archived or erased.
 func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor Light"), access.Owner)
 		coats := s.campaign(owner.account, `{"title":"Coats"}`)
 		gives := func(first, last, status string) int64 {

@@ -187,7 +187,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 
 // A note and a gift that were typed when the session ended are saved once the person has signed in again, even where they signed out in another window.
 func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.newcomer(p.account, "Amelia", "Okafor")
 		path := p.org("/contacts/" + strconv.FormatInt(contact.ID, 10))

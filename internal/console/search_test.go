@@ -11,7 +11,7 @@ import (
 )
 
 func TestASearchFindsContactsCampaignsAndGifts(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		other := s.member(s.organization("Elsewhere"), access.Owner)
 		for i := range 9 {
@@ -32,7 +32,7 @@ func TestASearchFindsContactsCampaignsAndGifts(t *testing.T) {
 }
 
 func TestASearchForAnIDLeadsToIt(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		other := s.member(s.organization("Elsewhere"), access.Owner)
 		contact := s.contact(p, "Ida", "Lund")

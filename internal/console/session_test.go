@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		token, err := s.store.SetupToken(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func hiddenFields(a answer) (pairs []string) {
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
 func TestSigningOutEndsTheSession(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		thief := s.visitor()
 		thief.client.Jar.SetCookies(mustURL(t, s.http.URL), p.client.Jar.Cookies(mustURL(t, s.http.URL)))
@@ -149,7 +149,7 @@ func TestANewSessionReplacesTheOldOne(t *testing.T) {
 }
 
 func TestAnInvitationMakesAColleague(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor"), access.Owner)
 		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, access.Editor, "bo@example.org")
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestSettingsLeadOn(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
 		p.post(p.org("/settings/people/invite"), "role", "viewer")
@@ -47,7 +47,7 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 }
 
 func TestOwnersSetWhatStatementsShow(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.org("/settings/giving")
 		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "The giving settings were saved.", "1 Quay 4000 Porto")

@@ -50,7 +50,7 @@ func TestSigningInOftenIsNotThrottled(t *testing.T) {
 
 // A stranger's guesses do not lock out a user who has signed in from this browser before, until the password changes.
 func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		ana := s.member(s.organization("Harbor"), access.Owner)
 		known, other := s.visitor(), s.visitor()
 		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)

@@ -41,21 +41,22 @@ type site struct {
 	busy            int64 // the account whose memory is held by other requests while files are sent
 }
 
-// eachSite runs a test on every engine.
-func eachSite(t *testing.T, test func(t *testing.T, s *site)) {
+// onSite runs a test with an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on both;
+// TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
+func onSite(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
-	for _, e := range rig.Engines {
-		t.Run(e.Name, func(t *testing.T) {
-			directory, url := withTables(t, e)
-			test(t, newSite(t, store.Options{Data: directory, Database: url}))
-		})
-	}
+	test(t, anySite(t))
 }
 
-// anySite is for tests that do not depend on the engine.
 func anySite(t *testing.T) *site {
-	directory, _ := withTables(t, rig.Engines[0])
-	return newSite(t, store.Options{Data: directory})
+	t.Helper()
+	return siteOn(t, rig.Engines[0])
+}
+
+func siteOn(t *testing.T, e rig.Engine) *site {
+	t.Helper()
+	directory, url := withTables(t, e)
+	return newSite(t, store.Options{Data: directory, Database: url})
 }
 
 // withTables is a database without rows.

@@ -50,7 +50,7 @@ func (q *pending) finish(t *testing.T) int {
 
 // A user who starts to send a form while it is allowed, and finishes when it no longer is, is refused.
 func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		account := s.organization("Harbor")
 		s.member(account, access.Owner)
 		p := s.member(account, access.Owner)

@@ -33,7 +33,7 @@ func (s *site) generous() (p *person, contact int64) {
 }
 
 func TestAStatementListsWhatWasPaid(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, contact := s.generous()
 		gala := s.campaign(p.account, `{"title": "Gala <b>"}`)
 		s.donation(p.account, contact, `"amount":103,"fee":4,"fee_covered":3,"method":"card","transacted_at":"2025-03-09","campaign_id":%d`, gala.ID)
@@ -73,7 +73,7 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 }
 
 func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		account, gifts := s.benefactors()
 		p := s.member(account, access.Viewer)
 		a := p.get(p.org("/statements?year=2026"))
@@ -135,7 +135,7 @@ func TestManyStatementsComeInPages(t *testing.T) {
 
 // The statements of a list are those of its donors, and of no one else.
 func TestStatementsAreThoseOfTheList(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, amelia := s.generous()
 		s.donation(p.account, amelia, `"amount":10,"method":"cash","transacted_at":"2024-05-01"`)
 		s.donation(p.account, amelia, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
@@ -158,7 +158,7 @@ func TestStatementsAreThoseOfTheList(t *testing.T) {
 
 // That nothing was given in return is only said where the organization says so, and never of an event.
 func TestAStatementPromisesNothingUntrue(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, contact := s.generous()
 		const said = "No goods or services were provided"
 		page := p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact))
@@ -185,7 +185,7 @@ func TestAStatementPromisesNothingUntrue(t *testing.T) {
 }
 
 func TestErasedPeopleHaveNoStatement(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, contact := s.generous()
 		s.donation(p.account, contact, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		s.donation(p.account, s.newcomer(p.account, "Nora", "New").ID, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
@@ -209,7 +209,7 @@ func TestErasedPeopleHaveNoStatement(t *testing.T) {
 }
 
 func TestDonorsOfACampaignAndPages(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p, _ := s.generous()
 		gala := s.campaign(p.account, `{"title": "Gala"}`)
 		for i := range 53 {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		p.sees(p.get(p.org("/tags")), "No tags yet")
 		s.contact(p, "Ana", "A", tagged("a/b, c", "vip"))
@@ -61,7 +61,7 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 }
 
 func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		s.contact(p, "Ana", "A", tagged("Donor"))
 		s.contact(p, "Bo", "B", tagged("Donor", "résumé"))

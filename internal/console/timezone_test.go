@@ -24,7 +24,7 @@ func (s *site) clockIn(zone string, role access.Role) *person {
 // At 11:37 PM on November 16 in New York it is November 16, although it is the 17th in UTC.
 func TestTodayIsTheOrganizations(t *testing.T) {
 	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
-	eachSiteAt(t, now, func(t *testing.T, s *site) {
+	onSiteAt(t, now, func(t *testing.T, s *site) {
 		p := s.clockIn("America/New_York", access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		a := p.get(contact)
@@ -54,7 +54,7 @@ func TestTodayIsTheOrganizations(t *testing.T) {
 // On New Year's Eve in New York this year is the old one, and what is given now belongs to its statement.
 func TestTheYearIsTheOrganizations(t *testing.T) {
 	now := time.Date(2027, time.January, 1, 4, 37, 0, 0, time.UTC)
-	eachSiteAt(t, now, func(t *testing.T, s *site) {
+	onSiteAt(t, now, func(t *testing.T, s *site) {
 		p := s.clockIn("America/New_York", access.Editor)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
@@ -83,7 +83,7 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 // In Sydney it is tomorrow already.
 func TestTodayInSydneyIsAccepted(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 22, 0, 0, 0, time.UTC)
-	eachSiteAt(t, now, func(t *testing.T, s *site) {
+	onSiteAt(t, now, func(t *testing.T, s *site) {
 		p := s.clockIn("Australia/Sydney", access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		p.sees(p.get(p.give(contact, "5", "2026-11-17")), "Nov 17, 2026")
@@ -95,7 +95,7 @@ func TestTodayInSydneyIsAccepted(t *testing.T) {
 
 // An owner changes the zone. Gifts that have a time move to their day in it, and the page says so.
 func TestOwnersSetTheTimeZone(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
@@ -144,7 +144,7 @@ func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
 
 // An event without a zone is in that of the organization, on every page and in the form.
 func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
-	eachSiteAt(t, givingNow, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p := s.clockIn("America/New_York", access.Editor)
 		from := s.campaign(p.account, `{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
 		for _, page := range []string{p.campaignAddress(from), "/" + from.Slug} {

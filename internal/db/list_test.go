@@ -6,7 +6,7 @@ import (
 )
 
 // A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own.
-func TestAListParameterFindsTheRowsOfItsElements(t *testing.T) {
+func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		err := d.write(t.Context(), 1, func(tx *Tx) error {
 			for account := range int64(2) {

@@ -223,7 +223,7 @@ func connections(t *testing.T, url string) int64 {
 	return n
 }
 
-func TestADatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
+func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	server, err := pgtest.New("fsync = off")
 	if err != nil {
@@ -327,7 +327,7 @@ func TestAnErrorNeverTellsThePassword(t *testing.T) {
 
 // Accounts whose rows are locked elsewhere, such as by a node that repairs them, keep no other account waiting, even where there are as many of them as
 // writers that usually work.
-func TestAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
+func TestConcurrentAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	s := open(t, store.Options{Database: url})

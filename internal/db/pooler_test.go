@@ -24,7 +24,7 @@ import (
 	"donorbook/internal/store/book"
 )
 
-func TestATransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
+func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	t.Parallel()
 	pooler, err := db.Cluster.Pooler(8)
 	if err != nil {
@@ -261,7 +261,7 @@ func farewell(code string) []byte {
 
 // A client that loses the connection during a commit does not know whether the commit happened. That is not a success, and there
 // is no retry: the change may be there already.
-func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
+func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()
 	if err != nil {
@@ -300,7 +300,7 @@ func TestACommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T)
 
 // Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If it is ours,
 // it is retried and the client does not notice.
-func TestADeadlockIsTriedAgain(t *testing.T) {
+func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()
 	if err != nil {
@@ -363,7 +363,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 
 // If a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each
 // other.
-func TestACampaignLocksAccountsInAscendingOrder(t *testing.T) {
+func TestConcurrentCampaignLocksAccountsInAscendingOrder(t *testing.T) {
 	t.Parallel()
 	url, err := db.Cluster.Database()
 	if err != nil {

@@ -163,7 +163,7 @@ func gathered(t *testing.T, s *book.Book, reads ...func() error) []error {
 	return errs
 }
 
-func TestReadsThatWaitShareARoundTrip(t *testing.T) {
+func TestConcurrentReadsThatWaitShareARoundTrip(t *testing.T) {
 	t.Parallel()
 	s, p := openCounted(t)
 	account := newAccount(t, s).Number
@@ -191,7 +191,7 @@ func TestReadsThatWaitShareARoundTrip(t *testing.T) {
 	}
 }
 
-func TestAReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
+func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))
 	account := newAccount(t, s).Number

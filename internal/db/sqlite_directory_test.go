@@ -155,7 +155,7 @@ func TestTheLogOfACrashIsApplied(t *testing.T) {
 	}
 }
 
-func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
+func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, copies := t.TempDir(), t.TempDir()
 	d := serve(t, dir)
@@ -209,7 +209,7 @@ func TestALogOfAnotherDatabaseIsRefused(t *testing.T) {
 }
 
 // If another connection reads while a server starts, the new mark stays in the log for a while.
-func TestAMarkOnItsWayIsRight(t *testing.T) {
+func TestConcurrentMarkOnItsWayIsRight(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := serve(t, dir)

@@ -105,7 +105,7 @@ func (f *failingFile) WriteAt(p []byte, at int64) (int, error) {
 func (f *failingFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
 // A change is acknowledged after its flush and not before, and there is no second flush.
-func TestACommitFlushesTheDiskOnce(t *testing.T) {
+func TestConcurrentCommitFlushesTheDiskOnce(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	account := newAccount(t, s).Number
@@ -143,7 +143,7 @@ func TestACommitFlushesTheDiskOnce(t *testing.T) {
 }
 
 // Creates that wait together write few pages to the log: what they touch lies together, and the search keeps few words.
-func TestACreateWritesFewPages(t *testing.T) {
+func TestConcurrentCreateWritesFewPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, store.Options{Data: dir})

@@ -56,7 +56,7 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 	}
 }
 
-func TestAReaderWaitsForAFreeConnection(t *testing.T) {
+func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)
 	var held []conn
@@ -83,7 +83,7 @@ func TestAReaderWaitsForAFreeConnection(t *testing.T) {
 }
 
 // Creating a database switches it to WAL, which must wait for any other connection that is writing.
-func TestOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
+func TestConcurrentOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	other, err := sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db"))

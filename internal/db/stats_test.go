@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/store/book"
 )
 
-func TestStatsTellHowTheDatabaseIsDoing(t *testing.T) {
+func TestConcurrentStatsTellHowTheDatabaseIsDoing(t *testing.T) {
 	t.Parallel()
 	for _, e := range testEngines {
 		t.Run(e.name, func(t *testing.T) {

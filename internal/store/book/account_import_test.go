@@ -50,9 +50,9 @@ func atLine(what string, n int64, do func()) func(string, int64, int64) {
 	}
 }
 
-// TestOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the command, readiness answers and accounts and
+// TestConcurrentOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the command, readiness answers and accounts and
 // contacts are created, and the imported account is not there before all of it is.
-func TestOthersGoOnWhileAnAccountIsImported(t *testing.T) {
+func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, server *Book) {
 		files := manyContacts(t, s, 4000)
 		other := newAccount(t, server)
@@ -328,8 +328,8 @@ func TestTheSameExternalIDTwiceIsTold(t *testing.T) {
 	})
 }
 
-// TestReadinessWaitsForNoLock: what a change of all nodes or of one account holds does not make a node seem broken.
-func TestReadinessWaitsForNoLock(t *testing.T) {
+// TestConcurrentReadinessWaitsForNoLock: what a change of all nodes or of one account holds does not make a node seem broken.
+func TestConcurrentReadinessWaitsForNoLock(t *testing.T) {
 	t.Parallel()
 	o := emptied(t)
 	s, other := open(t, o), open(t, o)

@@ -67,7 +67,7 @@ func TestUnknownAccountsAreNotFound(t *testing.T) {
 	})
 }
 
-func TestAccountsMadeAtOnceAreAllThere(t *testing.T) {
+func TestConcurrentAccountsMadeAtOnceAreAllThere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		atOnce(32, func(int) { newAccount(t, s) })
 		accounts, err := s.Accounts(t.Context())
@@ -134,7 +134,7 @@ func TestANewAccountHasTheNextNumber(t *testing.T) {
 }
 
 // Two nodes number organizations and chapters at once, and none of them fails or leaves a gap.
-func TestTwoNodesNumberAccountsAtOnce(t *testing.T) {
+func TestConcurrentTwoNodesNumberAccountsAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		top := newAccount(t, a)
 		made := make([]int64, 20)

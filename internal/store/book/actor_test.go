@@ -10,7 +10,7 @@ import (
 )
 
 // What a page allowed a moment ago is no longer allowed once the role is removed, whichever node removed it.
-func TestAChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
+func TestConcurrentChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		account := newAccount(t, s)
 		owner, second := newUser(t, s, account, access.Owner, "Ana"), newUser(t, s, account, access.Owner, "Bo")

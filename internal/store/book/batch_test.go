@@ -264,7 +264,7 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 }
 
 // The look-ups of a batch see what its earlier changes leave, not what was there before them.
-func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
+func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
@@ -330,7 +330,7 @@ func TestAChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 }
 
 // A disk page that cannot be read affects the change that needs it, and not the others of its batch.
-func TestADamagedPageDoesNotDisturbABatch(t *testing.T) {
+func TestConcurrentDamagedPageDoesNotDisturbABatch(t *testing.T) {
 	t.Parallel()
 	o := store.Options{Data: t.TempDir()}
 	s, err := Open(t.Context(), o)

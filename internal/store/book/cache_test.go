@@ -6,7 +6,7 @@ import (
 	"donorbook/internal/store"
 )
 
-func TestTheMemoryOfACacheIsBounded(t *testing.T) {
+func TestConcurrentTheMemoryOfACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	most := store.MaxCached / size

@@ -310,7 +310,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 
 // Either the gift exists and its campaign stays, or the campaign is gone and the gift is refused: in one batch in either order,
 // and on two nodes.
-func TestNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
+func TestConcurrentNoGiftSlipsIntoADeletedCampaign(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		owner := newAccount(t, a)
 		var c campaign.Campaign

@@ -192,7 +192,7 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 	})
 }
 
-func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
+func TestConcurrentCampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		for _, account := range []access.Account{f.root, f.chapter, f.stranger} { // so that both nodes remember empty lists
@@ -241,7 +241,7 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 	})
 }
 
-func TestAnUpdateReplacesBeneficiariesWhereTheyAreSent(t *testing.T) {
+func TestConcurrentUpdateReplacesBeneficiariesWhereTheyAreSent(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		made := createCampaign(t, a, f.root, `{"title":"Gala","beneficiaries":["`+f.stranger.ID+`"]}`)
@@ -284,7 +284,7 @@ func TestAnUpdateThatChangesNothingWritesNothing(t *testing.T) {
 	}
 }
 
-func TestNewCampaignsOfOneTitleOnTwoNodesGetTheirOwnSlugs(t *testing.T) {
+func TestConcurrentNewCampaignsOfOneTitleOnTwoNodesGetTheirOwnSlugs(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		var mu sync.Mutex
@@ -305,7 +305,7 @@ func TestNewCampaignsOfOneTitleOnTwoNodesGetTheirOwnSlugs(t *testing.T) {
 	})
 }
 
-func TestOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
+func TestConcurrentOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		second := createCampaign(t, a, f.root, `{"title":"Second"}`)
@@ -342,7 +342,7 @@ func TestOneSlugOnTwoNodesGoesToOneCampaign(t *testing.T) {
 	})
 }
 
-func TestChangesOfDifferentFieldsAtOnceAreBothKept(t *testing.T) {
+func TestConcurrentChangesOfDifferentFieldsAtOnceAreBothKept(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		owner := newAccount(t, a)
 		made := createCampaign(t, a, owner, `{"title":"Gala","slug":"gala"}`)

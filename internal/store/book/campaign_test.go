@@ -220,8 +220,8 @@ func TestSlugsMadeFromTitlesGiveWay(t *testing.T) {
 	})
 }
 
-// TestCampaignsOfTheSameMomentGetTheirOwnIDs also checks two stores that import at once.
-func TestCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
+// TestConcurrentCampaignsOfTheSameMomentGetTheirOwnIDs also checks two stores that import at once.
+func TestConcurrentCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		f := newFamily(t, a)
 		var rows []string
@@ -266,7 +266,7 @@ func newCampaignID(t *testing.T, s *Book, owner access.Account, title string) in
 }
 
 // A campaign's id is the next one of the account. It is never used again, and a refused campaign does not use one.
-func TestCampaignsAreNumberedFromOne(t *testing.T) {
+func TestConcurrentCampaignsAreNumberedFromOne(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		first, second := newAccount(t, a), newAccount(t, a)
 		for i, want := range []int64{1, 2, 3} {

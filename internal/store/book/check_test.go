@@ -137,7 +137,7 @@ func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
 }
 
 // Ids after the last contact were assigned, so their contacts were lost. Another node assigns later ids during the repair.
-func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
+func TestConcurrentRepairNeverGivesAnIDOutAgain(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		closeAfter(t, a)
 		closeAfter(t, b)
@@ -167,7 +167,7 @@ func TestARepairNeverGivesAnIDOutAgain(t *testing.T) {
 }
 
 // A sequence that is behind is raised to the last contact, even if another repair has done so meanwhile.
-func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
+func TestConcurrentTwoRepairsRaiseASequenceOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		for range 5 {
@@ -192,7 +192,7 @@ func TestTwoRepairsRaiseASequenceOnce(t *testing.T) {
 }
 
 // A whole index is computed again while another node writes.
-func TestARepairWorksBesideAnotherNode(t *testing.T) {
+func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		for i := range 300 {

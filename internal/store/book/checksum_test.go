@@ -44,7 +44,7 @@ func wantDamage(t testing.TB, what string, err error, names string) {
 }
 
 // One letter is different and the document is still JSON: without a checksum, this would go unnoticed.
-func TestADamagedContactIsToldAndNeverServed(t *testing.T) {
+func TestConcurrentDamagedContactIsToldAndNeverServed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number

@@ -87,7 +87,7 @@ func wantDocuments(t testing.TB, s *Book, account int64, want map[int64]string) 
 }
 
 // Ids of other accounts, and such that no contact has, are ignored, and nothing tells that they are someone's.
-func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
+func TestConcurrentContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		fillTagged(t, s, account, 14, "old") // the first and the eighth are archived
@@ -133,7 +133,7 @@ func TestContactsThatWerePickedAreChangedAtOnce(t *testing.T) {
 	})
 }
 
-func TestContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) {
+func TestConcurrentContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 40, "old")
@@ -164,7 +164,7 @@ func TestContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) {
 
 // Ten thousand contacts are changed by two nodes in the background. The first node is stopped in the middle. Contacts that match only later
 // are left alone, because the selection was frozen.
-func TestManyContactsAreChangedInTheBackground(t *testing.T) {
+func TestConcurrentManyContactsAreChangedInTheBackground(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		closeAfter(t, a) // the other tests check that everything is consistent, with fewer contacts
 		closeAfter(t, b)
@@ -201,7 +201,7 @@ func TestManyContactsAreChangedInTheBackground(t *testing.T) {
 }
 
 // A person has seen how many contacts a search finds. Another number is told, and nothing is done.
-func TestAnotherNumberThanWasSeenIsTold(t *testing.T) {
+func TestConcurrentAnotherNumberThanWasSeenIsTold(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 8, "old")
@@ -224,7 +224,7 @@ func TestAnotherNumberThanWasSeenIsTold(t *testing.T) {
 }
 
 // A contact that cannot be read is counted, and does not keep the others from being changed.
-func TestADamagedContactDoesNotStopABulkChange(t *testing.T) {
+func TestConcurrentDamagedContactDoesNotStopABulkChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
@@ -248,7 +248,7 @@ func TestADamagedContactDoesNotStopABulkChange(t *testing.T) {
 }
 
 // What was done to a tag is undone, also where several became one.
-func TestWorkOnTagsIsUndone(t *testing.T) {
+func TestConcurrentWorkOnTagsIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 20, "Donor")
@@ -284,7 +284,7 @@ func TestWorkOnTagsIsUndone(t *testing.T) {
 }
 
 // What waits for the worker is shown.
-func TestTagsUnderWayAreTold(t *testing.T) {
+func TestConcurrentTagsUnderWayAreTold(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")

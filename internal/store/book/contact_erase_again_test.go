@@ -52,8 +52,8 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 	})
 }
 
-// TestWorkUnderWayLeavesAnErasedContactAlone: an undo that has read the changes of a contact before it was erased gives nothing back.
-func TestWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
+// TestConcurrentWorkUnderWayLeavesAnErasedContactAlone: an undo that has read the changes of a contact before it was erased gives nothing back.
+func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Ana","tags":["kwolftag"]}`)
@@ -155,8 +155,8 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 	})
 }
 
-// TestAnErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
-func TestAnErasureHoldsTheDatabaseBriefly(t *testing.T) {
+// TestConcurrentErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
+func TestConcurrentErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)

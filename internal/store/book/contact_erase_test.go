@@ -94,8 +94,8 @@ func tableNames() (names []string) {
 	return names
 }
 
-// TestAnErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
-func TestAnErasedPersonIsNowhere(t *testing.T) {
+// TestConcurrentErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
+func TestConcurrentErasedPersonIsNowhere(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s)

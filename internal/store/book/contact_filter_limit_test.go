@@ -15,7 +15,7 @@ import (
 )
 
 // A client that reads a page slowly holds up no list of another account.
-func TestASlowReaderHoldsUpNoOtherList(t *testing.T) {
+func TestConcurrentSlowReaderHoldsUpNoOtherList(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		s.Light, s.Heavy = 0, store.NewGate(1)
 		slow, other := newAccount(t, s).Number, newAccount(t, s).Number

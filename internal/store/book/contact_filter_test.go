@@ -318,7 +318,7 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 }
 
 // A node holds the set of a tag in memory, and must notice every change of it, whichever node makes it.
-func TestAListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
+func TestConcurrentListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
 	eachPair(t, func(t *testing.T, one, two *Book) {
 		account := newAccount(t, one).Number
 		ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID

@@ -252,7 +252,7 @@ func begin(t testing.TB, s *Book, im jobs.Import, trial bool) {
 
 // A file that was uploaded is tried and imported by any node. Undone, all is as before but for the new contacts, which are archived, and those
 // that were changed since.
-func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
+func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		fillBefore(t, a, account)
@@ -315,7 +315,7 @@ func TestAnUploadIsTriedImportedAndUndone(t *testing.T) {
 }
 
 // A file that changes one contact in every row is undone as a whole, in several units of work.
-func TestAnImportIntoOneContactIsUndone(t *testing.T) {
+func TestConcurrentImportIntoOneContactIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		const rows = 2*jobs.UndoUnit + 50
 		account := newAccount(t, s).Number

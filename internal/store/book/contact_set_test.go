@@ -72,7 +72,7 @@ func (m *tagModel) creates(person int) func(s *Book) error {
 }
 
 // Every set agrees with the documents, whatever was done, by either node and in any batch. The end of the test compares them.
-func TestSetsFollowEveryChange(t *testing.T) {
+func TestConcurrentSetsFollowEveryChange(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		m := &tagModel{T: t, random: rand.New(rand.NewPCG(16, 1)), account: newAccount(t, a).Number}
 		fillNamed(t, a, m.account, before, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","tags":["tag %d"]}`, i, i%9) })
@@ -137,7 +137,7 @@ func TestTheFirstContactsOfASet(t *testing.T) {
 }
 
 // A damaged set is never mistaken for another: what needs it fails and changes nothing, and everything else continues.
-func TestADamagedSetIsNotUsed(t *testing.T) {
+func TestConcurrentDamagedSetIsNotUsed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		id := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
@@ -166,7 +166,7 @@ func TestADamagedSetIsNotUsed(t *testing.T) {
 
 // Rows whose contacts live in many cities cost no more statements than those of one city, neither when they are imported nor in a dry run: their
 // sets are looked up together.
-func TestManyCitiesAreLookedUpTogether(t *testing.T) {
+func TestConcurrentManyCitiesAreLookedUpTogether(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		var looks atomic.Int64
 		spyOn(t, s).asked = func(sql string) {

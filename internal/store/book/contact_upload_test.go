@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
-func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
+// TestConcurrentLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
+func TestConcurrentLongRejectedRowsAreReadInPieces(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		long := strings.Repeat("x", 100_000)
@@ -66,8 +66,8 @@ func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
 	})
 }
 
-// TestImportsOfAnAccountTakeTurns: each of them has a file open, and a workbook may take 100 MB of memory.
-func TestImportsOfAnAccountTakeTurns(t *testing.T) {
+// TestConcurrentImportsOfAnAccountTakeTurns: each of them has a file open, and a workbook may take 100 MB of memory.
+func TestConcurrentImportsOfAnAccountTakeTurns(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		file := "first_name,last_name\n" + strings.Repeat("Ana,Rossi\n", jobs.UnitRows+1) // more than one unit of work
 		var imports []jobs.Import

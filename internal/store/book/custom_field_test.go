@@ -88,7 +88,7 @@ func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 }
 
 // A contact is shown with what the definitions say now, wherever it is read, and on every node.
-func TestContactsAreShownWithTheirCustomFields(t *testing.T) {
+func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		account := newAccount(t, s).Number
 		create(t, s, account, `{"first_name":"Without"}`)
@@ -280,7 +280,7 @@ func TestCustomFieldsAreSearched(t *testing.T) {
 }
 
 // Many people define fields at once: each gets an id of its own, and no two get the same title.
-func TestFieldsAreDefinedAtOnce(t *testing.T) {
+func TestConcurrentFieldsAreDefinedAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		var wait sync.WaitGroup

@@ -48,7 +48,7 @@ func occupied(t testing.TB, g *store.Gate, account int64) (letGo func()) {
 }
 
 // However many reads of an account wait, the next one of another account waits for one of them at most.
-func TestHeavyReadsTakeTurnsByAccount(t *testing.T) {
+func TestConcurrentHeavyReadsTakeTurnsByAccount(t *testing.T) {
 	t.Parallel()
 	g := store.NewGate(1)
 	letGo, order := occupied(t, g, 1), make(chan int64, 20)
@@ -74,7 +74,7 @@ func TestHeavyReadsTakeTurnsByAccount(t *testing.T) {
 }
 
 // One account takes one place, however many are free.
-func TestAnAccountHasOneHeavyReadAtATime(t *testing.T) {
+func TestConcurrentAccountHasOneHeavyReadAtATime(t *testing.T) {
 	t.Parallel()
 	g := store.NewGate(2)
 	letGo, done := occupied(t, g, 1), make(chan bool)
@@ -88,7 +88,7 @@ func TestAnAccountHasOneHeavyReadAtATime(t *testing.T) {
 	<-done
 }
 
-func TestNoMoreThanSomeWaitForAHeavyRead(t *testing.T) {
+func TestConcurrentNoMoreThanSomeWaitForAHeavyRead(t *testing.T) {
 	t.Parallel()
 	g := store.NewGate(1)
 	letGo, done := occupied(t, g, 1), make(chan error, 1000)
@@ -126,7 +126,7 @@ func TestNoMoreThanSomeWaitForAHeavyRead(t *testing.T) {
 }
 
 // Two files are written by turns, a piece of each.
-func TestWorkInPiecesGoesOnByTurns(t *testing.T) {
+func TestConcurrentWorkInPiecesGoesOnByTurns(t *testing.T) {
 	t.Parallel()
 	g := store.NewGate(1)
 	letGo := occupied(t, g, 9)
@@ -182,7 +182,7 @@ func heavyReads(t *testing.T, s *Book, account, contact int64) map[string]func()
 
 // 40 expensive requests of one account leave every other request of another account alone: one of them is in work, some wait, and the others are
 // refused at once.
-func TestManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
+func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		contact := giverOf(t, s, account)
@@ -256,7 +256,7 @@ func giverOf(t *testing.T, s *Book, account int64) int64 {
 }
 
 // A light read does not wait, not even where its own account has a heavy one in work.
-func TestALightReadDoesNotWaitForItsTurn(t *testing.T) {
+func TestConcurrentLightReadDoesNotWaitForItsTurn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		contact := giverOf(t, s, account)
@@ -274,7 +274,7 @@ func TestALightReadDoesNotWaitForItsTurn(t *testing.T) {
 }
 
 // A search among a few archived contacts costs as much as these few, however many active ones it would find: it does not wait.
-func TestASearchInASmallArchiveDoesNotWaitForItsTurn(t *testing.T) {
+func TestConcurrentSearchInASmallArchiveDoesNotWaitForItsTurn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillNamed(t, s, account, 40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
@@ -305,7 +305,7 @@ func (c *stuckClient) Write(p []byte) (int, error) {
 }
 
 // Files of several accounts are written at once, all of them whole, and a client that reads slowly keeps no other account from its turn.
-func TestFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
+func TestConcurrentFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		s.Light, s.Heavy = 0, store.NewGate(1)
 		const n = move.PieceRows + 100

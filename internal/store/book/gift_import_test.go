@@ -225,7 +225,7 @@ func referencesOf(t testing.TB, s *Book, account int64) (all []string) {
 }
 
 // A file of gifts that was uploaded is tried and imported by any node. What the dry run tells is what the import does.
-func TestAnUploadOfGiftsIsTriedAndImported(t *testing.T) {
+func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, other := newAccount(t, a), newAccount(t, a)
 		file := "Amount,Date,Method,First name,Last name,Email,External ID\n" +

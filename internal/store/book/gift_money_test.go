@@ -151,9 +151,9 @@ func TestMoneyOfOtherSystems(t *testing.T) {
 	})
 }
 
-// TestRefundsThatStandBeforeTheirGifts: an import that stops between any two units records the same as one without interruption, although refunds are
+// TestConcurrentRefundsThatStandBeforeTheirGifts: an import that stops between any two units records the same as one without interruption, although refunds are
 // recorded after all gifts of the file. An undo takes all of it back, plans included, and the file can be imported again.
-func TestRefundsThatStandBeforeTheirGifts(t *testing.T) {
+func TestConcurrentRefundsThatStandBeforeTheirGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		text, err := os.ReadFile("testdata/money/paypal.csv")
@@ -258,9 +258,9 @@ func importMoney(t *testing.T, s *Book, account int64, file string, spec jobs.Fi
 	return im
 }
 
-// TestFilesTellWhatBecameOfGifts: the same payment in another description is known. A later file that says it was paid, refunded, has failed or is disputed
+// TestConcurrentFilesTellWhatBecameOfGifts: the same payment in another description is known. A later file that says it was paid, refunded, has failed or is disputed
 // changes the gift, once. An undo takes back what its import has told, and the file can be imported again.
-func TestFilesTellWhatBecameOfGifts(t *testing.T) {
+func TestConcurrentFilesTellWhatBecameOfGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		const header = "Transaction ID,Amount,Date,Status,Amount Refunded,Refund Date,Original Transaction ID,Email,First Name,Last Name,Note\n"

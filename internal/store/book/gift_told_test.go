@@ -142,8 +142,8 @@ func TestAnIDOfAnotherGiver(t *testing.T) {
 	})
 }
 
-// TestWhatAnImportHasToldIsUndone: gifts that were there are as they were before, and the file can be imported again.
-func TestWhatAnImportHasToldIsUndone(t *testing.T) {
+// TestConcurrentWhatAnImportHasToldIsUndone: gifts that were there are as they were before, and the file can be imported again.
+func TestConcurrentWhatAnImportHasToldIsUndone(t *testing.T) {
 	const header = "Gift ID,Amount,Date,Type,Gift Status,Amount Refunded,Dispute Status,Refund of,Pledge ID,Email,First Name,Last Name\n"
 	const ada = ",ada@example.org,Ada,Byron\n"
 	const first = header + "1,100,2026-01-05,Gift,Paid,,,," + ada + "2,100,2026-01-05,Pledge,,,,," + ada + "3,40,2026-03-05,Pledge,,,,," + ada +

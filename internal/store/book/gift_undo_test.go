@@ -65,7 +65,7 @@ func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress,
 
 // An import of gifts that is undone leaves everything as it was but for gifts that count nowhere and contacts in the archive. The same file
 // can be imported again.
-func TestAnImportOfGiftsIsUndone(t *testing.T) {
+func TestConcurrentImportOfGiftsIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		title := "Winter Coats"
@@ -140,7 +140,7 @@ func wantWithdrawn(t *testing.T, s *Book, account int64) {
 }
 
 // What was changed since stays as it is, and is listed.
-func TestGiftsThatWereChangedSinceStay(t *testing.T) {
+func TestConcurrentGiftsThatWereChangedSinceStay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		lines := "amount,date,method,first_name,last_name,email\n"
@@ -187,7 +187,7 @@ func TestGiftsThatWereChangedSinceStay(t *testing.T) {
 }
 
 // A contact of an import who gives now stays, and is listed: a gift or a plan of someone in the archive would be lost from sight.
-func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
+func TestConcurrentContactWhoGivesSinceAnImportStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
@@ -220,7 +220,7 @@ func TestAContactWhoGivesSinceAnImportStays(t *testing.T) {
 }
 
 // Two imports that are undone, the later one first, leave nothing behind: what the first undo has taken back is no change since.
-func TestImportsAreUndoneOneAfterTheOther(t *testing.T) {
+func TestConcurrentImportsAreUndoneOneAfterTheOther(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
@@ -249,7 +249,7 @@ func TestImportsAreUndoneOneAfterTheOther(t *testing.T) {
 }
 
 // What an import has merged is a change since an earlier one, until its undo has come to an end: one that was stopped is none.
-func TestAnUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
+func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		var imports []int64
@@ -280,7 +280,7 @@ func TestAnUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
 }
 
 // A contact whom someone has changed between two rows of an import was changed since the first of them.
-func TestAContactThatWasChangedDuringAnImportStays(t *testing.T) {
+func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+

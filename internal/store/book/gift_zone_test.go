@@ -135,7 +135,7 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 }
 
 // A change of the zone moves gifts that have a time, and leaves those that have only a date.
-func TestGiftsMoveWithTheTimeZone(t *testing.T) {
+func TestConcurrentGiftsMoveWithTheTimeZone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, contact := inZone(t, s, "2026-11-17T12:00:00Z", "UTC")
 		giveAt(t, s, account, contact, "2026-01-01T03:00:00Z")

@@ -163,7 +163,7 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 }
 
 // Work that goes on in the background is by the person who has asked for it.
-func TestAChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
+func TestConcurrentChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 600, "old")
@@ -267,7 +267,7 @@ func TestTheHistoryOfAContact(t *testing.T) {
 }
 
 // A change is undone by another one, which says so and can be undone itself.
-func TestAChangeOfAContactIsUndone(t *testing.T) {
+func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		id := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"],"external_ids":[{"source":"crm","value":"1"}],"do_not_mail":true}`).ID
@@ -523,7 +523,7 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 
 // The history of an organization tells of a job, or of a program that does the same again and again, once, can be asked for a part of it, and finds
 // days without reading what lies between.
-func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
+func TestConcurrentTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		key := store.By(t.Context(), history.APIChannel, "API key X")

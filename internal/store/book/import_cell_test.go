@@ -64,7 +64,7 @@ func TestABadCellDoesNotRejectItsRow(t *testing.T) {
 }
 
 // Days are read as the whole file writes them: one with a day above 12 tells how all of them are meant, in birthdays and in custom fields.
-func TestAFileTellsHowItsDaysAreWritten(t *testing.T) {
+func TestConcurrentFileTellsHowItsDaysAreWritten(t *testing.T) {
 	const head = "First,Last,Birthday,Joined\n"
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for file, want := range map[string]string{

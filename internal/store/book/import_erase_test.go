@@ -10,9 +10,9 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestAnImportIsErased: the undo of an import can erase those whom it has created, and ends the custom fields that were made for it. Contacts that were there
+// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, and ends the custom fields that were made for it. Contacts that were there
 // before, or were changed since, stay.
-func TestAnImportIsErased(t *testing.T) {
+func TestConcurrentImportIsErased(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillBefore(t, s, account)
@@ -54,9 +54,9 @@ func TestAnImportIsErased(t *testing.T) {
 	})
 }
 
-// TestAFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
+// TestConcurrentFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
 // people are erased by two jobs, however many units of work erase them.
-func TestAFieldThatOthersUseStays(t *testing.T) {
+func TestConcurrentFieldThatOthersUseStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		other := create(t, s, account, `{"first_name":"Old","last_name":"Friend"}`)

@@ -92,8 +92,8 @@ func TestAnInitialIsOneOfAHousehold(t *testing.T) {
 	})
 }
 
-// TestAFileComesInAgainAfterItsUndo: whom the import had made is archived and has no external id any more, so that the next one may have it.
-func TestAFileComesInAgainAfterItsUndo(t *testing.T) {
+// TestConcurrentFileComesInAgainAfterItsUndo: whom the import had made is archived and has no external id any more, so that the next one may have it.
+func TestConcurrentFileComesInAgainAfterItsUndo(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		const file = "Constituent ID,Name,Email\n77,Ada Byron,ada@example.org\n"

@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestADryRunWaitsForNoOneWhoWrites: it only reads, so that it goes on while a change of the same account is being made, and is in no one's way.
-func TestADryRunWaitsForNoOneWhoWrites(t *testing.T) {
+// TestConcurrentDryRunWaitsForNoOneWhoWrites: it only reads, so that it goes on while a change of the same account is being made, and is in no one's way.
+func TestConcurrentDryRunWaitsForNoOneWhoWrites(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillBefore(t, s, account)
@@ -49,8 +49,8 @@ func TestADryRunWaitsForNoOneWhoWrites(t *testing.T) {
 	})
 }
 
-// TestADryRunWritesOnlyNowAndThen: a job notes that its dry run has begun, and what came of it, and between that its progress once a second.
-func TestADryRunWritesOnlyNowAndThen(t *testing.T) {
+// TestConcurrentDryRunWritesOnlyNowAndThen: a job notes that its dry run has begun, and what came of it, and between that its progress once a second.
+func TestConcurrentDryRunWritesOnlyNowAndThen(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		stopClock(s)
 		account := newAccount(t, s).Number

@@ -76,7 +76,7 @@ func wantGone(t testing.TB, s *Book, token string) {
 	wantError(t, "to join", err, crm.ErrNotFound)
 }
 
-func TestAColleagueJoinsByLinkOnce(t *testing.T) {
+func TestConcurrentColleagueJoinsByLinkOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		ada := newUser(t, a, account, access.Owner, "ada")
@@ -182,7 +182,7 @@ func TestASetupLinkIsNoInvitationAndAnInvitationNoSetupLink(t *testing.T) {
 	})
 }
 
-func TestOfManyWhoUseOneLinkAtOnceOneJoins(t *testing.T) {
+func TestConcurrentOfManyWhoUseOneLinkAtOnceOneJoins(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		account := newAccount(t, a)

@@ -103,8 +103,8 @@ func TestAnImportThatAPersonThoughtAboutGoesOnAtOnce(t *testing.T) {
 	})
 }
 
-// TestANodeThatWasOvertakenImportsNothingTwice: it has read the first rows while another node has imported them.
-func TestANodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
+// TestConcurrentNodeThatWasOvertakenImportsNothingTwice: it has read the first rows while another node has imported them.
+func TestConcurrentNodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, rows, file := newAccount(t, a).Number, int64(2*jobs.UnitRows+1), "first_name,last_name,email\n"
 		for i := range rows {
@@ -129,8 +129,8 @@ func TestANodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 	})
 }
 
-// TestAnImportFollowsOneThatFailed: a file that turns out to be broken leaves its place to the next one of the account.
-func TestAnImportFollowsOneThatFailed(t *testing.T) {
+// TestConcurrentImportFollowsOneThatFailed: a file that turns out to be broken leaves its place to the next one of the account.
+func TestConcurrentImportFollowsOneThatFailed(t *testing.T) {
 	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", jobs.PreviewRows)+"<Jo,Doe")
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number

@@ -134,7 +134,7 @@ func withTag(t testing.TB, s *Book, account int64, name string) int64 {
 }
 
 // A server that is killed between any two units of work goes on where it was, and no contact is changed twice.
-func TestAJobGoesOnWhereItWas(t *testing.T) {
+func TestConcurrentJobGoesOnWhereItWas(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, j := startJob(t, s, 3*tagJobUnit+1)
 		for units := 0; ; units++ {
@@ -180,7 +180,7 @@ func TestAJobGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
-func TestTwoNodesWorkOnAJob(t *testing.T) {
+func TestConcurrentTwoNodesWorkOnAJob(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, j := startJob(t, a, 40)
 		finishJobs(t, b, a)
@@ -198,7 +198,7 @@ func TestTwoNodesWorkOnAJob(t *testing.T) {
 }
 
 // A job that was canceled does nothing more. What it did can be undone, but for contacts that were changed since: they are listed.
-func TestAJobIsCanceledAndUndone(t *testing.T) {
+func TestConcurrentJobIsCanceledAndUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, j := startJob(t, s, 3*tagJobUnit)
 		w := jobs.NewJobWorker(s.JobStore)
@@ -298,9 +298,9 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 	})
 }
 
-// TestAnUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
+// TestConcurrentUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
 // rested does.
-func TestAnUndoThatWasStoppedGoesOn(t *testing.T) {
+func TestConcurrentUndoThatWasStoppedGoesOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, j := startJob(t, s, 160)
 		finishJobs(t, s)

@@ -174,7 +174,7 @@ func TestARevokedKeyStopsThoughItWasJustRead(t *testing.T) {
 	})
 }
 
-func TestAKeyRevokedElsewhereStopsWithinTwoSeconds(t *testing.T) {
+func TestConcurrentKeyRevokedElsewhereStopsWithinTwoSeconds(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		now := stopClock(a)
 		b.Now = now.time
@@ -241,7 +241,7 @@ func TestTheLastUseIsWrittenOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestManyUsesAtOnceAreOneNote(t *testing.T) {
+func TestConcurrentManyUsesAtOnceAreOneNote(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		now := stopClock(s)
 		key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{})

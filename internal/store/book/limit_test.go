@@ -55,7 +55,7 @@ func wantRoomFor(t *testing.T, room int, limit doc.Limit, stores []*Book, add fu
 	}
 }
 
-func TestAnAccountHasSoManyActiveKeys(t *testing.T) {
+func TestConcurrentAccountHasSoManyActiveKeys(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		now := stopClock(a)
 		b.Now = now.time
@@ -116,7 +116,7 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 	})
 }
 
-func TestAnAccountHasSoManyOpenInvitations(t *testing.T) {
+func TestConcurrentAccountHasSoManyOpenInvitations(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		now := stopClock(a)
 		b.Now = now.time
@@ -145,7 +145,7 @@ func TestAnAccountHasSoManyOpenInvitations(t *testing.T) {
 	})
 }
 
-func TestAnAccountHasSoManyMembers(t *testing.T) {
+func TestConcurrentAccountHasSoManyMembers(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, other := newAccount(t, a), newAccount(t, a)
 		ada := newUser(t, a, account, access.Owner, "ada")
@@ -194,7 +194,7 @@ func TestWhoCannotJoinWritesNothing(t *testing.T) {
 	})
 }
 
-func TestAnOrganizationHasSoManyChapters(t *testing.T) {
+func TestConcurrentOrganizationHasSoManyChapters(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		root := newAccount(t, a)
 		ada := newUser(t, a, root, access.Owner, "ada")
@@ -235,7 +235,7 @@ func TestAChapterIsNotTooDeep(t *testing.T) {
 	})
 }
 
-func TestAnOrganizationHasSoManyCampaigns(t *testing.T) {
+func TestConcurrentOrganizationHasSoManyCampaigns(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		root := newAccount(t, a)
 		chapter := tree(t, a, root, newUser(t, a, root, access.Owner, "ada"), "East")["East"]

@@ -104,7 +104,7 @@ func TestAPagePastTheEndIsEmpty(t *testing.T) {
 }
 
 // Pages never shift while others add and change contacts: a walk sees every contact that was there at its start once.
-func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
+func TestConcurrentWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		atOnce(60, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i)) })
@@ -152,7 +152,7 @@ func TestAWalkSeesEachContactOnceWhileWritesGoOn(t *testing.T) {
 }
 
 // Each list shows one moment, even if many clients read and the index changes between them.
-func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
+func TestConcurrentListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		for i := range 10 {
@@ -191,7 +191,7 @@ func TestListsReadAtOnceAreEachOfOneMoment(t *testing.T) {
 	})
 }
 
-func TestAccountsAreListedAtOnce(t *testing.T) {
+func TestConcurrentAccountsAreListedAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		accounts := make([]int64, 8)
 		for i := range accounts {

@@ -36,7 +36,7 @@ func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document
 	return p
 }
 
-func TestTheSameEmailAtOnceIsOneContact(t *testing.T) {
+func TestConcurrentTheSameEmailAtOnceIsOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		documents := make([]contacts.Document, 64)
@@ -53,7 +53,7 @@ func TestTheSameEmailAtOnceIsOneContact(t *testing.T) {
 	})
 }
 
-func TestTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
+func TestConcurrentTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		spellings := []string{"2125550100", "212-555-0100", "(212) 555-0100", "+12125550100", "+1 212 555 0100", "1-212-555-0100", "212.555.0100", "tel:+1-212-555-0100"}
@@ -67,7 +67,7 @@ func TestTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
 	})
 }
 
-func TestForceNeverMerges(t *testing.T) {
+func TestConcurrentForceNeverMerges(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		body := `{"first_name":"Ana","emails":[{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}]}`
@@ -272,7 +272,7 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 }
 
 // If several people add the same person at once, one succeeds, and all others are asked.
-func TestPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
+func TestConcurrentPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		made, asked := make([]error, 16), 0

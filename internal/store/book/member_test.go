@@ -140,7 +140,7 @@ func TestAnOwnerCannotLeaveAnOrganizationWithoutOne(t *testing.T) {
 	})
 }
 
-func TestTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
+func TestConcurrentTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		account := newAccount(t, a)

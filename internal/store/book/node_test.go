@@ -23,7 +23,7 @@ func (m activity) of(active bool) (seqs []int64) {
 	return seqs
 }
 
-func TestTwoStoresSeeEachOthersWrites(t *testing.T) {
+func TestConcurrentTwoStoresSeeEachOthersWrites(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		stores := []*Book{a, b}
@@ -55,7 +55,7 @@ func TestTwoStoresSeeEachOthersWrites(t *testing.T) {
 	})
 }
 
-func TestTwoStoresWriteAtOnce(t *testing.T) {
+func TestConcurrentTwoStoresWriteAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		stores := []*Book{a, b}
@@ -93,7 +93,7 @@ func TestTwoStoresWriteAtOnce(t *testing.T) {
 	})
 }
 
-func TestStoresOpenedAtOnceMakeOneDatabase(t *testing.T) {
+func TestConcurrentStoresOpenedAtOnceMakeOneDatabase(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		atOnce(6, func(int) {
 			s, err := Open(t.Context(), o)

@@ -31,7 +31,7 @@ func whileCommitting(t testing.TB, s *Book, other func()) (finish func()) {
 	return func() { <-done }
 }
 
-func TestASecondFirstUserWaitsForTheFirst(t *testing.T) {
+func TestConcurrentSecondFirstUserWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		token := setupToken(t, a)
 		var late error
@@ -50,7 +50,7 @@ func TestASecondFirstUserWaitsForTheFirst(t *testing.T) {
 	})
 }
 
-func TestASecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
+func TestConcurrentSecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
@@ -72,7 +72,7 @@ func TestASecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
 }
 
 // An attacker with a stolen password signs in at the moment when it is changed.
-func TestAPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
+func TestConcurrentPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		var late error
@@ -91,7 +91,7 @@ func TestAPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
 	})
 }
 
-func TestASecondUserOfALinkWaitsForTheFirst(t *testing.T) {
+func TestConcurrentSecondUserOfALinkWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		ada := newUser(t, a, account, access.Owner, "ada")
@@ -110,7 +110,7 @@ func TestASecondUserOfALinkWaitsForTheFirst(t *testing.T) {
 	})
 }
 
-func TestASecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
+func TestConcurrentSecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Owner, "bob")

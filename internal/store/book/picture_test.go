@@ -231,7 +231,7 @@ func TestACheckKnowsPictures(t *testing.T) {
 }
 
 // One account draws one picture at a time, and no more than some wait.
-func TestPicturesAreDrawnOneAtATime(t *testing.T) {
+func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
 	letGo := occupied(t, s.Drawing, account.Number+1)

@@ -55,7 +55,7 @@ func keptKeys(t *testing.T, s *Book, account int64) (keys []string) {
 	return keys
 }
 
-func TestAttemptsOfOneBatchHaveOneEffectForEachKey(t *testing.T) {
+func TestConcurrentAttemptsOfOneBatchHaveOneEffectForEachKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		ids, errs := make([]int64, 40), make([]error, 40)
@@ -116,7 +116,7 @@ func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 }
 
 // A new answer removes two that have expired, so that the stored answers are bounded by the requests of one day.
-func TestExpiredAnswersAreRemovedBitByBit(t *testing.T) {
+func TestConcurrentExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other, clock := newAccount(t, s).Number, newAccount(t, s).Number, stopClock(s)
 		for i := range 9 {

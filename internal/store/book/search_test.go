@@ -189,7 +189,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 }
 
 // A new contact is found as soon as its create was answered, on every node, and no longer by what a change removed.
-func TestASearchFindsWhatWasJustWritten(t *testing.T) {
+func TestConcurrentSearchFindsWhatWasJustWritten(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		id := create(t, a, account, `{"first_name":"Ana","last_name":"Diaz","tags":["board"]}`).ID

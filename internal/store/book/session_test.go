@@ -173,7 +173,7 @@ func TestTheUseOfASessionIsWrittenOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestASessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
+func TestConcurrentSessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Viewer, "bob")

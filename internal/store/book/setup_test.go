@@ -25,7 +25,7 @@ func founder(name string) access.SetupInput {
 	return access.SetupInput{UserInput: joiner(name), Organization: " Harbor Light "}
 }
 
-func TestTheFirstUserSetsUpAnOrganization(t *testing.T) {
+func TestConcurrentTheFirstUserSetsUpAnOrganization(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		now := stopClock(a)
 		b.Now = now.time
@@ -137,7 +137,7 @@ func TestASetupTokenLastsADay(t *testing.T) {
 }
 
 // A link that was printed and forgotten, in a log or on a screen, ends with the next start of any node.
-func TestANewSetupTokenReplacesTheOneBefore(t *testing.T) {
+func TestConcurrentNewSetupTokenReplacesTheOneBefore(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		first, second := setupToken(t, a), setupToken(t, b)
@@ -214,7 +214,7 @@ func TestASetupTokenEndsWhenAnOperatorMakesTheFirstUser(t *testing.T) {
 	})
 }
 
-func TestOfManyFirstUsersAtOnceOneIsFirst(t *testing.T) {
+func TestConcurrentOfManyFirstUsersAtOnceOneIsFirst(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		stores := []*Book{a, b}
 		token := setupToken(t, a)

@@ -275,7 +275,7 @@ func TestReopeningKeepsEverything(t *testing.T) {
 	})
 }
 
-func TestReadyTellsWhetherTheDatabaseAnswers(t *testing.T) {
+func TestConcurrentReadyTellsWhetherTheDatabaseAnswers(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		now := &clock{now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
 		o.Now = now.time

@@ -116,7 +116,7 @@ func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
 }
 
 // A batch of creates writes each tag once, no matter how many contacts have it.
-func TestABatchCountsATagOnce(t *testing.T) {
+func TestConcurrentBatchCountsATagOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		spy := spyOn(t, s)
@@ -140,7 +140,7 @@ func TestABatchCountsATagOnce(t *testing.T) {
 
 // If a change fails after it has written, its counts are undone, and the other changes of its batch, which run again, are counted
 // once.
-func TestAChangeThatFailedCountsNoTags(t *testing.T) {
+func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		contact, err := crm.NewContact(input(t, `{"first_name":"A","tags":["a"]}`), s.Now())
@@ -169,7 +169,7 @@ func TestAChangeThatFailedCountsNoTags(t *testing.T) {
 }
 
 // Whatever runs at once, the counts agree with the documents: the end of the test compares them.
-func TestTagCountsStayTrueUnderRandomChanges(t *testing.T) {
+func TestConcurrentTagCountsStayTrueUnderRandomChanges(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		accounts := []int64{newAccount(t, a).Number, newAccount(t, a).Number}
 		tags := func() string {

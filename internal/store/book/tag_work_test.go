@@ -65,7 +65,7 @@ func wantBusy(t testing.TB, what string, err error) {
 	}
 }
 
-func TestATagOfFewContactsIsChangedAtOnce(t *testing.T) {
+func TestConcurrentTagOfFewContactsIsChangedAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		clock := stopClock(s)
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
@@ -97,7 +97,7 @@ func TestATagOfFewContactsIsChangedAtOnce(t *testing.T) {
 }
 
 // The server is stopped in the middle of a rename. The next one goes on by itself, and what was tagged meanwhile is renamed, too.
-func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
+func TestConcurrentTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
@@ -144,7 +144,7 @@ func TestATagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) 
 }
 
 // Two nodes that are at it do no harm.
-func TestTwoNodesWorkOnTags(t *testing.T) {
+func TestConcurrentTwoNodesWorkOnTags(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
 		fillTagged(t, a, account, 700, "old")
@@ -156,7 +156,7 @@ func TestTwoNodesWorkOnTags(t *testing.T) {
 	})
 }
 
-func TestANodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
+func TestConcurrentNodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")
@@ -185,7 +185,7 @@ func TestANodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
 }
 
 // What is to be done goes with a copy of the database.
-func TestWorkOnATagGoesOnAfterACopy(t *testing.T) {
+func TestConcurrentWorkOnATagGoesOnAfterACopy(t *testing.T) {
 	t.Parallel()
 	from, to := newSQLite(t), newPostgres(t)
 	s := open(t, from)
@@ -230,7 +230,7 @@ func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
 }
 
 // A contact that cannot be read is told, and the others are changed. What is left is done once it was restored.
-func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
+func TestConcurrentDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
@@ -282,7 +282,7 @@ func TestADamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 }
 
 // A change of a tag sees what the changes before it in the same batch have done.
-func TestAChangeOfATagSeesItsBatch(t *testing.T) {
+func TestConcurrentChangeOfATagSeesItsBatch(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		atOnce(jobs.BulkAtOnce+1, func(i int) { create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`, i)) })
@@ -320,7 +320,7 @@ func TestAChangeOfATagSeesItsBatch(t *testing.T) {
 }
 
 // Before there were jobs, work on tags had a table of its own.
-func TestWorkOnATagGoesOnAfterAnUpgrade(t *testing.T) {
+func TestConcurrentWorkOnATagGoesOnAfterAnUpgrade(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		const account = 1_234_567
 		oldDatabase(t, o, account, []string{`{"first_name":"A","tags":["old","x"]}`, `{"first_name":"Archived","tags":["old"]}`, `{"first_name":"C","tags":["gone"]}`})

@@ -17,8 +17,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestAFileThatTakesLongIsReadAfterTheAnswer: the worker reads it, and says what is wrong with it.
-func TestAFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
+// TestConcurrentFileThatTakesLongIsReadAfterTheAnswer: the worker reads it, and says what is wrong with it.
+func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		s.Files.Patience = 0
 		account := newAccount(t, s).Number
@@ -62,8 +62,8 @@ func TestAPreviewLooksAtFewRows(t *testing.T) {
 	}
 }
 
-// TestAPreviewIsKeptNoLongerThanItsImport, and is not in what the worker reads of each job that is open.
-func TestAPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
+// TestConcurrentPreviewIsKeptNoLongerThanItsImport, and is not in what the worker reads of each job that is open.
+func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		canceled, done := upload(t, s, account, "first_name,last_name\nSecret,Person\n"), upload(t, s, account, "first_name,last_name\nSecret,Person\n")
@@ -210,8 +210,8 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 	})
 }
 
-// TestAFileThatGivesWayGoesOnWhereItWas: rows of contacts and of gifts come once each, whenever the file was closed meanwhile.
-func TestAFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
+// TestConcurrentFileThatGivesWayGoesOnWhereItWas: rows of contacts and of gifts come once each, whenever the file was closed meanwhile.
+func TestConcurrentFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s).Number
 	rows := 10*min(jobs.UnitRows, jobs.UnitGifts) + 3

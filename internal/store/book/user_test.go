@@ -94,7 +94,7 @@ func TestUsersAreListedByEmailWithWhereTheyBelong(t *testing.T) {
 	})
 }
 
-func TestAnEmailBelongsToOneUser(t *testing.T) {
+func TestConcurrentEmailBelongsToOneUser(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		newUser(t, a, account, access.Owner, "ada")
@@ -168,7 +168,7 @@ func TestAUserIsRenamed(t *testing.T) {
 	})
 }
 
-func TestAChangedPasswordEndsAllOtherSessions(t *testing.T) {
+func TestConcurrentChangedPasswordEndsAllOtherSessions(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a)
 		ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Viewer, "bob")
@@ -201,7 +201,7 @@ func TestAChangedPasswordEndsAllOtherSessions(t *testing.T) {
 	})
 }
 
-func TestAResetPasswordEndsAllSessions(t *testing.T) {
+func TestConcurrentResetPasswordEndsAllSessions(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		token := signIn(t, b, ada.Email, goodPassword)
@@ -217,7 +217,7 @@ func TestAResetPasswordEndsAllSessions(t *testing.T) {
 }
 
 // An attacker who signs in with a stolen password while it is being changed must not stay signed in.
-func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
+func TestConcurrentPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		spy := spyOn(t, b)
@@ -238,7 +238,7 @@ func TestAPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 	})
 }
 
-func TestTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
+func TestConcurrentTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
 		session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
@@ -258,7 +258,7 @@ func TestTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
 }
 
 // Only a limited number of hashes is computed at once: each takes much memory. A client that disconnects does not wait.
-func TestHashesWaitForEachOther(t *testing.T) {
+func TestConcurrentHashesWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	s := openTest(t)
 	busy, free := make(chan struct{}), make(chan struct{})
@@ -277,7 +277,7 @@ func TestHashesWaitForEachOther(t *testing.T) {
 }
 
 // No matter how many people sign in at once, each gets their turn.
-func TestAllHashesGetTheirTurn(t *testing.T) {
+func TestConcurrentAllHashesGetTheirTurn(t *testing.T) {
 	t.Parallel()
 	h := people.NewHasher()
 	var group sync.WaitGroup

@@ -48,7 +48,7 @@ func TestAChangeOfAContactThatSomebodyElseHasChangedIsRefused(t *testing.T) {
 	})
 }
 
-func TestOfManyFormsOfOneVersionOneIsSaved(t *testing.T) {
+func TestConcurrentOfManyFormsOfOneVersionOneIsSaved(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		owner := newAccount(t, a)
 		id := create(t, a, owner.Number, `{"first_name":"Ana"}`).ID

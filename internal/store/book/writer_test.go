@@ -83,7 +83,7 @@ func names(t *testing.T, s *Book, account int64) (names []string) {
 	return names
 }
 
-func TestWhatWaitsCommitsTogether(t *testing.T) {
+func TestConcurrentWhatWaitsCommitsTogether(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		spy := spyOn(t, s)
@@ -108,7 +108,7 @@ func TestWhatWaitsCommitsTogether(t *testing.T) {
 	})
 }
 
-func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
+func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 	failure := errors.New("no")
 	write := func(tx *store.Tx, account int64) error { // something that must not stay
 		in := crm.ContactInput{Emails: &[]crm.Email{}}
@@ -188,7 +188,7 @@ func TestOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 	}
 }
 
-func TestACommitThatFailsIsToldToAll(t *testing.T) {
+func TestConcurrentCommitThatFailsIsToldToAll(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		spy := spyOn(t, s)
@@ -208,7 +208,7 @@ func TestACommitThatFailsIsToldToAll(t *testing.T) {
 	})
 }
 
-func TestAClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
+func TestConcurrentClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		leaving, leave := context.WithCancel(t.Context())
@@ -249,7 +249,7 @@ func TestAClientThatLeavesLaterGetsItsChange(t *testing.T) {
 	})
 }
 
-func TestCloseFinishesWhatIsQueued(t *testing.T) {
+func TestConcurrentCloseFinishesWhatIsQueued(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
