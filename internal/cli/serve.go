@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -41,8 +42,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
-	defer lines.flush()
+	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	t.log, t.serving = log, true
 	var demo access.Account
 	if c.Demo {
@@ -56,6 +56,18 @@ func (c *serveCommand) Run(t *terminal) error {
 		}
 	}
 	return t.withStore(func(s *book.Book) error { return c.serve(t, s, demo, log) })
+}
+
+func newLogger(w io.Writer, format, level string) *slog.Logger {
+	options := new(slog.HandlerOptions)
+	var l slog.Level
+	if l.UnmarshalText([]byte(level)) == nil {
+		options.Level = l
+	}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
 }
 
 func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log *slog.Logger) error {

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -79,13 +81,11 @@ type endpoint struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
-	listener      *listener
+	listener      net.Listener
 }
 
 func (d *endpoint) open(log *slog.Logger) error {
-	var config net.ListenConfig
-	config.SetMultipathTCP(false) // its sockets cannot turn connections away
-	tcp, err := config.Listen(context.Background(), "tcp", d.address)
+	tcp, err := net.Listen("tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -93,9 +93,15 @@ func (d *endpoint) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	g := &gate{TCPListener: tcp.(*net.TCPListener)}
-	d.listener = newListener(g, d.connections, d.http.TLSConfig, d.http.ReadHeaderTimeout, log)
+	d.listener = &limitedListener{Listener: tcp, connections: d.connections, answers: d.http.TLSConfig == nil, log: log}
 	return nil
+}
+
+func (d *endpoint) serve() error {
+	if d.http.TLSConfig == nil {
+		return d.http.Serve(d.listener)
+	}
+	return d.http.ServeTLS(d.listener, "", "")
 }
 
 // at is the real address: the port in the setting may be 0.
@@ -129,7 +135,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	failed := make(chan error, len(endpoints))
 	for _, d := range endpoints {
-		go func() { failed <- d.http.Serve(d.listener) }()
+		go func() { failed <- d.serve() }()
 	}
 	if secured.warm != nil {
 		go secured.warm()
@@ -187,11 +193,22 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:                 s.Timeouts.Write,
 		IdleTimeout:                  s.Timeouts.Idle,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true,                                               // OPTIONS * is ours to refuse
-		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), // about connections
-		ConnContext:                  withHeads,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
+		ErrorLog:                     log.New(connectionLog{s.Log}, "", 0),
 		HTTP2:                        http2Limits,
 	}
+}
+
+// connectionLog is where net/http says what is wrong with connections. Scanners of ports cause failed handshakes all the time, so these are for debugging.
+type connectionLog struct{ *slog.Logger }
+
+func (l connectionLog) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // ending closes connections after their next answer once the server stops: a client that reuses connections must not be writing to
@@ -219,12 +236,8 @@ func (s *Server) ending(next http.Handler) http.Handler {
 
 var connectionClose = []string{"close"}
 
-// lastCall is how long open connections are served after new ones are turned away: net/http drops requests that arrive during
-// its shutdown.
-const (
-	lastCall     = 500 * time.Millisecond
-	lastCallStep = 10 * time.Millisecond
-)
+// lastCall is how long open connections are served after the port has closed: net/http drops requests that arrive during its shutdown.
+const lastCall = 500 * time.Millisecond
 
 // stop lets /readyz fail, closes the main listener and waits for requests in flight. The other listeners close last, so that an
 // orchestrator can watch the stop.
@@ -232,12 +245,8 @@ func (s *Server) stop(endpoints []*endpoint) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		if err := endpoints[0].listener.turnAway(); err != nil {
-			s.Log.Warn("new connections are accepted until the port closes: the system cannot turn them away", "error", err)
-		}
-		for range lastCall / lastCallStep { // a process that was kept waiting all the time accepts what came meanwhile between two steps
-			time.Sleep(lastCallStep)
-		}
+		_ = endpoints[0].listener.Close() // Shutdown closes it again
+		time.Sleep(lastCall)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)
 	defer cancel()

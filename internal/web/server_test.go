@@ -132,24 +132,11 @@ func TestPlainHTTPOnTheTLSPort(t *testing.T) {
 		t.Error("the handler is called")
 		return nil
 	})})
-	for name, body := range map[string]string{"GET": "", "POST": strings.Repeat("x", 300_000)} {
-		req, err := http.NewRequest(name, "http://"+r.Main+"/v1/contacts", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		got, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode != 400 || string(got) != `{"message":"This service only answers over HTTPS."}` ||
-			resp.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s %v", name, resp.StatusCode, got, resp.Header)
-		}
-		if id := resp.Header.Get("X-Request-Id"); id == "" || !strings.Contains(lines.String(), id) {
-			t.Errorf("%s: request id %q is not in the log", name, id)
-		}
+	if resp, body := get(t, http.DefaultClient, "http://"+r.Main+"/v1/contacts"); resp.StatusCode != 400 || !strings.Contains(body, "HTTPS") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if text := lines.String(); strings.Contains(text, "WARN") {
+		t.Errorf("a client that speaks no TLS is a warning in the log: %s", text)
 	}
 }
 
@@ -201,60 +188,6 @@ func TestHeaderThatIsTooLarge(t *testing.T) {
 	if want := `{"message":"The request headers must not be larger than 64 KiB."}`; err != nil || resp.StatusCode != 431 || string(body) != want {
 		t.Errorf("%s %s %v", resp.Status, body, err)
 	}
-}
-
-// net/http answers these itself, in plain text, before any handler sees them.
-func TestRequestsThatCannotBeReadAreAnsweredInJSON(t *testing.T) {
-	t.Parallel()
-	large := "GET / HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 2*maxHeaderBytes) + "\r\n\r\n"
-	for _, mode := range []string{TLSOff, TLSAuto} {
-		logged := new(logLines)
-		r := start(t, &Server{TLS: TLS{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answerOK), Log: logged.log()})
-		for request, want := range map[string]string{
-			"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\x01b\r\n\r\n": `400 {"message":"The request is not valid HTTP."}`,
-			"GET / HTTP/1.1\r\nHost: localhost\r\nX Y: a\r\n\r\n":                       `400 {"message":"The request is not valid HTTP: invalid header name."}`,
-			"GET / HTTP/1.1\r\n\r\n":                                                `400 {"message":"The request is not valid HTTP: missing required Host header."}`,
-			"GET /a b c HTTP/1.1\r\nHost: localhost\r\n\r\n":                        `400 {"message":"The request is not valid HTTP."}`,
-			"GARBAGE\r\n\r\n":                                                       `400 {"message":"The request is not valid HTTP."}`,
-			"GET / HTTP/3.7\r\nHost: localhost\r\n\r\n":                             `505 {"message":"The request is not valid HTTP: unsupported protocol version."}`,
-			"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n": `501 {"message":"The transfer encoding is not supported."}`,
-			"GET / HTTP/1.1\r\nHost: localhost\r\nExpect: the impossible\r\n\r\n":   `417 {"message":"The Expect header must be 100-continue."}`,
-			large: `431 {"message":"The request headers must not be larger than 64 KiB."}`,
-		} {
-			answer, body := sendRaw(t, r.Main, mode, request)
-			id := answer.Header.Get("X-Request-Id")
-			if got := fmt.Sprintf("%d %s", answer.StatusCode, body); got != want || answer.Header.Get("Content-Type") != "application/json" || !answer.Close {
-				t.Errorf("%s %.60q: %s %v", mode, request, got, answer.Header)
-			}
-			if id == "" || !strings.Contains(logged.String(), id) {
-				t.Errorf("%s %.60q: the log lacks the id %q", mode, request, id)
-			}
-		}
-	}
-}
-
-// sendRaw writes bytes to a server, whatever they are, and reads the answer.
-func sendRaw(t *testing.T, address, mode, request string) (*http.Response, string) {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if mode != TLSOff {
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
-	}
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
-	io.WriteString(conn, request)
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatalf("%.60q: %v", request, err)
-	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer, string(body)
 }
 
 func TestStopFinishesRequestsInFlight(t *testing.T) {
