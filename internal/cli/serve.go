@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
+	"donorbook/internal/web/certs"
 )
 
 type serveCommand struct {
@@ -87,7 +88,7 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log
 	var work sync.WaitGroup
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
-		if c.TLS == web.TLSOff {
+		if c.TLS == certs.Off {
 			log.Warn("TLS is off: requests are refused unless they arrived over HTTPS at a trusted proxy or come from this machine")
 		}
 		if !c.Demo {
@@ -127,7 +128,7 @@ func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, l
 	}
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == certs.Auto})
 	pages, err := console.New(s, console.Options{
 		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
 	})
@@ -140,7 +141,7 @@ func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, l
 	if allowed := connections.Max(); allowed < c.MaxConnections {
 		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
-	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == web.TLSOff}
+	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == certs.Off}
 	handler := plumbing.Wrap(pages.Fallback(rest.Serve))
 	if c.MCP == "on" {
 		rest.HandleKeyed("POST /mcp", assistant.NewEndpoint(api.Document, Version(), handler).Serve)
@@ -200,7 +201,7 @@ func (c *serveCommand) address(listening string) string {
 // demoAddress is where a person on this machine reaches the server with a valid certificate: one from files or ACME is for the
 // public name.
 func (c *serveCommand) demoAddress(listening string) string {
-	if c.TLS == web.TLSFiles || c.TLS == web.TLSACME {
+	if c.TLS == certs.Files || c.TLS == certs.ACME {
 		return c.address(listening)
 	}
 	return c.localAddress(listening)
@@ -209,7 +210,7 @@ func (c *serveCommand) demoAddress(listening string) string {
 // localAddress is where a person on this machine reaches the server.
 func (c *serveCommand) localAddress(listening string) string {
 	scheme := "https"
-	if c.TLS == web.TLSOff {
+	if c.TLS == certs.Off {
 		scheme = "http"
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)
@@ -222,7 +223,7 @@ func (c *serveCommand) localAddress(listening string) string {
 
 // trust is the option that makes curl, in any directory of this machine, trust a certificate of our own authority.
 func (c *serveCommand) trust(data string) string {
-	if c.TLS != web.TLSAuto {
+	if c.TLS != certs.Auto {
 		return ""
 	}
 	if absolute, err := filepath.Abs(data); err == nil {

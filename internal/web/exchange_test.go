@@ -10,17 +10,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
 // eachPort runs a test with a function that connects to a plain port, and with one that connects to a TLS port.
 func eachPort(t *testing.T, handler http.Handler, test func(t *testing.T, dial func() net.Conn)) {
 	t.Helper()
-	for _, mode := range []string{TLSOff, TLSAuto} {
+	for _, mode := range []string{certs.Off, certs.Auto} {
 		t.Run(mode, func(t *testing.T) {
-			r := start(t, &Server{TLS: TLS{Mode: mode, Dir: t.TempDir()}, Handler: handler})
+			r := start(t, &Server{TLS: certs.Settings{Mode: mode, Dir: t.TempDir()}, Handler: handler})
 			test(t, func() (conn net.Conn) {
 				conn, err := net.Dial("tcp", r.Main)
-				if mode == TLSAuto {
+				if mode == certs.Auto {
 					conn, err = tls.Dial("tcp", r.Main, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // only what is sent matters
 				}
 				if err != nil {
@@ -80,9 +82,9 @@ func TestAnswersOfEveryLengthArriveWhole(t *testing.T) {
 		}
 		return nil
 	}
-	for _, mode := range []string{TLSOff, TLSAuto} {
-		s := start(t, &Server{TLS: TLS{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answer)})
-		scheme := map[string]string{TLSOff: "http://", TLSAuto: "https://"}[mode]
+	for _, mode := range []string{certs.Off, certs.Auto} {
+		s := start(t, &Server{TLS: certs.Settings{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answer)})
+		scheme := map[string]string{certs.Off: "http://", certs.Auto: "https://"}[mode]
 		client := &http.Client{Transport: &http.Transport{
 			MaxConnsPerHost: 1, DisableCompression: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // only what is sent matters
 		}}

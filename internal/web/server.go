@@ -12,13 +12,15 @@ import (
 	"net/http"
 	"runtime"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
 // Server runs the main listener and, if wanted, one for metrics and one for ACME's HTTP-01 challenges.
 type Server struct {
 	Listen  string // host:port; port 0 takes any free one
 	Handler http.Handler
-	TLS     TLS
+	TLS     certs.Settings
 	Health  *Health
 	Log     *slog.Logger
 
@@ -124,11 +126,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.Connections == nil {
 		s.Connections = NewConnections(0, 0, nil, nil)
 	}
-	secured, err := s.TLS.setup(s.Listen, s.Log)
+	secured, err := s.TLS.Open(s.Listen, s.Log)
 	if err != nil {
 		return err
 	}
-	secured.measure(s.Metrics)
+	measureCertificates(s.Metrics, secured.Ends)
 	endpoints, err := s.open(secured)
 	if err != nil {
 		return err
@@ -137,8 +139,8 @@ func (s *Server) Run(ctx context.Context) error {
 	for _, d := range endpoints {
 		go func() { failed <- d.serve() }()
 	}
-	if secured.warm != nil {
-		go secured.warm()
+	if secured.Warm != nil {
+		go secured.Warm()
 	}
 	select {
 	case err = <-failed:
@@ -147,20 +149,34 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.stop(endpoints))
 }
 
+// measureCertificates adds when the certificates expire.
+func measureCertificates(m *Metrics, ends func() map[string]time.Time) {
+	if ends == nil || m == nil {
+		return
+	}
+	m.Gauges("donorbook_certificate_end_timestamp_seconds", "When a certificate ends, in seconds since 1970.", "certificate", func() map[string]float64 {
+		values := make(map[string]float64)
+		for name, end := range ends() {
+			values[name] = float64(end.Unix())
+		}
+		return values
+	})
+}
+
 // open opens every listener before the first request, so that a wrong setting is found at start.
-func (s *Server) open(secured secured) ([]*endpoint, error) {
+func (s *Server) open(secured certs.Certificates) ([]*endpoint, error) {
 	var metrics, challenge *endpoint
 	main := s.endpoint("--listen", s.Listen, s.Handler)
-	main.http.TLSConfig = secured.config
+	main.http.TLSConfig = secured.Config
 	endpoints := []*endpoint{main}
 	if s.MetricsListen != "" {
 		metrics = s.endpoint("--metrics-listen", s.MetricsListen, s.MetricsHandler)
 		metrics.connections = NewConnections(0, 0, nil, nil) // so that an operator can watch an attack
 		endpoints = append(endpoints, metrics)
 	}
-	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
+	if s.TLS.ACMEHTTP != "" && secured.Challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		challenge = s.endpoint("--acme-listen", s.TLS.ACMEHTTP, secured.challenge(refuse))
+		challenge = s.endpoint("--acme-listen", s.TLS.ACMEHTTP, secured.Challenge(refuse))
 		endpoints = append(endpoints, challenge)
 	}
 	for i, d := range endpoints {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
 // Between the delay and the end the port is closed, and open connections are served: a proxy may already have written a request to one.
@@ -16,7 +18,7 @@ func TestOpenConnectionsAreServedUntilTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	listening := make(chan string, 1)
 	s := &Server{
-		Health: new(Health), Listen: "127.0.0.1:0", TLS: TLS{Mode: TLSOff}, Timeouts: Timeouts{StopDelay: 100 * time.Millisecond}, Log: discard(),
+		Health: new(Health), Listen: "127.0.0.1:0", TLS: certs.Settings{Mode: certs.Off}, Timeouts: Timeouts{StopDelay: 100 * time.Millisecond}, Log: discard(),
 		Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }),
 		Listening: func(at Addresses) { listening <- at.Main },
 	}
@@ -76,7 +78,7 @@ func TestAnAnswerThatWasAskedForBeforeTheStopClosesItsConnection(t *testing.T) {
 		health := new(Health)
 		plumbing := &Plumbing{Log: discard(), Health: health}
 		s := &Server{
-			Health: health, Listen: "127.0.0.1:0", TLS: TLS{Mode: TLSOff}, Timeouts: Timeouts{StopDelay: 100 * time.Millisecond}, Log: discard(),
+			Health: health, Listen: "127.0.0.1:0", TLS: certs.Settings{Mode: certs.Off}, Timeouts: Timeouts{StopDelay: 100 * time.Millisecond}, Log: discard(),
 			Handler: plumbing.Wrap(func(w http.ResponseWriter, _ *http.Request) error {
 				close(asked)
 				<-stopping
