@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/demo"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
@@ -45,18 +46,18 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	t.log, t.serving = log, true
-	var demo access.Account
+	var organization access.Account
 	if c.Demo {
-		clock := &demoClock{at: time.Now()}
-		err := t.withStoreAt(clock.now, func(s *book.Book) (err error) {
-			demo, err = fillDemo(store.By(t.ctx, history.ConsoleChannel, demoEmail), s, clock, log)
+		clock := demo.NewClock(time.Now())
+		err := t.withStoreAt(clock.Now, func(s *book.Book) (err error) {
+			organization, err = demo.Fill(store.By(t.ctx, history.ConsoleChannel, demo.Email), s, clock, log)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return t.withStore(func(s *book.Book) error { return c.serve(t, s, demo, log) })
+	return t.withStore(func(s *book.Book) error { return c.serve(t, s, organization, log) })
 }
 
 func newLogger(w io.Writer, format, level string) *slog.Logger {
@@ -71,7 +72,7 @@ func newLogger(w io.Writer, format, level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log *slog.Logger) error {
+func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Account, log *slog.Logger) error {
 	metrics := web.NewMetrics(Version())
 	backups, err := c.newBackups(t.storage.Options(), metrics, log)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log
 			startErr = c.printSetup(t, s, at.Main)
 		} else {
 			// Not earlier: if the port is taken, the key of the demo that runs there must keep working.
-			startErr = c.printDemo(t, s, demo, log, at.Main)
+			startErr = c.printDemo(t, s, organization, log, at.Main)
 		}
 		if startErr != nil {
 			stop()
@@ -233,18 +234,18 @@ func (c *serveCommand) trust(data string) string {
 }
 
 // printDemo creates a key and a password, and prints a command to paste into a terminal, in any directory, and how to sign in.
-func (c *serveCommand) printDemo(t *terminal, s *book.Book, demo access.Account, log *slog.Logger, listening string) error {
-	secret, err := demoKey(t.ctx, s, demo)
+func (c *serveCommand) printDemo(t *terminal, s *book.Book, organization access.Account, log *slog.Logger, listening string) error {
+	secret, err := demo.NewKey(t.ctx, s, organization)
 	if err != nil {
 		return err
 	}
 	address, trust := c.demoAddress(listening), c.trust(t.storage.Data)
-	password, err := demoPassword(t.ctx, s, demo)
+	password, err := demo.NewPassword(t.ctx, s, organization)
 	if err != nil {
 		return err
 	}
 	log.Info("the demo is ready: paste the curl command into another terminal, sign in, or read the reference", "docs", address+"/docs")
 	_, err = fmt.Fprintf(t.stdout, "curl %s-H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\nSign in at %[3]s/console as %s with the password %s\n",
-		trust, secret, address, demoEmail, password)
+		trust, secret, address, demo.Email, password)
 	return err
 }
