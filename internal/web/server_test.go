@@ -160,21 +160,24 @@ func TestSilentConnectionHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestSlowHeaderIsCutOff(t *testing.T) {
+// A client that sends half a header, or half a handshake, does not keep its connection.
+func TestASlowBeginningIsCutOff(t *testing.T) {
 	t.Parallel()
-	r := start(t, &Server{
-		TLS: certs.Settings{Mode: certs.Off}, Handler: quietPlumbing().Wrap(answerOK),
-		Timeouts: Timeouts{ReadHeader: 100 * time.Millisecond},
-	})
-	conn, err := net.Dial("tcp", r.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-	if _, err := io.ReadAll(conn); err != nil {
-		t.Errorf("not cut off: %v", err)
+	for mode, beginning := range map[string]string{certs.Off: "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", certs.Auto: "\x16\x03\x01\x02\x00\x01"} {
+		r := start(t, &Server{
+			TLS: certs.Settings{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answerOK),
+			Timeouts: Timeouts{ReadHeader: 100 * time.Millisecond},
+		})
+		conn, err := net.Dial("tcp", r.Main)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, beginning)
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%s: not cut off: %v", mode, err)
+		}
 	}
 }
 
