@@ -45,12 +45,14 @@ var arrows = map[string][]string{
 	"internal/store/book": {"internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
-	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text"},
+	"internal/web/certs": {},
+	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
 	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/web"},
 	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
 	"internal/assistant": {"internal/web"},
-	"internal/config":    {"internal/crm/text", "internal/store", "internal/web"},
-	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/backup"},
+	"internal/config":    {"internal/crm/text", "internal/store", "internal/web", "internal/web/certs"},
+	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book"},
+	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 
@@ -65,7 +67,7 @@ var arrows = map[string][]string{
 
 // outside lists packages that only some packages may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
+	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db", "bench"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
@@ -100,7 +102,7 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 const maxFiles = 16
 
 // crowded lists the folders that have more, and how many. They may become smaller, and no larger.
-var crowded = map[string]int{"internal/console": 52, "internal/cli": 30, "internal/web": 27, "internal/db": 27}
+var crowded = map[string]int{"internal/console": 52, "internal/db": 27}
 
 func TestFoldersCanBeRead(t *testing.T) {
 	for folder := range arrows {

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/web"
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -20,8 +19,7 @@ func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
 		if err != nil {
 			return dst, err
 		}
-		var room [48]byte
-		web.SetHeader(w, "Etag", tag.Append(room[:0]))
+		w.Header()["Etag"] = []string{string(tag.Append(nil))}
 		if known := r.Header["If-None-Match"]; known != nil && tag.Matches(known) {
 			err = errNotModified
 		}

@@ -291,7 +291,7 @@ func (s *server) ask(t testing.TB, method, target, secret, body string) answer {
 	return s.send(t, s.request(t, method, target, secret, body))
 }
 
-var ownRequestID = regexp.MustCompile(`^[0-9a-z]{26}$`)
+var ownRequestID = regexp.MustCompile(`^[0-9A-Z]{26}$`)
 
 // brokenPromises is what is wrong with an answer, whatever the request was.
 func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) {

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"donorbook/internal/config"
+	"donorbook/internal/demo"
 )
 
 // demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard output.
@@ -36,7 +34,7 @@ func (p *process) signIn(password string) int {
 	p.t.Helper()
 	client := *p.client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response, err := client.PostForm(p.url+"/console/signin", url.Values{"email": {demoEmail}, "password": {password}})
+	response, err := client.PostForm(p.url+"/console/signin", url.Values{"email": {demo.Email}, "password": {password}})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -57,9 +55,9 @@ func paste(t *testing.T, line string) contactPage {
 }
 
 // TestDemo: standard output has a line that works as it is and a password, and the demo has a believable organization.
-func TestDemo(t *testing.T) { eachEngine(t, demo) }
+func TestDemo(t *testing.T) { eachEngine(t, demoServes) }
 
-func demo(t *testing.T, e engine) {
+func demoServes(t *testing.T, e engine) {
 	parent := t.TempDir()
 	data := e.dataIn(t, filepath.Join(parent, "it's a demo"))
 	// A relative directory that needs quoting; a country in which the demo's numbers are not valid.
@@ -188,7 +186,7 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 
 	// A demo that was interrupted halfway is not treated as complete.
 	data = e.data(t)
-	result(t, "account", "create", "--data", data, "--name", demoName)
+	result(t, "account", "create", "--data", data, "--name", demo.Name)
 	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: an earlier start was interrupted") {
 		t.Errorf("half a demo: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
@@ -216,50 +214,4 @@ func TestDemoAddress(t *testing.T) {
 			t.Errorf("--listen %s --tls %s --base-url %s: %s, want %s", c.listen, c.tls, c.base, got, c.want)
 		}
 	}
-}
-
-// TestDemoFile: the file has no field that the program does not read, and an account for each branch.
-func TestDemoFile(t *testing.T) {
-	t.Parallel()
-	reader := json.NewDecoder(bytes.NewReader(demoFile))
-	reader.DisallowUnknownFields()
-	var d demoData
-	if err := reader.Decode(&d); err != nil {
-		t.Fatal(err)
-	}
-	if len(d.Branches) != 3 || d.Branches[0].Name != demoName {
-		t.Errorf("the branches are %+v", d.Branches)
-	}
-	for _, branch := range d.Branches {
-		if branch.Contacts == 0 || branch.Archived == 0 || len(branch.Places) == 0 || len(branch.Campaigns) == 0 {
-			t.Errorf("%s is not complete: %+v", branch.Name, branch)
-		}
-	}
-}
-
-// TestDemoTimes: the contacts of the demo were added over two years, many of them in the first weeks, and then more and more.
-func TestDemoTimes(t *testing.T) {
-	t.Parallel()
-	for _, now := range demoDays {
-		times := demoTimes(now, 160)
-		if len(times) != 160 || !slices.IsSortedFunc(times, time.Time.Compare) {
-			t.Fatalf("%d times, in order: %v", len(times), slices.IsSortedFunc(times, time.Time.Compare))
-		}
-		if first, last := times[0], times[159]; first.Before(now.AddDate(0, -24, 0)) || first.After(now.AddDate(0, -23, 0)) || last.After(now) || last.Before(now.AddDate(0, 0, -14)) {
-			t.Errorf("at %v they came from %v to %v", now, first, last)
-		}
-		later := times[64:]
-		if moved := times[63]; moved.After(now.AddDate(0, -22, 0)) || later[0].Before(moved) {
-			t.Errorf("at %v the first 64 came until %v", now, moved)
-		}
-		if early := slices.IndexFunc(later, now.AddDate(0, -11, 0).Before); early < 25 || early > 48 {
-			t.Errorf("at %v the first half of the time after has %d of 96", now, early)
-		}
-	}
-}
-
-// demoDays are days on which the demo may be started: ordinary ones, and those that are difficult for calendars.
-var demoDays = []time.Time{
-	time.Date(2026, 11, 15, 8, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC), time.Date(2027, 8, 31, 0, 0, 0, 0, time.UTC),
-	time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC),
 }

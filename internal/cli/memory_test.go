@@ -32,15 +32,9 @@ func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
 			"sys/fs/cgroup/system.slice/donorbook.service/memory.max": "1073741824\n",
 			"sys/fs/cgroup/system.slice/memory.max":                   "268435456\n",
 		}, 256 << 20},
-		{"version 1", map[string]string{
-			"proc/self/cgroup": "5:devices:/\n4:memory:/docker/abc\n0::/\n", "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "1073741824\n",
+		{"version 1 beside version 2", map[string]string{
+			"proc/self/cgroup": "5:devices:/\n4:memory:/docker/abc\n0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n",
 		}, 1 << 30},
-		{"version 1 seen from inside a container", map[string]string{
-			"proc/self/cgroup": "4:memory:/docker/abc\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "134217728\n",
-		}, 128 << 20},
-		{"version 1 without a limit", map[string]string{
-			"proc/self/cgroup": "4:memory:/\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
-		}, 8_000_000 << 10},
 	} {
 		if got := memoryLimit(machine(test.files)); got != test.want/4*3 {
 			t.Errorf("%s: %d, want three quarters of %d", test.name, got, test.want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -17,9 +18,11 @@ import (
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/demo"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
+	"donorbook/internal/web/certs"
 )
 
 type serveCommand struct {
@@ -41,24 +44,35 @@ func (c *serveCommand) Run(t *terminal) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	log, lines := newLogger(t.stderr, c.LogFormat, c.LogLevel)
-	defer lines.flush()
+	log := newLogger(t.stderr, c.LogFormat, c.LogLevel)
 	t.log, t.serving = log, true
-	var demo access.Account
+	var organization access.Account
 	if c.Demo {
-		clock := &demoClock{at: time.Now()}
-		err := t.withStoreAt(clock.now, func(s *book.Book) (err error) {
-			demo, err = fillDemo(store.By(t.ctx, history.ConsoleChannel, demoEmail), s, clock, log)
+		clock := demo.NewClock(time.Now())
+		err := t.withStoreAt(clock.Now, func(s *book.Book) (err error) {
+			organization, err = demo.Fill(store.By(t.ctx, history.ConsoleChannel, demo.Email), s, clock, log)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return t.withStore(func(s *book.Book) error { return c.serve(t, s, demo, log) })
+	return t.withStore(func(s *book.Book) error { return c.serve(t, s, organization, log) })
 }
 
-func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log *slog.Logger) error {
+func newLogger(w io.Writer, format, level string) *slog.Logger {
+	options := new(slog.HandlerOptions)
+	var l slog.Level
+	if l.UnmarshalText([]byte(level)) == nil {
+		options.Level = l
+	}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Account, log *slog.Logger) error {
 	metrics := web.NewMetrics(Version())
 	backups, err := c.newBackups(t.storage.Options(), metrics, log)
 	if err != nil {
@@ -75,14 +89,14 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, demo access.Account, log
 	var work sync.WaitGroup
 	server.Listening = func(at web.Addresses) {
 		log.Info("serving", "url", c.address(at.Main), "listen", at.Main, "tls", c.TLS, "metrics", at.Metrics, "version", Version())
-		if c.TLS == web.TLSOff {
+		if c.TLS == certs.Off {
 			log.Warn("TLS is off: requests are refused unless they arrived over HTTPS at a trusted proxy or come from this machine")
 		}
 		if !c.Demo {
 			startErr = c.printSetup(t, s, at.Main)
 		} else {
 			// Not earlier: if the port is taken, the key of the demo that runs there must keep working.
-			startErr = c.printDemo(t, s, demo, log, at.Main)
+			startErr = c.printDemo(t, s, organization, log, at.Main)
 		}
 		if startErr != nil {
 			stop()
@@ -115,7 +129,7 @@ func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, l
 	}
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
-	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == web.TLSAuto})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == certs.Auto})
 	pages, err := console.New(s, console.Options{
 		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
 	})
@@ -128,7 +142,7 @@ func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, l
 	if allowed := connections.Max(); allowed < c.MaxConnections {
 		log.Warn("fewer connections are allowed than --max-connections: the limit of open files is too low", "allowed", allowed, "asked", c.MaxConnections)
 	}
-	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == web.TLSOff}
+	plumbing := &web.Plumbing{Log: log, Metrics: metrics, Proxies: proxies, Health: health, RequireHTTPS: c.TLS == certs.Off}
 	handler := plumbing.Wrap(pages.Fallback(rest.Serve))
 	if c.MCP == "on" {
 		rest.HandleKeyed("POST /mcp", assistant.NewEndpoint(api.Document, Version(), handler).Serve)
@@ -188,7 +202,7 @@ func (c *serveCommand) address(listening string) string {
 // demoAddress is where a person on this machine reaches the server with a valid certificate: one from files or ACME is for the
 // public name.
 func (c *serveCommand) demoAddress(listening string) string {
-	if c.TLS == web.TLSFiles || c.TLS == web.TLSACME {
+	if c.TLS == certs.Files || c.TLS == certs.ACME {
 		return c.address(listening)
 	}
 	return c.localAddress(listening)
@@ -197,7 +211,7 @@ func (c *serveCommand) demoAddress(listening string) string {
 // localAddress is where a person on this machine reaches the server.
 func (c *serveCommand) localAddress(listening string) string {
 	scheme := "https"
-	if c.TLS == web.TLSOff {
+	if c.TLS == certs.Off {
 		scheme = "http"
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)
@@ -210,7 +224,7 @@ func (c *serveCommand) localAddress(listening string) string {
 
 // trust is the option that makes curl, in any directory of this machine, trust a certificate of our own authority.
 func (c *serveCommand) trust(data string) string {
-	if c.TLS != web.TLSAuto {
+	if c.TLS != certs.Auto {
 		return ""
 	}
 	if absolute, err := filepath.Abs(data); err == nil {
@@ -220,18 +234,52 @@ func (c *serveCommand) trust(data string) string {
 }
 
 // printDemo creates a key and a password, and prints a command to paste into a terminal, in any directory, and how to sign in.
-func (c *serveCommand) printDemo(t *terminal, s *book.Book, demo access.Account, log *slog.Logger, listening string) error {
-	secret, err := demoKey(t.ctx, s, demo)
+func (c *serveCommand) printDemo(t *terminal, s *book.Book, organization access.Account, log *slog.Logger, listening string) error {
+	secret, err := demo.NewKey(t.ctx, s, organization)
 	if err != nil {
 		return err
 	}
 	address, trust := c.demoAddress(listening), c.trust(t.storage.Data)
-	password, err := demoPassword(t.ctx, s, demo)
+	password, err := demo.NewPassword(t.ctx, s, organization)
 	if err != nil {
 		return err
 	}
 	log.Info("the demo is ready: paste the curl command into another terminal, sign in, or read the reference", "docs", address+"/docs")
 	_, err = fmt.Fprintf(t.stdout, "curl %s-H 'Authorization: Bearer %s' '%s/v1/contacts?per_page=3'\nSign in at %[3]s/console as %s with the password %s\n",
-		trust, secret, address, demoEmail, password)
+		trust, secret, address, demo.Email, password)
 	return err
+}
+
+// measureStore adds the metrics of the database.
+func measureStore(metrics *web.Metrics, s *book.Book) {
+	metrics.Gauges("donorbook_database_size_bytes", "Size of the database.", "", func() map[string]float64 {
+		size, err := s.Size(context.Background())
+		return known(float64(size), err == nil)
+	})
+	metrics.Gauges("donorbook_database_log_size_bytes", "Size of the write-ahead log of SQLite.", "", func() map[string]float64 {
+		size, ok := s.LogSize()
+		return known(float64(size), ok)
+	})
+	metrics.Gauge("donorbook_database_changes_waiting", "Changes that are queued or being committed.", func() float64 { return float64(s.Waiting()) })
+	pools := func(number func(store.Pool) int64) func() map[string]float64 {
+		return func() map[string]float64 {
+			values := make(map[string]float64)
+			for _, pool := range s.Pools() {
+				values[pool.Name] = float64(number(pool))
+			}
+			return values
+		}
+	}
+	metrics.Gauges("donorbook_database_connections_in_use", "Connections to the database that are in use, for reading and for writing.", "pool",
+		pools(func(p store.Pool) int64 { return p.InUse }))
+	metrics.Gauges("donorbook_database_connections_max", "Connections to the database that may be in use at once.", "pool",
+		pools(func(p store.Pool) int64 { return p.Max }))
+}
+
+// known is a number, or nothing if it is not known.
+func known(value float64, ok bool) map[string]float64 {
+	if !ok {
+		return nil
+	}
+	return map[string]float64{"": value}
 }

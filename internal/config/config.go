@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
+	"donorbook/internal/web/certs"
 )
 
 // DefaultData is the default of the data directory.
@@ -141,8 +142,8 @@ func isAddress(text string) bool {
 }
 
 // Certificate says how the server gets its certificate.
-func (s *Server) Certificate(data string) web.TLS {
-	return web.TLS{
+func (s *Server) Certificate(data string) certs.Settings {
+	return certs.Settings{
 		Mode: s.TLS, Dir: data, CertFile: s.TLSCert, KeyFile: s.TLSKey,
 		ACMEHosts: s.ACMEHost, ACMEEmail: s.ACMEEmail, ACMEDirectory: s.ACMEDirectory, ACMEHTTP: s.ACMEListen,
 	}

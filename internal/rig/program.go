@@ -122,9 +122,6 @@ func (p *Program) Account(name string) (secret string) {
 // MemoryPeak is the most memory that the program has had so far, in bytes.
 func (p *Program) MemoryPeak() int { return p.told("status", `VmHWM:\s+(\d+) kB`) << 10 }
 
-// Writes is how often the program has called the system to write something.
-func (p *Program) Writes() int { return p.told("io", `syscw: (\d+)`) }
-
 // told is a number that the system tells about the program.
 func (p *Program) told(file, pattern string) int {
 	p.t.Helper()

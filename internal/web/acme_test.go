@@ -6,9 +6,10 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/web/certs"
 )
 
 // fakeDirectory is an ACME authority that offers nothing.
@@ -25,8 +26,8 @@ func TestACMEModeSpeaksOnlyForItsHosts(t *testing.T) {
 	lines := new(logLines)
 	r := start(t, &Server{
 		Log: lines.log(), Handler: quietPlumbing().Wrap(answerOK),
-		TLS: TLS{
-			Mode: TLSACME, Dir: t.TempDir(), ACMEHosts: []string{"donors.example.org"},
+		TLS: certs.Settings{
+			Mode: certs.ACME, Dir: t.TempDir(), ACMEHosts: []string{"donors.example.org"},
 			ACMEDirectory: fakeDirectory(t), ACMEHTTP: "127.0.0.1:0",
 		},
 	})
@@ -56,20 +57,5 @@ func TestACMEModeSpeaksOnlyForItsHosts(t *testing.T) {
 		if resp.StatusCode != status {
 			t.Errorf("challenge for %s: %s", host, resp.Status)
 		}
-	}
-}
-
-func TestACMEModeOffersTheProtocols(t *testing.T) {
-	s, err := TLS{Mode: TLSACME, Dir: t.TempDir(), ACMEHosts: []string{"donors.example.org"}}.setup(":443", discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, proto := range []string{"h2", "http/1.1", "acme-tls/1"} {
-		if !slices.Contains(s.config.NextProtos, proto) {
-			t.Errorf("%s is not offered: %v", proto, s.config.NextProtos)
-		}
-	}
-	if s.config.MinVersion != tls.VersionTLS12 {
-		t.Errorf("oldest version %x", s.config.MinVersion)
 	}
 }

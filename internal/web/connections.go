@@ -1,6 +1,10 @@
 package web
 
 import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -101,4 +105,75 @@ func (c *Connections) tellAgain(exceeded int, now time.Time) bool {
 // errTooMany answers a connection, or a request of HTTP/2, that exceeds a limit.
 var errTooMany = &Error{
 	Status: http.StatusServiceUnavailable, Message: "Too many connections are open. Please try again in a moment.", Header: http.Header{"Retry-After": {"5"}},
+}
+
+// limitedListener hands net/http the connections that the limits allow.
+type limitedListener struct {
+	net.Listener
+	connections *Connections
+	answers     bool // tells why a connection is refused; over TLS that would take a handshake, which is the most expensive part
+	log         *slog.Logger
+}
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		addr := addrOf(conn.RemoteAddr())
+		exceeded, ok := l.connections.enter(addr)
+		if ok {
+			return &countedConn{Conn: conn, leave: sync.OnceFunc(func() { l.connections.leave(addr) })}, nil
+		}
+		l.refuse(conn, exceeded)
+	}
+}
+
+// countedConn gives its place back when it is closed.
+type countedConn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http end an answer before the client has sent everything.
+func (c *countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
+
+// refuse closes a connection as cheaply as it can.
+func (l *limitedListener) refuse(conn net.Conn, exceeded int) {
+	c := l.connections
+	c.refused[exceeded].Add(1)
+	if c.tellAgain(exceeded, time.Now()) {
+		l.log.Warn("too many connections are open, new ones are refused", "limit", limitNames[exceeded], "client", addrOf(conn.RemoteAddr()).String())
+	}
+	if l.answers {
+		select {
+		case c.lingering <- struct{}{}:
+			go func() {
+				defer func() { <-c.lingering }()
+				dismiss(conn)
+			}()
+			return
+		default: // enough refused clients are being answered already
+		}
+	}
+	_ = conn.Close()
+}
+
+// dismiss tells a client that there are too many connections. It reads on for a moment first: closing while the client still sends
+// would reset the connection, and the answer might be lost.
+func dismiss(conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	body := errorBody(nil, errTooMany.Message)
+	_, err := fmt.Fprintf(conn, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"Retry-After: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", errTooMany.Header.Get("Retry-After"), len(body), body)
+	if err == nil && conn.(*net.TCPConn).CloseWrite() == nil {
+		_, _ = io.CopyN(io.Discard, conn, MaxBody)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
 // connectFrom opens a connection from an address of this machine.
@@ -42,14 +44,14 @@ func limitedServer(t *testing.T, mode string, all, perAddress int, trusted strin
 	}
 	metrics := NewMetrics("test")
 	return start(t, &Server{
-		TLS: TLS{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answerOK),
+		TLS: certs.Settings{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answerOK),
 		Connections: NewConnections(all, perAddress, proxies, metrics), MetricsListen: "127.0.0.1:0", MetricsHandler: metrics.Handler(new(Health)),
 	}), metrics
 }
 
 // One address cannot take the connections of others, and can open a new connection for each one that it closes.
 func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
-	r, _ := limitedServer(t, TLSOff, 0, 2, "none")
+	r, _ := limitedServer(t, certs.Off, 0, 2, "none")
 	first, second := connectFrom(t, "127.0.0.1", r.Main), connectFrom(t, "127.0.0.1", r.Main)
 	for _, conn := range []net.Conn{first, second, connectFrom(t, "127.0.0.2", r.Main)} {
 		if answer := served(t, conn); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
@@ -75,7 +77,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 
 // A trusted proxy sends the requests of many clients, so only the limit on all connections applies to it.
 func TestConnectionsOfATrustedProxyAreLimitedInAll(t *testing.T) {
-	r, _ := limitedServer(t, TLSOff, 3, 1, "127.0.0.1")
+	r, _ := limitedServer(t, certs.Off, 3, 1, "127.0.0.1")
 	for i := range 3 {
 		if answer := served(t, connectFrom(t, "127.0.0.1", r.Main)); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
 			t.Errorf("number %d: %s", i+1, answer)
@@ -88,7 +90,7 @@ func TestConnectionsOfATrustedProxyAreLimitedInAll(t *testing.T) {
 
 // Over TLS, a connection over the limit is closed before the handshake.
 func TestASecureConnectionTooManyIsClosed(t *testing.T) {
-	r, _ := limitedServer(t, TLSAuto, 0, 1, "none")
+	r, _ := limitedServer(t, certs.Auto, 0, 1, "none")
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // only whether it is greeted matters
 	first := tls.Client(connectFrom(t, "127.0.0.1", r.Main), config)
 	if answer := served(t, first); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {

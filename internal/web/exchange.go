@@ -2,24 +2,13 @@ package web
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"time"
 )
 
-// exchange is one request in the wrapper: the ResponseWriter that handlers get, and what the log line will say. Exchanges are
-// pooled: no code may keep one after its handler returned.
+// exchange is one request in the wrapper: the ResponseWriter that handlers get, and what the log line will say.
 type exchange struct {
-	request
-	supply
-}
-
-// request is the part of an exchange that is cleared before it is used again.
-type request struct {
 	w       http.ResponseWriter
-	conn    *plainConn // nil if it cannot join the parts of an answer
 	render  ErrorRenderer
 	start   time.Time
 	id      string
@@ -40,49 +29,6 @@ type request struct {
 	routing   bool
 	muxStatus int
 	muxHeader http.Header
-
-	attrs [12]slog.Attr
-}
-
-var exchanges = sync.Pool{New: func() any { return new(exchange) }}
-
-func newExchange(w http.ResponseWriter) *exchange {
-	x := exchanges.Get().(*exchange)
-	x.w, x.start = w, time.Now()
-	return x
-}
-
-func (x *exchange) release() {
-	x.request = request{}
-	exchanges.Put(x)
-}
-
-// supply provides the small strings and slices for the headers of an answer. net/http sends headers after the handler returned, so
-// each is given out only once; but many come from one allocation.
-type supply struct {
-	text   strings.Builder
-	values []string
-}
-
-func (s *supply) string(b []byte) string {
-	if s.text.Cap()-s.text.Len() < len(b) {
-		s.text.Reset()
-		s.text.Grow(max(1024, len(b)))
-	}
-	from := s.text.Len()
-	s.text.Write(b)
-	return s.text.String()[from:]
-}
-
-// value is a header with one value.
-func (s *supply) value(text string) []string {
-	if len(s.values) == 0 {
-		s.values = make([]string, 32)
-	}
-	value := s.values[:1:1]
-	s.values = s.values[1:]
-	value[0] = text
-	return value
 }
 
 // exchangeOf finds the wrapper's exchange inside the writers that handlers may have put around it: the one nearest to the
@@ -108,12 +54,6 @@ func exchangeOf(w http.ResponseWriter) *exchange {
 func Note(w http.ResponseWriter, account, key int64) {
 	x := exchangeOf(w)
 	x.account, x.key = account, key
-}
-
-// SetHeader gives a header, whose name is in its canonical form, one value.
-func SetHeader(w http.ResponseWriter, name string, value []byte) {
-	x := exchangeOf(w)
-	w.Header()[name] = x.value(x.string(value))
 }
 
 // NoteUser records the user of the console who made a request for the log.
@@ -181,20 +121,13 @@ func (x *exchange) write(b []byte) (written int, err error) {
 		if x.bytes+int64(len(b)-written) > paceStep {
 			_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(pace)) // a writer without deadlines never blocks
 		}
-		n, err := x.send(step)
+		n, err := x.w.Write(step)
 		written += n
 		x.bytes += int64(n)
 		if err != nil || written == len(b) {
 			return written, err
 		}
 	}
-}
-
-func (x *exchange) send(step []byte) (int, error) {
-	if x.conn == nil || len(step) < joinFrom {
-		return x.w.Write(step)
-	}
-	return x.conn.joined(func() (int, error) { return x.w.Write(step) })
 }
 
 // Unwrap lets http.ResponseController reach the connection.

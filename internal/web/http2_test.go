@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"donorbook/internal/web/certs"
 )
 
 // An HTTP/2 request counts as a connection: one connection cannot carry what many connections are refused for.
@@ -24,7 +26,7 @@ func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
 		}
 		return answerOK(w, r)
 	})
-	r := start(t, &Server{TLS: TLS{Mode: TLSAuto, Dir: t.TempDir()}, Handler: handler, Connections: NewConnections(0, 5, proxies, nil)})
+	r := start(t, &Server{TLS: certs.Settings{Mode: certs.Auto, Dir: t.TempDir()}, Handler: handler, Connections: NewConnections(0, 5, proxies, nil)})
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	get := func(path string) *http.Response {
 		request, err := http.NewRequestWithContext(context.Background(), "GET", "https://"+r.Main+path, nil)
@@ -64,7 +66,7 @@ func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
 // Oversized headers are not even read.
 func TestHeadersHaveAnEnd(t *testing.T) {
 	t.Parallel()
-	r := start(t, &Server{TLS: TLS{Mode: TLSOff}, Handler: quietPlumbing().Wrap(answerOK)})
+	r := start(t, &Server{TLS: certs.Settings{Mode: certs.Off}, Handler: quietPlumbing().Wrap(answerOK)})
 	request, err := http.NewRequest("GET", "http://"+r.Main+"/", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -125,9 +125,7 @@ func (l *Limiter[K]) SetHeaders(w http.ResponseWriter, remaining int) {
 	}
 	h := w.Header()
 	h["X-Ratelimit-Limit"] = l.value
-	var digits [20]byte
-	x := exchangeOf(w)
-	h["X-Ratelimit-Remaining"] = x.value(x.string(strconv.AppendInt(digits[:0], int64(remaining), 10)))
+	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(remaining)}
 }
 
 // LimitAddr is the address by which a stranger is counted. An IPv6 customer has a whole /64, so that counts as one address.

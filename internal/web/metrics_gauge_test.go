@@ -1,53 +1,26 @@
 package web
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
-// TestMetricsTellWhenCertificatesEnd: in every mode that has certificates, even after a renewal.
 func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
-	line := func(name string, end time.Time) string {
-		return fmt.Sprintf("donorbook_certificate_end_timestamp_seconds{certificate=%q} %g\n", name, float64(end.Unix()))
-	}
-	start := time.Now()
-	a := openAuthority(t, t.TempDir(), start, "localhost")
-	m := NewMetrics("x")
-	secured{ends: a.ends}.measure(m)
-	for _, now := range []time.Time{start, start.AddDate(2, 0, 0)} {
-		a.now = func() time.Time { return now }
-		leaf := a.serves(t)
-		if text := scrape(t, m); !strings.Contains(text, line("server", leaf.NotAfter)) || !strings.Contains(text, line("authority", start.Add(authorityLife))) {
-			t.Errorf("auto: %s", text)
-		}
-	}
-
-	cert, key := newFiles(t, t.TempDir(), "one.example.org")
-	files, err := TLS{Mode: TLSFiles, CertFile: cert, KeyFile: key}.setup(":0", discard())
+	opened, err := certs.Settings{Mode: certs.Auto, Dir: t.TempDir()}.Open("localhost:0", discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, _ := files.config.GetCertificate(nil)
-	m = NewMetrics("x")
-	files.measure(m)
-	if text := scrape(t, m); !strings.Contains(text, line("server", pair.Leaf.NotAfter)) {
-		t.Errorf("files: %s", text)
-	}
-
-	served := &servedCertificates{until: make(map[string]time.Time), next: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair, nil }}
-	m = NewMetrics("x")
-	secured{ends: served.ends}.measure(m)
-	for protocol, want := range map[string]bool{"acme-tls/1": false, "h2": true} {
-		clear(served.until)
-		if _, err := served.certificate(&tls.ClientHelloInfo{SupportedProtos: []string{protocol}}); err != nil {
-			t.Fatal(err)
-		}
-		if text := scrape(t, m); strings.Contains(text, line("one.example.org", pair.Leaf.NotAfter)) != want {
-			t.Errorf("acme, %s: %s", protocol, text)
+	m := NewMetrics("x")
+	measureCertificates(m, opened.Ends)
+	ends, text := opened.Ends(), scrape(t, m)
+	for _, name := range []string{"server", "authority"} {
+		if want := fmt.Sprintf("donorbook_certificate_end_timestamp_seconds{certificate=%q} %g\n", name, float64(ends[name].Unix())); !strings.Contains(text, want) {
+			t.Errorf("%s is not in %s", want, text)
 		}
 	}
 }

@@ -24,8 +24,7 @@ func (m *Mux) Handle(pattern string, handle HandlerFunc) {
 func (m *Mux) Serve(w http.ResponseWriter, r *http.Request) error {
 	x, ok := w.(*exchange)
 	if !ok { // a handler has wrapped the exchange in a writer of its own
-		x = newExchange(w)
-		defer x.release()
+		x = &exchange{w: w}
 	}
 	if m.render != nil {
 		x.render = m.render

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,8 +44,7 @@ type wrapper struct {
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := newExchange(w)
-	x.budget, x.conn, x.health = p.budget, connOf(r.Context()), p.Health
+	x := &exchange{w: w, start: time.Now(), budget: p.budget, health: p.Health}
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -57,14 +57,15 @@ func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve sets the headers of every answer, refuses requests that no handler should see, and calls the handler.
 func (p *wrapper) serve(x *exchange, r *http.Request) error {
-	x.id = p.requestID(x, r)
+	x.id = p.requestID(r)
 	h := x.w.Header()
-	h["X-Request-Id"] = x.value(x.id)
+	h["X-Request-Id"] = []string{x.id}
 	h["X-Content-Type-Options"] = nosniff
 	h["Cache-Control"] = noStore
-	if hasTwoEnds(r) {
+	if r.ProtoMajor == 1 && (len(r.TransferEncoding) > 0 || r.ProtoMinor == 0) {
+		// It may have had a Content-Length too, which net/http removes. A proxy that went by that would take what follows for
+		// something else than we do (request smuggling), so this is the last request of the connection.
 		h["Connection"] = connectionClose
-		return &Error{Status: http.StatusBadRequest, Message: "The request must not have both Content-Length and Transfer-Encoding."}
 	}
 	if len(r.RequestURI)+headerSize(r.Header) > headerLimit {
 		clear(r.Header) // so that they take no memory while a slow client reads the answer
@@ -84,12 +85,28 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 }
 
 // requestID is the id that a trusted proxy gave, so that its log and ours can be read side by side, or a new one.
-func (p *wrapper) requestID(x *exchange, r *http.Request) string {
+func (p *wrapper) requestID(r *http.Request) string {
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && validRequestID(given[0]) && p.Proxies.trustsPeer(r) {
 		return given[0]
 	}
-	id := newRequestID()
-	return x.string(id[:])
+	return rand.Text()
+}
+
+// validRequestID accepts what is safe in a log and in a header: 1 to 64 letters, digits, dots, dashes, underscores.
+func validRequestID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; !isLetterOrDigit(c) && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetterOrDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // fail renders the error of a handler.
@@ -120,10 +137,8 @@ func (p *wrapper) finish(x *exchange, r *http.Request) {
 	if panicked == nil {
 		p.record(x, r)
 		drain(x, r)
-		x.release()
 		return
 	}
-	// The exchange is not used again after a panic: other code may still have it.
 	x.routing = false
 	if panicked != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
 		x.err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
@@ -167,7 +182,7 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 	if !p.log.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(x.attrs[:0],
+	attrs := append(make([]slog.Attr, 0, 12),
 		slog.String("request_id", x.id),
 		slog.String("method", knownMethod(r.Method)),
 		slog.String("route", routeOf(r.Pattern)),
@@ -175,8 +190,8 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	)
-	if client := p.clientText(x, r); client != "" {
-		attrs = append(attrs, slog.String("client", client))
+	if client := p.Proxies.Client(r); client.IsValid() { // a trusted proxy may have sent none that is
+		attrs = append(attrs, slog.String("client", client.String()))
 	}
 	if x.account != 0 {
 		attrs = append(attrs, slog.Int64("account", x.account))
@@ -192,17 +207,9 @@ func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Du
 			attrs = append(attrs, slog.String("error", private.Error()))
 		}
 	}
-	// A record holds five attributes without allocating. A group without a name holds any number, and is written
-	// as if there were no group.
 	line := slog.NewRecord(x.start.Add(took), level, "request", 0)
-	line.AddAttrs(slog.Attr{Value: slog.GroupValue(attrs...)})
+	line.AddAttrs(attrs...)
 	_ = p.log.Handle(ctx, line) // there is no other place to report it
-}
-
-// clientText is the address that a request came from, or "" if a trusted proxy sent none that is valid.
-func (p *wrapper) clientText(x *exchange, r *http.Request) string {
-	var text [64]byte
-	return x.string(p.Proxies.Client(r).AppendTo(text[:0]))
 }
 
 // routeOf is a pattern without its method, or "none" if no route matched.

@@ -1,22 +1,26 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
 	"time"
+
+	"donorbook/internal/web/certs"
 )
 
 // Server runs the main listener and, if wanted, one for metrics and one for ACME's HTTP-01 challenges.
 type Server struct {
 	Listen  string // host:port; port 0 takes any free one
 	Handler http.Handler
-	TLS     TLS
+	TLS     certs.Settings
 	Health  *Health
 	Log     *slog.Logger
 
@@ -79,13 +83,11 @@ type endpoint struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
-	listener      *listener
+	listener      net.Listener
 }
 
 func (d *endpoint) open(log *slog.Logger) error {
-	var config net.ListenConfig
-	config.SetMultipathTCP(false) // its sockets cannot turn connections away
-	tcp, err := config.Listen(context.Background(), "tcp", d.address)
+	tcp, err := net.Listen("tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -93,9 +95,15 @@ func (d *endpoint) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	g := &gate{TCPListener: tcp.(*net.TCPListener)}
-	d.listener = newListener(g, d.connections, d.http.TLSConfig, d.http.ReadHeaderTimeout, log)
+	d.listener = &limitedListener{Listener: tcp, connections: d.connections, answers: d.http.TLSConfig == nil, log: log}
 	return nil
+}
+
+func (d *endpoint) serve() error {
+	if d.http.TLSConfig == nil {
+		return d.http.Serve(d.listener)
+	}
+	return d.http.ServeTLS(d.listener, "", "")
 }
 
 // at is the real address: the port in the setting may be 0.
@@ -118,21 +126,21 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.Connections == nil {
 		s.Connections = NewConnections(0, 0, nil, nil)
 	}
-	secured, err := s.TLS.setup(s.Listen, s.Log)
+	secured, err := s.TLS.Open(s.Listen, s.Log)
 	if err != nil {
 		return err
 	}
-	secured.measure(s.Metrics)
+	measureCertificates(s.Metrics, secured.Ends)
 	endpoints, err := s.open(secured)
 	if err != nil {
 		return err
 	}
 	failed := make(chan error, len(endpoints))
 	for _, d := range endpoints {
-		go func() { failed <- d.http.Serve(d.listener) }()
+		go func() { failed <- d.serve() }()
 	}
-	if secured.warm != nil {
-		go secured.warm()
+	if secured.Warm != nil {
+		go secured.Warm()
 	}
 	select {
 	case err = <-failed:
@@ -141,20 +149,34 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.stop(endpoints))
 }
 
+// measureCertificates adds when the certificates expire.
+func measureCertificates(m *Metrics, ends func() map[string]time.Time) {
+	if ends == nil || m == nil {
+		return
+	}
+	m.Gauges("donorbook_certificate_end_timestamp_seconds", "When a certificate ends, in seconds since 1970.", "certificate", func() map[string]float64 {
+		values := make(map[string]float64)
+		for name, end := range ends() {
+			values[name] = float64(end.Unix())
+		}
+		return values
+	})
+}
+
 // open opens every listener before the first request, so that a wrong setting is found at start.
-func (s *Server) open(secured secured) ([]*endpoint, error) {
+func (s *Server) open(secured certs.Certificates) ([]*endpoint, error) {
 	var metrics, challenge *endpoint
 	main := s.endpoint("--listen", s.Listen, s.Handler)
-	main.http.TLSConfig = secured.config
+	main.http.TLSConfig = secured.Config
 	endpoints := []*endpoint{main}
 	if s.MetricsListen != "" {
 		metrics = s.endpoint("--metrics-listen", s.MetricsListen, s.MetricsHandler)
 		metrics.connections = NewConnections(0, 0, nil, nil) // so that an operator can watch an attack
 		endpoints = append(endpoints, metrics)
 	}
-	if s.TLS.ACMEHTTP != "" && secured.challenge != nil {
+	if s.TLS.ACMEHTTP != "" && secured.Challenge != nil {
 		refuse := (&Plumbing{Log: s.Log}).Wrap(func(http.ResponseWriter, *http.Request) error { return httpsOnly() })
-		challenge = s.endpoint("--acme-listen", s.TLS.ACMEHTTP, secured.challenge(refuse))
+		challenge = s.endpoint("--acme-listen", s.TLS.ACMEHTTP, secured.Challenge(refuse))
 		endpoints = append(endpoints, challenge)
 	}
 	for i, d := range endpoints {
@@ -187,11 +209,22 @@ func (s *Server) httpServer(handler http.Handler) *http.Server {
 		WriteTimeout:                 s.Timeouts.Write,
 		IdleTimeout:                  s.Timeouts.Idle,
 		MaxHeaderBytes:               maxHeaderBytes,
-		DisableGeneralOptionsHandler: true,                                               // OPTIONS * is ours to refuse
-		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), // about connections
-		ConnContext:                  withHeads,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is ours to refuse
+		ErrorLog:                     log.New(connectionLog{s.Log}, "", 0),
 		HTTP2:                        http2Limits,
 	}
+}
+
+// connectionLog is where net/http says what is wrong with connections. Scanners of ports cause failed handshakes all the time, so these are for debugging.
+type connectionLog struct{ *slog.Logger }
+
+func (l connectionLog) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // ending closes connections after their next answer once the server stops: a client that reuses connections must not be writing to
@@ -219,12 +252,8 @@ func (s *Server) ending(next http.Handler) http.Handler {
 
 var connectionClose = []string{"close"}
 
-// lastCall is how long open connections are served after new ones are turned away: net/http drops requests that arrive during
-// its shutdown.
-const (
-	lastCall     = 500 * time.Millisecond
-	lastCallStep = 10 * time.Millisecond
-)
+// lastCall is how long open connections are served after the port has closed: net/http drops requests that arrive during its shutdown.
+const lastCall = 500 * time.Millisecond
 
 // stop lets /readyz fail, closes the main listener and waits for requests in flight. The other listeners close last, so that an
 // orchestrator can watch the stop.
@@ -232,12 +261,8 @@ func (s *Server) stop(endpoints []*endpoint) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		if err := endpoints[0].listener.turnAway(); err != nil {
-			s.Log.Warn("new connections are accepted until the port closes: the system cannot turn them away", "error", err)
-		}
-		for range lastCall / lastCallStep { // a process that was kept waiting all the time accepts what came meanwhile between two steps
-			time.Sleep(lastCallStep)
-		}
+		_ = endpoints[0].listener.Close() // Shutdown closes it again
+		time.Sleep(lastCall)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)
 	defer cancel()

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"cmp"
@@ -14,14 +14,14 @@ import (
 	"donorbook/internal/store"
 )
 
-// demoHabit is how a contact of the demo gives.
-type demoHabit int
+// habit is how a contact of the demo gives.
+type habit int
 
 const (
-	givesMonthly   demoHabit = iota // by an active plan; these have the tag "monthly donor", and no one else
-	missedMonths                    // by a plan that is past due
-	givesQuarterly                  // by a plan
-	missedQuarter                   // by a plan that is overdue
+	givesMonthly   habit = iota // by an active plan; these have the tag "monthly donor", and no one else
+	missedMonths                // by a plan that is past due
+	givesQuarterly              // by a plan
+	missedQuarter               // by a plan that is overdue
 	givesOften
 	givesAtYearEnd
 	givesMuch
@@ -30,16 +30,16 @@ const (
 	givesNothing
 )
 
-// demoGiver is a contact of the demo, and how it gives.
-type demoGiver struct {
+// donor is a contact of the demo, and how it gives.
+type donor struct {
 	id     int64
 	since  time.Time
-	habit  demoHabit
+	habit  habit
 	atGala bool
 }
 
-// demoCampaign is a campaign of the demo, and what it gets.
-type demoCampaign struct {
+// drive is a campaign of the demo, and what it gets.
+type drive struct {
 	id          int64
 	from, until time.Time
 	Began       int    // months ago
@@ -48,21 +48,21 @@ type demoCampaign struct {
 	Gala        string // last or next
 }
 
-// demoGift is a gift to record.
-type demoGift struct {
+// donation is a gift to record.
+type donation struct {
 	at     time.Time
 	in     giving.GiftInput
 	refund int64 // in ten-thousandths, all for -1, nothing for 0
 }
 
 // giver decides how the contact gives that comes at a time. Few enough miss a payment that each of them is worth a call.
-func (m *demoMaker) giver(at time.Time, leaves bool) demoGiver {
-	g := demoGiver{since: at, habit: givesNothing}
+func (m *maker) giver(at time.Time, leaves bool) donor {
+	g := donor{since: at, habit: givesNothing}
 	shares := []int{givesMonthly: 27, givesQuarterly: 4, givesOften: 36, givesAtYearEnd: 10, givesMuch: 5, gaveLastYear: 8, gaveOnce: 6, givesNothing: 4}
 	draw := m.giving.IntN(100)
-	for habit, share := range shares {
+	for h, share := range shares {
 		if draw -= share; draw < 0 {
-			g.habit = demoHabit(habit)
+			g.habit = habit(h)
 			break
 		}
 	}
@@ -76,13 +76,13 @@ func (m *demoMaker) giver(at time.Time, leaves bool) demoGiver {
 		m.missed++
 		g.habit = missedQuarter
 	}
-	gala := demoGala(m.now, 0)
+	gala := galaDay(m.now, 0)
 	g.atGala = m.chapter == 0 && at.Before(gala.AddDate(0, 0, -14)) && g.habit != givesNothing && g.habit != gaveLastYear && m.giving.IntN(100) < 45
 	return g
 }
 
 // tags are what the organization has noted about a giver; they agree with the gifts.
-func (g *demoGiver) tags(now time.Time) (tags []string) {
+func (g *donor) tags(now time.Time) (tags []string) {
 	switch g.habit {
 	case givesMonthly:
 		tags = append(tags, "monthly donor")
@@ -92,13 +92,13 @@ func (g *demoGiver) tags(now time.Time) (tags []string) {
 		tags = append(tags, "lapsed")
 	}
 	if g.atGala {
-		tags = append(tags, fmt.Sprintf("gala %d", demoGala(now, 0).Year()))
+		tags = append(tags, fmt.Sprintf("gala %d", galaDay(now, 0).Year()))
 	}
 	return tags
 }
 
-// demoGala is the evening of the last gala, or of one that is so many years later.
-func demoGala(now time.Time, later int) time.Time {
+// galaDay is the evening of the last gala, or of one that is so many years later.
+func galaDay(now time.Time, later int) time.Time {
 	gala := time.Date(now.Year(), time.April, 24, 22, 0, 0, 0, time.UTC)
 	if gala.After(now.AddDate(0, 0, -14)) {
 		gala = gala.AddDate(-1, 0, 0)
@@ -112,8 +112,8 @@ func givingTuesday(year int) time.Time {
 	return first.AddDate(0, 0, (int(time.Thursday-first.Weekday())+7)%7+21+5)
 }
 
-// demoEntry is for how long someone waits to enter n gifts: a week, or four where there are few.
-func demoEntry(n int) time.Duration {
+// entryDelay is for how long someone waits to enter n gifts: a week, or four where there are few.
+func entryDelay(n int) time.Duration {
 	const week = 7 * 24 * time.Hour
 	if n < 8 {
 		return 4 * week
@@ -122,8 +122,8 @@ func demoEntry(n int) time.Duration {
 }
 
 // createGifts records everything that the givers of an account have given in two years, in such portions as someone enters.
-func (m *demoMaker) createGifts(ctx context.Context, account access.Account, givers []demoGiver, campaigns []demoCampaign) error {
-	var gifts []demoGift
+func (m *maker) createGifts(ctx context.Context, account access.Account, givers []donor, campaigns []drive) error {
+	var gifts []donation
 	for i := range givers {
 		more, err := m.giftsOf(ctx, account, &givers[i], campaigns)
 		if err != nil {
@@ -131,14 +131,14 @@ func (m *demoMaker) createGifts(ctx context.Context, account access.Account, giv
 		}
 		gifts = append(gifts, more...)
 	}
-	gifts = slices.DeleteFunc(gifts, func(g demoGift) bool { return g.at.After(m.now) })
-	slices.SortStableFunc(gifts, func(a, b demoGift) int { return a.at.Compare(b.at) })
+	gifts = slices.DeleteFunc(gifts, func(g donation) bool { return g.at.After(m.now) })
+	slices.SortStableFunc(gifts, func(a, b donation) int { return a.at.Compare(b.at) })
 	if m.chapter == 0 {
-		gifts[0].in.Code = demoGiftCode
+		gifts[0].in.Code = giftCode
 	}
 	for len(gifts) > 0 {
 		n := 1
-		for n < len(gifts) && gifts[n].at.Sub(gifts[0].at) < demoEntry(n) {
+		for n < len(gifts) && gifts[n].at.Sub(gifts[0].at) < entryDelay(n) {
 			n++
 		}
 		if err := m.recordGifts(ctx, account.Number, gifts[:n]); err != nil {
@@ -149,10 +149,10 @@ func (m *demoMaker) createGifts(ctx context.Context, account access.Account, giv
 	return nil
 }
 
-func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demoGift) error {
+func (m *maker) recordGifts(ctx context.Context, account int64, gifts []donation) error {
 	inputs := make([]*giving.GiftInput, 0, len(gifts))
 	for i := range gifts {
-		if err := gifts[i].in.Validate(nil, true, demoRegion, m.now); err != nil {
+		if err := gifts[i].in.Validate(nil, true, phoneRegion, m.now); err != nil {
 			return err
 		}
 		inputs = append(inputs, &gifts[i].in)
@@ -184,7 +184,7 @@ func (m *demoMaker) recordGifts(ctx context.Context, account int64, gifts []demo
 }
 
 // giftsOf is all that one contact has given. The first gift is what brought them.
-func (m *demoMaker) giftsOf(ctx context.Context, account access.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+func (m *maker) giftsOf(ctx context.Context, account access.Account, g *donor, campaigns []drive) (gifts []donation, err error) {
 	add := func(at time.Time, dollars int64) {
 		if !at.Before(g.since) {
 			gifts = append(gifts, m.gift(g.id, at, dollars, chooseCampaign(m.giving, campaigns, at), m.method(dollars)))
@@ -196,7 +196,7 @@ func (m *demoMaker) giftsOf(ctx context.Context, account access.Account, g *demo
 		gifts, err = m.planGifts(ctx, account, g, campaigns)
 	case givesOften:
 		for at := g.since; at.Before(m.now); at = at.AddDate(0, 0, 12+m.giving.IntN(80)) {
-			if demoSeason[at.Month()] > m.giving.Float64()*9 || at.Equal(g.since) {
+			if season[at.Month()] > m.giving.Float64()*9 || at.Equal(g.since) {
 				add(at, usual)
 			}
 		}
@@ -224,7 +224,7 @@ func (m *demoMaker) giftsOf(ctx context.Context, account access.Account, g *demo
 		}
 	}
 	if g.atGala {
-		gifts = append(gifts, m.galaGifts(g, campaigns, "last", demoGala(m.now, 0).AddDate(0, 0, -10).Add(m.minutes(14*24*60)), galaAmounts)...)
+		gifts = append(gifts, m.galaGifts(g, campaigns, "last", galaDay(m.now, 0).AddDate(0, 0, -10).Add(m.minutes(14*24*60)), galaAmounts)...)
 	}
 	return gifts, err
 }
@@ -237,32 +237,32 @@ var (
 	galaAmounts    = []int64{150, 150, 150, 250, 250, 300, 500, 500, 1000, 2500}
 )
 
-// demoMethods is how people give, each as often as it stands there.
-var demoMethods = []string{"card", "card", "card", "card", "card", "card", "check", "check", "check", "paypal", "paypal", "ach", "ach", "cash", "bank_transfer", "venmo"}
+// payMethods is how people give, each as often as it stands there.
+var payMethods = []string{"card", "card", "card", "card", "card", "card", "check", "check", "check", "paypal", "paypal", "ach", "ach", "cash", "bank_transfer", "venmo"}
 
 func pickAmount(random *rand.Rand, amounts []int64) int64 { return amounts[random.IntN(len(amounts))] }
 
-func (m *demoMaker) minutes(n int) time.Duration {
+func (m *maker) minutes(n int) time.Duration {
 	return time.Duration(m.giving.IntN(n)) * time.Minute
 }
 
 // someTuesday is a Giving Tuesday of the last two years.
-func (m *demoMaker) someTuesday() time.Time {
+func (m *maker) someTuesday() time.Time {
 	return givingTuesday(m.now.Year() - 1 + m.giving.IntN(2)).Add(m.minutes(6 * 60))
 }
 
 // galaGifts is a gift for a gala, where the account has it.
-func (m *demoMaker) galaGifts(g *demoGiver, campaigns []demoCampaign, gala string, at time.Time, amounts []int64) []demoGift {
-	i := slices.IndexFunc(campaigns, func(c demoCampaign) bool { return c.Gala == gala })
+func (m *maker) galaGifts(g *donor, campaigns []drive, gala string, at time.Time, amounts []int64) []donation {
+	i := slices.IndexFunc(campaigns, func(c drive) bool { return c.Gala == gala })
 	if i < 0 || at.Before(g.since) {
 		return nil
 	}
 	dollars := pickAmount(m.giving, amounts)
-	return []demoGift{m.gift(g.id, at, dollars, campaigns[i].id, m.method(dollars))}
+	return []donation{m.gift(g.id, at, dollars, campaigns[i].id, m.method(dollars))}
 }
 
 // chooseCampaign is the campaign of a gift: one that ran at the time, or none.
-func chooseCampaign(random *rand.Rand, campaigns []demoCampaign, at time.Time) int64 {
+func chooseCampaign(random *rand.Rand, campaigns []drive, at time.Time) int64 {
 	draw := random.IntN(100)
 	for _, c := range campaigns {
 		if at.Before(c.from) || !c.until.IsZero() && at.After(c.until) {
@@ -275,19 +275,19 @@ func chooseCampaign(random *rand.Rand, campaigns []demoCampaign, at time.Time) i
 	return 0
 }
 
-func (m *demoMaker) method(dollars int64) string {
+func (m *maker) method(dollars int64) string {
 	if dollars >= 2500 && m.giving.IntN(3) == 0 {
 		return "stock"
 	}
-	return demoMethods[m.giving.IntN(len(demoMethods))]
+	return payMethods[m.giving.IntN(len(payMethods))]
 }
 
 // gift is one gift with what belongs to its method: fees, which some cover, and the numbers of checks.
-func (m *demoMaker) gift(contact int64, at time.Time, dollars, campaign int64, method string) demoGift {
+func (m *maker) gift(contact int64, at time.Time, dollars, campaign int64, method string) donation {
 	const one = 10_000 // ten-thousandths
 	amount, at := dollars*one, at.UTC().Truncate(time.Second)
 	text := at.Format(time.RFC3339)
-	gift := demoGift{at: at, in: giving.GiftInput{Contact: &contact, Amount: &amount, Method: &method, GivenAt: &text, Campaign: &campaign}}
+	gift := donation{at: at, in: giving.GiftInput{Contact: &contact, Amount: &amount, Method: &method, GivenAt: &text, Campaign: &campaign}}
 	switch method {
 	case "card", "paypal", "venmo":
 		fee := (dollars*one*29/1000 + 3000) / 100 * 100
@@ -305,7 +305,7 @@ func (m *demoMaker) gift(contact int64, at time.Time, dollars, campaign int64, m
 }
 
 // vary lets some gifts go another way: most that were promised come, a few cards are refused, a few gifts go back.
-func (m *demoMaker) vary(gift *demoGift, dollars int64) {
+func (m *maker) vary(gift *donation, dollars int64) {
 	status := func(s giving.GiftStatus) { gift.in.Status = (*string)(&s) }
 	recent, draw := gift.at.After(m.now.AddDate(0, 0, -45)), m.giving.IntN(120)
 	switch {
@@ -332,7 +332,7 @@ func monthsAfter(start time.Time, n int) time.Time {
 }
 
 // planGifts makes the plan of a giver, and a gift for each time that it was due, up to the month in which someone stopped.
-func (m *demoMaker) planGifts(ctx context.Context, account access.Account, g *demoGiver, campaigns []demoCampaign) (gifts []demoGift, err error) {
+func (m *maker) planGifts(ctx context.Context, account access.Account, g *donor, campaigns []drive) (gifts []donation, err error) {
 	frequency, months, missed := "monthly", 1, 0
 	if g.habit == givesQuarterly || g.habit == missedQuarter {
 		frequency, months = "quarterly", 3
@@ -345,17 +345,17 @@ func (m *demoMaker) planGifts(ctx context.Context, account access.Account, g *de
 	}
 	start := g.since.UTC().Truncate(time.Second)
 	var campaign int64
-	if i := slices.IndexFunc(campaigns, func(c demoCampaign) bool { return c.Plans && !start.Before(c.from) }); i >= 0 && m.giving.IntN(2) == 0 {
+	if i := slices.IndexFunc(campaigns, func(c drive) bool { return c.Plans && !start.Before(c.from) }); i >= 0 && m.giving.IntN(2) == 0 {
 		campaign = campaigns[i].id
 	}
 	dollars := pickAmount(m.giving, monthlyAmounts) * int64(min(months, 2))
 	amount, method, from := dollars*10_000, []string{"card", "card", "ach", "paypal"}[m.giving.IntN(4)], start.Format(time.RFC3339)
 	in := giving.PlanInput{GiftInput: giving.GiftInput{Contact: &g.id, Amount: &amount, Method: &method, Campaign: &campaign}, Frequency: &frequency, StartAt: &from}
-	if err := in.Validate(nil, true, demoRegion, m.now); err != nil {
+	if err := in.Validate(nil, true, phoneRegion, m.now); err != nil {
 		return nil, err
 	}
 	if m.plans++; m.plans == 1 {
-		in.Code = demoPlanCode
+		in.Code = planCode
 	}
 	m.clock.at = start
 	plan, err := m.store.CreatePlan(ctx, account.Number, in)
@@ -376,7 +376,7 @@ func (m *demoMaker) planGifts(ctx context.Context, account access.Account, g *de
 	}
 	status := string(giving.PastDue)
 	late := giving.PlanInput{GiftInput: giving.GiftInput{Status: &status}}
-	if err := late.Validate(nil, false, demoRegion, m.now); err != nil {
+	if err := late.Validate(nil, false, phoneRegion, m.now); err != nil {
 		return nil, err
 	}
 	m.clock.at = cmp.Or(gifts[len(gifts)-1].at, start)

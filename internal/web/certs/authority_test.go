@@ -1,9 +1,10 @@
-package web
+package certs
 
 import (
 	"crypto/tls"
 	"crypto/x509"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 func openAuthority(t *testing.T, data string, now time.Time, names ...string) *authority {
 	t.Helper()
 	slices.Sort(names)
-	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now }, log: discard()}
+	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler)}
 	if err := a.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			a := &authority{dir: filepath.Join(data, "tls"), names: []string{"localhost"}, now: time.Now, log: discard()}
+			a := &authority{dir: filepath.Join(data, "tls"), names: []string{"localhost"}, now: time.Now, log: slog.New(slog.DiscardHandler)}
 			if err := a.open(); err != nil {
 				t.Error(err)
 				return
@@ -227,7 +228,7 @@ func TestDamagedAuthorityIsSaidSo(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(data, "tls", file), []byte("broken"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := TLS{Dir: data, Names: []string{"other"}}.setup(":0", discard())
+		_, err := Settings{Dir: data, Names: []string{"other"}}.Open(":0", slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -235,7 +236,7 @@ func TestDamagedAuthorityIsSaidSo(t *testing.T) {
 	data := t.TempDir()
 	openAuthority(t, data, time.Now(), "localhost")
 	os.Remove(filepath.Join(data, "tls", "ca.pem"))
-	if _, err := (TLS{Dir: data}).setup(":0", discard()); err == nil || !strings.Contains(err.Error(), "no ca.pem") {
+	if _, err := (Settings{Dir: data}).Open(":0", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no ca.pem") {
 		t.Errorf("ca.pem missing: %v", err)
 	}
 }
@@ -245,14 +246,14 @@ func TestNamesOfTheCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := TLS{Names: []string{"Give.Example.ORG", "", "192.0.2.7", "not a name"}}.autoNames("office.example.org:8443")
+	names := Settings{Names: []string{"Give.Example.ORG", "", "192.0.2.7", "not a name"}}.autoNames("office.example.org:8443")
 	for _, want := range []string{"localhost", "127.0.0.1", "::1", "give.example.org", "192.0.2.7", "office.example.org", strings.ToLower(host)} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not in %v", want, names)
 		}
 	}
 	for _, listen := range []string{":8443", "0.0.0.0:8443", "[::]:8443"} {
-		for _, name := range (TLS{}).autoNames(listen) {
+		for _, name := range (Settings{}).autoNames(listen) {
 			if name == "" || name == "0.0.0.0" || name == "::" {
 				t.Errorf("%s: name %q", listen, name)
 			}

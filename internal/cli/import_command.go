@@ -2,13 +2,154 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/table"
 )
+
+type contactImport struct {
+	fileImport
+	ForceCreate  bool   `help:"Add a new contact for every row, even if one with the same email or phone exists." name:"force-create" xor:"existing"`
+	SkipExisting bool   `help:"Leave contacts that exist as they are." name:"skip-existing" xor:"existing"`
+	OtherName    string `help:"What to do with a row that has the email or phone of a contact with another name: keep both, merge the row into that contact, or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	FileIsRight  bool   `help:"Overwrite what a contact has with what the file says. Otherwise a merge only fills what is empty." name:"file-is-right"`
+	Unknown      string `help:"What to do with columns that are not recognized: skip them, or make a custom field of each." name:"unknown-columns" enum:"skip,custom" default:"skip"`
+	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field. It is overwritten." placeholder:"FILE"`
+	Again        bool   `help:"Import a file that was imported before."`
+	JSON         bool   `help:"Print a JSON object with rows, created, merged, unchanged and rejected." name:"json"`
+}
+
+func (contactImport) Help() string {
+	return `The first row of the file names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API (emails.0.value). The encoding and the separator are detected. A row of a JSON Lines file is an object with the fields of POST /v1/contacts.
+
+	donorbook contact import --account ID people.xlsx --dry-run
+	donorbook contact import --account ID people.csv --rejected rejected.csv
+	donorbook contact import --account ID people.csv --map "Second name=middle_name,Shoe size=new:text,Remarks=skip"
+
+--map says what a column means: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value, addresses.0.city; skip, which ignores the column; custom.3, the custom field with this id; or new:text (or long_text, number, date, boolean), which makes a custom field with the name of the column. It is remembered for the next file with the same columns.
+
+A row that has an email or a phone of a contact with the same name is merged into this contact: it fills what is empty and adds emails, phones, addresses and tags. With --file-is-right it also overwrites what differs. A row with an external ID of a contact is about this contact, unless the name is another one and neither the email nor the phone is the same. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
+
+--source names the system that gives the IDs in the file, for contacts and gifts alike: two systems may give one number to two people. The files of some systems are recognized by their columns. It is remembered with the columns.
+
+An import never renames a person. A row that has an email or a phone of a contact with another name, such as a spouse or a colleague, becomes a contact of its own. So does a row that has nothing but the external ID of one, without that ID. With --other-name merge it is merged into that contact, which keeps its name, unless one of them is a company and the other a person; with --other-name skip it is left out. Names are the same without regard to case and accents; an initial stands for a name where the email is the same, and a middle name may be missing.
+
+A value that no contact can have, such as N/A as a phone, is left out and listed, and the rest of the row is imported. A row that says too little is rejected and does not hold up the others: correct it in the file of --rejected (.csv, .jsonl or .xlsx), and import that file. Rows are counted as a spreadsheet counts them: the header is row 1.
+
+A column that is not recognized is not imported, unless --map says what it means. With --unknown-columns custom, each of them becomes a custom field.
+
+An import that was interrupted continues when you start it again with the same file and options, and does nothing twice. A file that was imported completely is not imported again unless you say --again. To undo an import, open it in the console under Contacts, Imports.
+
+A dry run lists what would be merged, with each change, what shares an email or a phone with another name, what would be left out and what would be rejected, 1,000 rows at most, and counts all. --changes writes every change to a CSV file. It knows the emails and phones of earlier rows, but not what else they would change, nor what others change in the meantime: a row that only repeats an earlier one counts as merged, and not as unchanged.
+
+Exit codes: 0 every row is imported; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was imported; 4 no such account or file.`
+}
+
+func (c *contactImport) mode() jobs.ImportMode {
+	switch {
+	case c.ForceCreate:
+		return jobs.ForceCreate
+	case c.SkipExisting:
+		return jobs.SkipExisting
+	}
+	return jobs.MergeExisting
+}
+
+func (c *contactImport) Run(t *terminal) error {
+	return c.run(t, importKind{
+		spec: jobs.FileImport{Mode: c.mode(), OtherName: jobs.ImportMode(c.OtherName), FileIsRight: c.FileIsRight},
+		noun: "contacts", done: "imported", example: "full_name", custom: c.Unknown == "custom", again: c.Again, json: c.JSON, summary: c.summary,
+		listed: maxDetails, lists: (*jobs.TrialRow).Told, changes: c.Changes,
+		result: func(r jobs.ImportProgress, details []jobs.TrialRow) any {
+			if c.DryRun {
+				return tried{r.ImportCounts, details}
+			}
+			return r.ImportCounts
+		},
+		tell: func(details []jobs.TrialRow, _ int64) {
+			if c.JSON {
+				return // it has them
+			}
+			for _, row := range details {
+				fmt.Fprintf(t.stdout, "Row %d: %s\n", row.Line, oneLine(row.InWords()))
+			}
+		},
+	})
+}
+
+func (c *contactImport) summary(r jobs.ImportProgress) string {
+	counts, more := "Rows: %d. %d created, %d merged, %d unchanged, %d rejected.", ""
+	if c.DryRun {
+		counts, more = "Rows: %d. %d would be new, %d merged, %d unchanged, %d rejected.", " Nothing was changed."
+	}
+	said := fmt.Sprintf(counts, r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected)
+	return said + notedSaid(r, "email or phone", otherNameSaid[c.OtherName]) + more
+}
+
+// otherNameSaid are what becomes of rows that have the email or phone of a contact with another name.
+var otherNameSaid = map[string]string{"keep": "kept apart", "merge": "merged into it", "skip": "skipped"}
+
+// notedSaid says how many rows share something with a contact of another name, what becomes of them, and how many values are left out.
+func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
+	if r.OtherName > 0 {
+		said = fmt.Sprintf(" %d %s the %s of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
+	}
+	if r.LeftOut > 0 {
+		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
+	}
+	return said
+}
+
+// tried is what a dry run prints as JSON.
+type tried struct {
+	jobs.ImportCounts
+	Details []jobs.TrialRow `json:"details"` // of rows that would be merged or rejected, up to a limit
+}
+
+// maxDetails is how many rows a dry run lists of each kind: merged, with another name, with something left out, rejected.
+const maxDetails = 1000
+
+// changesFile is the table of what a dry run would change.
+type changesFile struct {
+	file  *os.File // nil where no one asked for it
+	table table.Writer
+	err   error
+}
+
+// openChanges begins the table; name is "" where no one asked for it.
+func openChanges(name string) (f changesFile, err error) {
+	if name == "" {
+		return f, nil
+	}
+	if f.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return f, err
+	}
+	if f.table, err = table.NewWriter(f.file, "csv"); err == nil {
+		err = f.table.Header([]string{"Row", "Contact ID", "Name", "Field", "Before", "After"})
+	}
+	return f, err
+}
+
+func (f *changesFile) add(row *jobs.TrialRow) {
+	for _, change := range row.Changes {
+		if f.file != nil && f.err == nil {
+			f.err = f.table.Row([]any{row.Line, row.Contact, row.Name, change.Field, change.Before, change.After})
+		}
+	}
+}
+
+func (f *changesFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return errors.Join(f.err, f.table.Close(), f.file.Close())
+}
 
 type giftImport struct {
 	fileImport

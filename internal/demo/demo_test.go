@@ -1,50 +1,48 @@
-package cli
+package demo
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
-	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
 )
 
-// TestDemoGifts: whatever the day, the demo has two years of gifts that agree with its plans, its tags and its people.
-func TestDemoGifts(t *testing.T) {
+// Whatever the day, the demo has two years of gifts that agree with its plans, its tags and its people.
+func TestTheGiftsAgreeWithPlansTagsAndPeople(t *testing.T) {
 	t.Parallel()
-	for _, now := range demoDays {
+	for _, now := range startDays {
 		t.Run(now.Format(time.DateOnly), func(t *testing.T) {
 			t.Parallel()
-			clock, quiet := &demoClock{at: now}, slog.New(slog.DiscardHandler)
-			term := &terminal{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, storage: config.Storage{Data: onlySQLite(t)}, log: quiet}
-			err := term.withStoreAt(clock.now, func(s *book.Book) error {
-				if _, err := fillDemo(t.Context(), s, clock, quiet); err != nil {
-					return err
-				}
-				clock.at = now
-				checkDemoGifts(t, s, now)
-				report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
-				if report.Contacts == 0 {
-					t.Error("the check saw no one")
-				}
-				return err
-			})
+			clock, quiet := NewClock(now), slog.New(slog.DiscardHandler)
+			s, err := book.Open(t.Context(), store.Options{Data: t.TempDir(), Now: clock.Now})
 			if err != nil {
 				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := Fill(t.Context(), s, clock, quiet); err != nil {
+				t.Fatal(err)
+			}
+			clock.at = now
+			checkGifts(t, s, now)
+			report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
+			if report.Contacts == 0 || err != nil {
+				t.Errorf("the check saw %d contacts, and ended with %v", report.Contacts, err)
 			}
 		})
 	}
 }
 
-// demoPerson is a contact of the demo with what it gave.
-type demoPerson struct {
+// person is a contact of the demo with what it gave.
+type person struct {
 	ID        int64     `json:"id"`
 	Tags      []string  `json:"tags"`
 	CreatedAt time.Time `json:"created_at"`
@@ -53,16 +51,16 @@ type demoPerson struct {
 	slugs     []string // of the campaigns that they were for
 }
 
-func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
+func checkGifts(t *testing.T, s *book.Book, now time.Time) {
 	accounts, err := s.Accounts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	total, methods, states, months := 0, map[string]int{}, map[giving.GiftStatus]int{}, map[int64]int64{}
 	refunded, covered, atGala, overdue, sum, galaSum := 0, 0, 0, int64(0), int64(0), int64(0)
-	gala := fmt.Sprintf("lighthouse-gala-%d", demoGala(now, 0).Year())
+	gala := fmt.Sprintf("lighthouse-gala-%d", galaDay(now, 0).Year())
 	for _, account := range accounts {
-		for _, p := range demoPeople(t, s, account.Number) {
+		for _, p := range people(t, s, account.Number) {
 			p.check(t, now)
 			for i := range p.gifts {
 				g := &p.gifts[i]
@@ -99,7 +97,7 @@ func checkDemoGifts(t *testing.T, s *book.Book, now time.Time) {
 	}
 }
 
-func demoPeople(t *testing.T, s *book.Book, account int64) (people []*demoPerson) {
+func people(t *testing.T, s *book.Book, account int64) (people []*person) {
 	t.Helper()
 	list, _, err := s.Contacts(t.Context(), account, crm.All, crm.PageRequest{Page: 1, PerPage: 1000}, []byte{'['}, nil)
 	if err == nil {
@@ -124,7 +122,7 @@ func demoPeople(t *testing.T, s *book.Book, account int64) (people []*demoPerson
 }
 
 // check compares one person's tags with what they gave.
-func (p *demoPerson) check(t *testing.T, now time.Time) {
+func (p *person) check(t *testing.T, now time.Time) {
 	t.Helper()
 	years := map[int64]int{}
 	for i := range p.gifts {
@@ -143,14 +141,14 @@ func (p *demoPerson) check(t *testing.T, now time.Time) {
 	if slices.Contains(p.Tags, "lapsed") && (years[giving.Year(now)] > 0 || years[giving.Year(now)-1] == 0) {
 		t.Errorf("contact %d is lapsed, and gave in %v", p.ID, years)
 	}
-	year := demoGala(now, 0).Year()
+	year := galaDay(now, 0).Year()
 	if tagged, gave := slices.Contains(p.Tags, fmt.Sprintf("gala %d", year)), slices.Contains(p.slugs, fmt.Sprintf("lighthouse-gala-%d", year)); tagged != gave {
 		t.Errorf("contact %d was at the gala: %v, and gave there: %v", p.ID, tagged, gave)
 	}
 }
 
 // givesByPlan tells whether a plan is active and monthly, with a gift for every month up to now.
-func (p *demoPerson) givesByPlan(plan giving.Plan, now time.Time) bool {
+func (p *person) givesByPlan(plan giving.Plan, now time.Time) bool {
 	if plan.Frequency != "monthly" || plan.Status != giving.ActivePlan || plan.Overdue(now) {
 		return false
 	}
@@ -166,4 +164,50 @@ func (p *demoPerson) givesByPlan(plan giving.Plan, now time.Time) bool {
 		}
 	}
 	return true
+}
+
+// The file has no field that the program does not read, and an account for each branch.
+func TestTheFileIsRead(t *testing.T) {
+	t.Parallel()
+	reader := json.NewDecoder(bytes.NewReader(file))
+	reader.DisallowUnknownFields()
+	var d content
+	if err := reader.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Branches) != 3 || d.Branches[0].Name != Name {
+		t.Errorf("the branches are %+v", d.Branches)
+	}
+	for _, branch := range d.Branches {
+		if branch.Contacts == 0 || branch.Archived == 0 || len(branch.Places) == 0 || len(branch.Campaigns) == 0 {
+			t.Errorf("%s is not complete: %+v", branch.Name, branch)
+		}
+	}
+}
+
+// The contacts of the demo were added over two years, many of them in the first weeks, and then more and more.
+func TestContactsCameOverTwoYears(t *testing.T) {
+	t.Parallel()
+	for _, now := range startDays {
+		times := arrivals(now, 160)
+		if len(times) != 160 || !slices.IsSortedFunc(times, time.Time.Compare) {
+			t.Fatalf("%d times, in order: %v", len(times), slices.IsSortedFunc(times, time.Time.Compare))
+		}
+		if first, last := times[0], times[159]; first.Before(now.AddDate(0, -24, 0)) || first.After(now.AddDate(0, -23, 0)) || last.After(now) || last.Before(now.AddDate(0, 0, -14)) {
+			t.Errorf("at %v they came from %v to %v", now, first, last)
+		}
+		later := times[64:]
+		if moved := times[63]; moved.After(now.AddDate(0, -22, 0)) || later[0].Before(moved) {
+			t.Errorf("at %v the first 64 came until %v", now, moved)
+		}
+		if early := slices.IndexFunc(later, now.AddDate(0, -11, 0).Before); early < 25 || early > 48 {
+			t.Errorf("at %v the first half of the time after has %d of 96", now, early)
+		}
+	}
+}
+
+// startDays are days on which the demo may be started: ordinary ones, and those that are difficult for calendars.
+var startDays = []time.Time{
+	time.Date(2026, 11, 15, 8, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC), time.Date(2027, 8, 31, 0, 0, 0, 0, time.UTC),
+	time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC),
 }

@@ -1,4 +1,4 @@
-package web
+package certs
 
 import (
 	"context"
@@ -22,24 +22,24 @@ import (
 
 // setupACME asks an authority for certificates, and renews them. Challenges are answered on the main listener
 // (TLS-ALPN-01) and, where there is one, on the plain one (HTTP-01).
-func (t TLS) setupACME(log *slog.Logger) secured {
+func (s Settings) setupACME(log *slog.Logger) Certificates {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
-		Cache:      autocert.DirCache(filepath.Join(t.Dir, "acme")),
-		HostPolicy: acmePolicy(t.ACMEHosts),
-		Email:      t.ACMEEmail,
+		Cache:      autocert.DirCache(filepath.Join(s.Dir, "acme")),
+		HostPolicy: acmePolicy(s.ACMEHosts),
+		Email:      s.ACMEEmail,
 	}
-	if t.ACMEDirectory != "" {
-		manager.Client = &acme.Client{DirectoryURL: t.ACMEDirectory}
+	if s.ACMEDirectory != "" {
+		manager.Client = &acme.Client{DirectoryURL: s.ACMEDirectory}
 	}
 	config := onlyModern(manager.TLSConfig())
 	served := &servedCertificates{next: manager.GetCertificate, until: make(map[string]time.Time)}
 	config.GetCertificate = served.certificate
-	return secured{
-		config:    config,
-		ends:      served.ends,
-		challenge: manager.HTTPHandler,
-		warm:      func() { t.fetchACME(served.certificate, log) },
+	return Certificates{
+		Config:    config,
+		Ends:      served.ends,
+		Challenge: manager.HTTPHandler,
+		Warm:      func() { s.fetchACME(served.certificate, log) },
 	}
 }
 
@@ -83,8 +83,8 @@ func acmePolicy(hosts []string) autocert.HostPolicy {
 
 // fetchACME gets the certificates before the first client asks, so that the operator, not a client, learns what is
 // wrong with the setup.
-func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), log *slog.Logger) {
-	for _, host := range t.ACMEHosts {
+func (s Settings) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), log *slog.Logger) {
+	for _, host := range s.ACMEHosts {
 		pair, err := certificate(&tls.ClientHelloInfo{
 			ServerName:   host,
 			CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
@@ -97,23 +97,23 @@ func (t TLS) fetchACME(certificate func(*tls.ClientHelloInfo) (*tls.Certificate,
 	}
 }
 
-func (t TLS) checkACME() error {
-	if len(t.ACMEHosts) == 0 {
+func (s Settings) checkACME() error {
+	if len(s.ACMEHosts) == 0 {
 		return errors.New("acme needs --acme-host, the public name to get a certificate for")
 	}
-	for _, host := range t.ACMEHosts {
+	for _, host := range s.ACMEHosts {
 		if net.ParseIP(host) != nil || !strings.Contains(host, ".") || strings.ContainsAny(host, "/:*@ ") {
 			return fmt.Errorf("--acme-host %q is not a public host name such as donors.example.org", host)
 		}
 	}
-	if t.ACMEEmail != "" {
-		if addr, err := mail.ParseAddress(t.ACMEEmail); err != nil || addr.Address != t.ACMEEmail {
-			return fmt.Errorf("--acme-email %q is not an email address", t.ACMEEmail)
+	if s.ACMEEmail != "" {
+		if addr, err := mail.ParseAddress(s.ACMEEmail); err != nil || addr.Address != s.ACMEEmail {
+			return fmt.Errorf("--acme-email %q is not an email address", s.ACMEEmail)
 		}
 	}
-	if t.ACMEDirectory != "" {
-		if u, err := url.Parse(t.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("--acme-directory %q is not an https URL", t.ACMEDirectory)
+	if s.ACMEDirectory != "" {
+		if u, err := url.Parse(s.ACMEDirectory); err != nil || u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("--acme-directory %q is not an https URL", s.ACMEDirectory)
 		}
 	}
 	return nil

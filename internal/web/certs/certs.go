@@ -1,4 +1,6 @@
-package web
+// Package certs gets the certificate of a server: from an authority of its own, from files, or from an ACME authority. It renews what
+// expires while the server runs.
+package certs
 
 import (
 	"crypto/tls"
@@ -16,14 +18,14 @@ import (
 
 // The ways to get a certificate.
 const (
-	TLSAuto  = "auto"  // from a small authority of our own, kept in the data directory
-	TLSFiles = "files" // from two files that another program renews
-	TLSACME  = "acme"  // from Let's Encrypt or another ACME authority
-	TLSOff   = "off"   // none: a proxy in front speaks HTTPS
+	Auto  = "auto"  // from a small authority of our own, kept in the data directory
+	Files = "files" // from two files that another program renews
+	ACME  = "acme"  // from Let's Encrypt or another ACME authority
+	Off   = "off"   // none: a proxy in front speaks HTTPS
 )
 
-// TLS says how the main listener gets its certificate.
-type TLS struct {
+// Settings say how a server gets its certificate.
+type Settings struct {
 	Mode string // one of the above; "" is auto
 	Dir  string // the data directory: auto keeps its files in tls, acme in acme below it
 
@@ -37,48 +39,47 @@ type TLS struct {
 	ACMEHTTP      string   // where to answer HTTP-01 challenges, as in :80, optional
 }
 
-// secured is what a mode provides: the handshake, when the certificates expire, who answers HTTP-01 challenges, and what to do once
-// the listeners are open.
-type secured struct {
-	config    *tls.Config
-	ends      func() map[string]time.Time
-	challenge func(fallback http.Handler) http.Handler
-	warm      func()
+// Certificates is what a mode provides.
+type Certificates struct {
+	Config    *tls.Config                              // for handshakes; nil if the mode is off
+	Ends      func() map[string]time.Time              // when each certificate expires, by server or authority, or by its host; nil if the mode is off
+	Challenge func(fallback http.Handler) http.Handler // answers HTTP-01 challenges; nil but for ACME
+	Warm      func()                                   // is called once the listeners are open; nil but for ACME
 }
 
 // Check finds a setting that is missing, makes no sense, or belongs to another mode. Its error follows the words "--tls: ".
-func (t TLS) Check() error {
+func (s Settings) Check() error {
 	switch {
-	case t.Mode == TLSFiles && t.CertFile == "":
+	case s.Mode == Files && s.CertFile == "":
 		return errors.New("files needs --tls-cert, the file with the certificate")
-	case t.Mode == TLSFiles && t.KeyFile == "":
+	case s.Mode == Files && s.KeyFile == "":
 		return errors.New("files needs --tls-key, the file with the certificate's private key")
-	case t.Mode != TLSFiles && (t.CertFile != "" || t.KeyFile != ""):
+	case s.Mode != Files && (s.CertFile != "" || s.KeyFile != ""):
 		return errors.New("--tls-cert and --tls-key need --tls files")
-	case t.Mode == TLSACME:
-		return t.checkACME()
-	case len(t.ACMEHosts) > 0 || t.ACMEEmail != "" || t.ACMEDirectory != "" || t.ACMEHTTP != "":
+	case s.Mode == ACME:
+		return s.checkACME()
+	case len(s.ACMEHosts) > 0 || s.ACMEEmail != "" || s.ACMEDirectory != "" || s.ACMEHTTP != "":
 		return errors.New("--acme-host, --acme-email, --acme-directory and --acme-listen need --tls acme")
 	}
 	return nil
 }
 
-// setup prepares the mode. The config is nil if the mode is off.
-func (t TLS) setup(listen string, log *slog.Logger) (made secured, err error) {
-	err = t.Check()
+// Open prepares the mode for a server that listens on an address.
+func (s Settings) Open(listen string, log *slog.Logger) (made Certificates, err error) {
+	err = s.Check()
 	switch {
 	case err != nil:
-	case t.Mode == TLSOff:
-	case t.Mode == TLSFiles:
-		return t.setupFiles(log)
-	case t.Dir == "":
+	case s.Mode == Off:
+	case s.Mode == Files:
+		return s.setupFiles(log)
+	case s.Dir == "":
 		err = errors.New("the certificates need a data directory (--data)")
-	case t.Mode == TLSAuto || t.Mode == "":
-		made, err = t.setupAuto(listen, log)
-	case t.Mode == TLSACME:
-		return t.setupACME(log), nil
+	case s.Mode == Auto || s.Mode == "":
+		made, err = s.setupAuto(listen, log)
+	case s.Mode == ACME:
+		return s.setupACME(log), nil
 	default:
-		err = fmt.Errorf("%q is none of auto, files, acme, off", t.Mode)
+		err = fmt.Errorf("%q is none of auto, files, acme, off", s.Mode)
 	}
 	if err != nil {
 		err = fmt.Errorf("--tls: %w", err)
@@ -102,19 +103,21 @@ func onlyModern(config *tls.Config) *tls.Config {
 	return config
 }
 
-func (t TLS) setupAuto(listen string, log *slog.Logger) (secured, error) {
-	a := &authority{dir: filepath.Join(t.Dir, "tls"), names: t.autoNames(listen), now: time.Now, log: log}
+func (s Settings) setupAuto(listen string, log *slog.Logger) (Certificates, error) {
+	a := &authority{dir: filepath.Join(s.Dir, "tls"), names: s.autoNames(listen), now: time.Now, log: log}
 	if err := a.open(); err != nil {
-		return secured{}, err
+		return Certificates{}, err
 	}
 	config := baseConfig()
 	config.GetCertificate = a.certificate
-	return secured{config: config, ends: a.ends}, nil
+	return Certificates{Config: config, Ends: a.ends}, nil
 }
 
+const hostCharacters = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
+
 // autoNames is every name by which a client may reach this machine, sorted, each once.
-func (t TLS) autoNames(listen string) []string {
-	names := append([]string{"localhost", "127.0.0.1", "::1"}, t.Names...)
+func (s Settings) autoNames(listen string) []string {
+	names := append([]string{"localhost", "127.0.0.1", "::1"}, s.Names...)
 	if host, _, err := net.SplitHostPort(listen); err == nil {
 		names = append(names, host)
 	}
@@ -129,7 +132,7 @@ func (t TLS) autoNames(listen string) []string {
 				continue
 			}
 			name = ip.String()
-		} else if name == "" || !validHost(name) || strings.ContainsAny(name, ":[]") {
+		} else if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(hostCharacters, c) }) {
 			continue
 		}
 		clean = append(clean, name)
@@ -138,26 +141,12 @@ func (t TLS) autoNames(listen string) []string {
 	return slices.Compact(clean)
 }
 
-func (t TLS) setupFiles(log *slog.Logger) (secured, error) {
-	f := &certFiles{cert: t.CertFile, key: t.KeyFile, now: time.Now, log: log}
+func (s Settings) setupFiles(log *slog.Logger) (Certificates, error) {
+	f := &certFiles{cert: s.CertFile, key: s.KeyFile, now: time.Now, log: log}
 	if err := f.open(); err != nil {
-		return secured{}, err
+		return Certificates{}, err
 	}
 	config := baseConfig()
 	config.GetCertificate = f.certificate
-	return secured{config: config, ends: f.ends}, nil
-}
-
-// measure adds when the certificates expire. A certificate is named server or authority, or by the host that it is for.
-func (s secured) measure(m *Metrics) {
-	if s.ends == nil || m == nil {
-		return
-	}
-	m.Gauges("donorbook_certificate_end_timestamp_seconds", "When a certificate ends, in seconds since 1970.", "certificate", func() map[string]float64 {
-		values := make(map[string]float64)
-		for name, end := range s.ends() {
-			values[name] = float64(end.Unix())
-		}
-		return values
-	})
+	return Certificates{Config: config, Ends: f.ends}, nil
 }

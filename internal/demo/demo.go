@@ -1,4 +1,6 @@
-package cli
+// Package demo fills an empty database with a believable organization: two chapters, some 200 contacts who came over two years, a dozen
+// campaigns, and what these people gave. It is stored by the same functions as real data.
+package demo
 
 import (
 	"context"
@@ -22,30 +24,28 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// The demo is a believable organization with two chapters, some 200 contacts who came over two years, a dozen campaigns, and what
-// these people gave. It is stored by the same functions as real data.
-
 const (
-	demoName    = "Harbor Light Foundation"
-	demoKeyName = "Demo"
-	demoLastKey = "Newsletter export" // of the organization's own
-	demoEmail   = "demo@example.org"  // of the user that a newcomer signs in as
-	demoRegion  = "US"                // of the phone numbers, whatever the server's setting is
+	Name  = "Harbor Light Foundation" // of the organization
+	Email = "demo@example.org"        // of the user that a newcomer signs in as
+
+	keyName     = "Demo"
+	lastKey     = "Newsletter export" // of the organization's own
+	phoneRegion = "US"                // of the phone numbers, whatever the server's setting is
 
 	// The first gift and the first plan have the ids that the OpenAPI document has in its examples.
-	demoGiftCode = "hT3vQ9xKb2"
-	demoPlanCode = "Wm4kPz81Lq"
+	giftCode = "hT3vQ9xKb2"
+	planCode = "Wm4kPz81Lq"
 )
 
 //go:embed demo.json
-var demoFile []byte
+var file []byte
 
-// demoData is what demo.json holds: the organization comes first, then its chapters.
-type demoData struct {
+// content is what demo.json holds: the organization comes first, then its chapters.
+type content struct {
 	Branches []struct {
 		Name               string
 		Contacts, Archived int
-		Places             []demoPlace
+		Places             []town
 		Campaigns          []json.RawMessage // oldest first
 	}
 	FirstNames []string `json:"first_names"`
@@ -61,27 +61,27 @@ type demoData struct {
 	Colleagues []struct{ Name, Email, Role string } // no one knows their passwords
 }
 
-type demoPlace struct {
+type town struct {
 	City, State, Zipcode string
 	AreaCode             string `json:"area_code"`
 }
 
-func readDemo() (d demoData) {
-	if err := json.Unmarshal(demoFile, &d); err != nil {
+func readContent() (d content) {
+	if err := json.Unmarshal(file, &d); err != nil {
 		panic(err) // it is part of the program
 	}
 	return d
 }
 
-// fillDemo fills an empty database, or finds the demo in it. The store has the given clock.
-func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Logger) (access.Account, error) {
+// Fill fills an empty database, or finds the demo in it. The store must have the given clock.
+func Fill(ctx context.Context, s *book.Book, clock *Clock, log *slog.Logger) (access.Account, error) {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return access.Account{}, err
 	}
 	if len(accounts) == 0 {
-		m := demoMaker{
-			demoData: readDemo(), store: s, clock: clock, now: clock.at, log: log,
+		m := maker{
+			content: readContent(), store: s, clock: clock, now: clock.at, log: log,
 			random: rand.New(rand.NewPCG(1843, 7)), // the same people every time
 			giving: rand.New(rand.NewPCG(1843, 8)), // beside, so that what they give does not change who they are
 			phones: map[string]int{},
@@ -91,28 +91,28 @@ func fillDemo(ctx context.Context, s *book.Book, clock *demoClock, log *slog.Log
 		}
 		return m.root, nil
 	}
-	at := slices.IndexFunc(accounts, func(a access.Account) bool { return a.Name == demoName && a.Parent == 0 })
+	at := slices.IndexFunc(accounts, func(a access.Account) bool { return a.Name == Name && a.Parent == 0 })
 	if at < 0 {
 		return access.Account{}, &config.Problem{Flag: "demo", Reason: "needs an empty database, and this one has accounts: use another (--data or --database)"}
 	}
 	log.Info("the demo is there already", "account", accounts[at].ID)
-	return accounts[at], checkDemo(ctx, s, accounts[at])
+	return accounts[at], checkComplete(ctx, s, accounts[at])
 }
 
-// checkDemo finds a demo that was interrupted: its keys are made last.
-func checkDemo(ctx context.Context, s *book.Book, root access.Account) error {
+// checkComplete finds a demo that was interrupted: its keys are made last.
+func checkComplete(ctx context.Context, s *book.Book, root access.Account) error {
 	keys, err := s.Keys(ctx, root.Number)
-	if err == nil && !slices.ContainsFunc(keys, func(k access.Key) bool { return k.Name == demoLastKey }) {
+	if err == nil && !slices.ContainsFunc(keys, func(k access.Key) bool { return k.Name == lastKey }) {
 		err = &config.Problem{Flag: "demo", Reason: "an earlier start was interrupted before the demo was complete: use another database (--data or --database)"}
 	}
 	return err
 }
 
-// demoMaker fills a database.
-type demoMaker struct {
-	demoData
+// maker fills a database.
+type maker struct {
+	content
 	store  *book.Book
-	clock  *demoClock
+	clock  *Clock
 	now    time.Time
 	log    *slog.Logger
 	random *rand.Rand
@@ -125,10 +125,10 @@ type demoMaker struct {
 	chapter int // of the organization, 0 for itself, which alone has a gala
 }
 
-func (m *demoMaker) make(ctx context.Context) error {
+func (m *maker) make(ctx context.Context) error {
 	for i, branch := range m.Branches {
 		m.log.Info("filling the demo", "account", branch.Name, "contacts", branch.Contacts, "campaigns", len(branch.Campaigns))
-		m.clock.at = m.now.AddDate(0, -demoMonths, i-len(m.Branches)) // one after the other, before the first contact
+		m.clock.at = m.now.AddDate(0, -monthsBack, i-len(m.Branches)) // one after the other, before the first contact
 		account, err := m.store.CreateAccount(ctx, branch.Name, m.root.ID)
 		if err != nil {
 			return err
@@ -161,11 +161,11 @@ func (m *demoMaker) make(ctx context.Context) error {
 }
 
 // createKeys makes the keys of the organization's own programs. No one knows their secrets.
-func (m *demoMaker) createKeys(ctx context.Context) error {
+func (m *maker) createKeys(ctx context.Context) error {
 	m.clock.at = m.now.AddDate(0, -5, 0)
 	for _, in := range []access.KeyInput{
 		{Name: "Website sign-up form", Permissions: access.ContactsWrite},
-		{Name: demoLastKey, Permissions: access.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
+		{Name: lastKey, Permissions: access.ContactsRead, ExpiresAt: m.now.AddDate(0, 7, 0)},
 	} {
 		if _, _, err := m.store.CreateKey(ctx, m.root.Number, in); err != nil {
 			return err
@@ -175,8 +175,8 @@ func (m *demoMaker) createKeys(ctx context.Context) error {
 }
 
 // createContacts makes the people of an account. Some of them will be archived.
-func (m *demoMaker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []demoPlace) (givers []demoGiver, archive []int64, err error) {
-	for i, at := range demoTimes(m.now, contacts) {
+func (m *maker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []town) (givers []donor, archive []int64, err error) {
+	for i, at := range arrivals(m.now, contacts) {
 		m.clock.at = at
 		leaves := i%(contacts/archived) == 7
 		giver := m.giver(at, leaves)
@@ -186,7 +186,7 @@ func (m *demoMaker) createContacts(ctx context.Context, account access.Account, 
 		}
 		in, faults, err := crm.DecodeContact(body)
 		if err == nil {
-			err = in.Validate(faults, true, demoRegion, time.Now())
+			err = in.Validate(faults, true, phoneRegion, time.Now())
 		}
 		if err != nil {
 			return nil, nil, err
@@ -207,18 +207,18 @@ func (m *demoMaker) createContacts(ctx context.Context, account access.Account, 
 
 // createCampaigns makes the campaigns one by one, oldest first, so that each begins on its own day and their ids are in the order of the
 // list. Dates in the file are relative to today.
-func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account, campaigns []json.RawMessage) (made []demoCampaign, err error) {
+func (m *maker) createCampaigns(ctx context.Context, account access.Account, campaigns []json.RawMessage) (made []drive, err error) {
 	var inputs []campaign.Input
 	var order []int
-	gala := demoGala(m.now, 0)
+	gala := galaDay(m.now, 0)
 	for _, one := range campaigns {
 		row := strings.NewReplacer("{organization}", m.root.ID, "{last gala}", fmt.Sprint(gala.Year()), "{next gala}", fmt.Sprint(gala.Year()+1)).Replace(string(one))
-		row = demoDay.ReplaceAllStringFunc(row, func(day string) string {
+		row = relativeDay.ReplaceAllStringFunc(row, func(day string) string {
 			days, _ := strconv.Atoi(day[1 : len(day)-2])
 			return m.now.AddDate(0, 0, days).Format(time.DateOnly)
 		})
 		var sketch struct {
-			Demo  demoCampaign
+			Demo  drive
 			EndAt string `json:"end_at"`
 		}
 		if err := json.Unmarshal([]byte(row), &sketch); err != nil {
@@ -249,11 +249,11 @@ func (m *demoMaker) createCampaigns(ctx context.Context, account access.Account,
 	return made, nil
 }
 
-// demoDay is a day that many days from now.
-var demoDay = regexp.MustCompile(`\{[+-]\d+d\}`)
+// relativeDay is a day that many days from now.
+var relativeDay = regexp.MustCompile(`\{[+-]\d+d\}`)
 
 // person is the body of a request that creates a contact.
-func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]any {
+func (m *maker) person(i int, places []town, tags []string) map[string]any {
 	pick := func(list []string) string { return list[m.random.IntN(len(list))] }
 	first, last := m.FirstNames[i%len(m.FirstNames)], m.LastNames[(i*7+i/len(m.FirstNames))%len(m.LastNames)]
 	place := places[m.random.IntN(len(places))]
@@ -285,35 +285,35 @@ func (m *demoMaker) person(i int, places []demoPlace, tags []string) map[string]
 	return body
 }
 
-// demoKey replaces the demo's key: no one has kept the secret of an earlier one.
-func demoKey(ctx context.Context, s *book.Book, root access.Account) (secret string, err error) {
+// NewKey replaces the demo's key: no one has kept the secret of an earlier one.
+func NewKey(ctx context.Context, s *book.Book, root access.Account) (secret string, err error) {
 	keys, err := s.Keys(ctx, root.Number)
 	if err != nil {
 		return "", err
 	}
 	for _, key := range keys {
-		if key.Name == demoKeyName && key.RevokedAt.IsZero() {
+		if key.Name == keyName && key.RevokedAt.IsZero() {
 			if err := s.RevokeKey(ctx, key.ID); err != nil {
 				return "", err
 			}
 		}
 	}
-	_, secret, err = s.CreateKey(ctx, root.Number, access.KeyInput{Name: demoKeyName, Permissions: access.AllPermissions})
+	_, secret, err = s.CreateKey(ctx, root.Number, access.KeyInput{Name: keyName, Permissions: access.AllPermissions})
 	return secret, err
 }
 
-// demoPassword gives the user of the demo a new password: no one has kept that of an earlier start. If there is no such user yet, it
+// NewPassword gives the user of the demo a new password: no one has kept that of an earlier start. If there is no such user yet, it
 // makes one, with colleagues.
-func demoPassword(ctx context.Context, s *book.Book, root access.Account) (password string, err error) {
+func NewPassword(ctx context.Context, s *book.Book, root access.Account) (password string, err error) {
 	password = access.RandomPassword()
-	if err := s.ResetPassword(ctx, demoEmail, password); !errors.Is(err, crm.ErrNotFound) {
+	if err := s.ResetPassword(ctx, Email, password); !errors.Is(err, crm.ErrNotFound) {
 		return password, err
 	}
-	user, err := s.CreateUser(ctx, root, access.Owner, access.UserInput{Name: "Dana Harper", Email: demoEmail, Password: password})
+	user, err := s.CreateUser(ctx, root, access.Owner, access.UserInput{Name: "Dana Harper", Email: Email, Password: password})
 	if err == nil {
 		err = s.OpenAccount(ctx, access.Session{User: user}, root.Number) // the first sign-in leads there
 	}
-	for _, c := range readDemo().Colleagues {
+	for _, c := range readContent().Colleagues {
 		role, invalid := access.ParseRole(c.Role)
 		if err = errors.Join(err, invalid); err == nil {
 			_, err = s.CreateUser(ctx, root, role, access.UserInput{Name: c.Name, Email: c.Email, Password: access.RandomPassword()})
@@ -331,7 +331,7 @@ func joinChapters(ctx context.Context, s *book.Book, root access.Account) error 
 	roles := []access.Role{access.Editor, access.Viewer}
 	for _, account := range accounts {
 		if err == nil && account.Parent == root.Number && len(roles) > 0 {
-			_, err = s.AddMember(ctx, account, roles[0], demoEmail)
+			_, err = s.AddMember(ctx, account, roles[0], Email)
 			roles = roles[1:]
 		}
 	}

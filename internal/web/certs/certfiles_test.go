@@ -1,6 +1,7 @@
-package web
+package certs
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,10 +24,10 @@ func newFiles(t *testing.T, dir, name string) (cert, key string) {
 }
 
 func TestCertificateFilesAreReloaded(t *testing.T) {
-	dir, lines := t.TempDir(), new(logLines)
+	dir, lines := t.TempDir(), new(strings.Builder)
 	cert, key := newFiles(t, dir, "one.example.org")
 	now := time.Now()
-	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now }, log: lines.log()}
+	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(lines, nil))}
 	if err := f.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,25 +80,25 @@ func TestWrongTLSSettingsNameTheFlag(t *testing.T) {
 	cert, key := newFiles(t, dir, "one.example.org")
 	_, otherKey := newFiles(t, t.TempDir(), "two.example.org")
 	for _, test := range []struct {
-		tls  TLS
+		tls  Settings
 		want string
 	}{
-		{TLS{Mode: "maybe"}, "--tls"},
-		{TLS{Mode: TLSAuto}, "--data"},
-		{TLS{Mode: TLSFiles, KeyFile: key}, "--tls-cert"},
-		{TLS{Mode: TLSFiles, CertFile: cert}, "--tls-key"},
-		{TLS{Mode: TLSFiles, CertFile: filepath.Join(dir, "none"), KeyFile: key}, "--tls-cert"},
-		{TLS{Mode: TLSFiles, CertFile: cert, KeyFile: filepath.Join(dir, "none")}, "--tls-key"},
-		{TLS{Mode: TLSFiles, CertFile: cert, KeyFile: otherKey}, "--tls-key"},
-		{TLS{Mode: TLSACME, ACMEHosts: []string{"donors.example.org"}}, "--data"},
-		{TLS{Mode: TLSACME, Dir: dir}, "--acme-host"},
-		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"localhost"}}, "--acme-host"},
-		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"192.0.2.1"}}, "--acme-host"},
-		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"https://a.org"}}, "--acme-host"},
-		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEEmail: "nobody"}, "--acme-email"},
-		{TLS{Mode: TLSACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEDirectory: "http://x"}, "--acme-directory"},
+		{Settings{Mode: "maybe"}, "--tls"},
+		{Settings{Mode: Auto}, "--data"},
+		{Settings{Mode: Files, KeyFile: key}, "--tls-cert"},
+		{Settings{Mode: Files, CertFile: cert}, "--tls-key"},
+		{Settings{Mode: Files, CertFile: filepath.Join(dir, "none"), KeyFile: key}, "--tls-cert"},
+		{Settings{Mode: Files, CertFile: cert, KeyFile: filepath.Join(dir, "none")}, "--tls-key"},
+		{Settings{Mode: Files, CertFile: cert, KeyFile: otherKey}, "--tls-key"},
+		{Settings{Mode: ACME, ACMEHosts: []string{"donors.example.org"}}, "--data"},
+		{Settings{Mode: ACME, Dir: dir}, "--acme-host"},
+		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"localhost"}}, "--acme-host"},
+		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"192.0.2.1"}}, "--acme-host"},
+		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"https://a.org"}}, "--acme-host"},
+		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEEmail: "nobody"}, "--acme-email"},
+		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEDirectory: "http://x"}, "--acme-directory"},
 	} {
-		if _, err := test.tls.setup(":0", discard()); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.tls.Open(":0", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test.tls, err)
 		}
 	}
