@@ -41,6 +41,8 @@ var donorColumns = []tableColumn{
 	{Name: "given", Label: "Given", Class: "right number", Told: true},
 }
 
+var donorListing = &listing{name: "donors", columns: donorColumns, more: []string{"campaign", "year", string(giving.NewDonors), string(giving.ReturningDonors), string(giving.LapsedDonors)}}
+
 // donorKinds are the parts of the list that have a tab, by the parameter that asks for them.
 var donorKinds = []scope[giving.DonorKind]{{giving.AllDonors, "All"}, {giving.NewDonors, "New"}, {giving.ReturningDonors, "Returning"}, {giving.LapsedDonors, "Lapsed"}}
 

@@ -19,13 +19,11 @@ import (
 // exportForm asks for the format of a file with everything that a list shows, on all its pages.
 type exportForm struct {
 	Action string
-	Kept   []keptValue // what the list is filtered by
+	Kept   []hidden // what the list is filtered by
 }
 
-type keptValue struct{ Name, Value string }
-
 // placeParameters say where in a list a page is, and not what is in the list.
-var placeParameters = []string{pageParameter, "after", "before", "format"}
+var placeParameters = []string{pageParameter, "after", "before", "format", "sort"}
 
 // exportOf is the form for the list with a query.
 func exportOf(query url.Values, path string) *exportForm {
@@ -33,7 +31,7 @@ func exportOf(query url.Values, path string) *exportForm {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
 			if value != "" && !slices.Contains(placeParameters, name) {
-				f.Kept = append(f.Kept, keptValue{name, value})
+				f.Kept = append(f.Kept, hidden{name, value})
 			}
 		}
 	}
@@ -59,7 +57,7 @@ const pickedScope = "picked"
 
 func (r *request) exportContacts() error {
 	sent := r.URL.Query()
-	query, _ := listQuery(sent)
+	query, _ := contactListing.query(sent)
 	of := jobs.Selection{All: true}
 	if sent.Get("scope") == pickedScope {
 		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
