@@ -66,7 +66,7 @@ func importPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10
 
 // importsView is the form for a file, and the latest imports.
 type importsView struct {
-	table    // of the latest ones
+	table             // of the latest ones
 	Contents []option // what may be in a file
 	Limit    int64    // bytes of a file
 }

@@ -28,6 +28,7 @@ type donorsView struct {
 	Others     string // what the list leaves out, in other currencies
 	Statements bool   // of these donors can be opened
 	Kind       giving.DonorKind
+	Export     *exportForm
 }
 
 // donorRow is a donor, and the gifts behind the amount.
@@ -122,7 +123,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.table = r.newList("donors", view.Title, rows)
-	view.Currency = found.Currency
+	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)
 	if found.Prev == (gifts.DonorPlace{}) {

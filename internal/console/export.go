@@ -87,6 +87,28 @@ func (r *request) exportGifts() error {
 	return r.download("gifts", how.Format, file, err)
 }
 
+func (r *request) exportPlans() error {
+	query := r.URL.Query()
+	filter, err := giving.ParsePlanFilter(query.Get)
+	if err != nil {
+		return r.redirect(r.path("/plans?" + r.URL.RawQuery)) // the list says what is wrong
+	}
+	how := exportOptions(query)
+	file, err := r.store.ExportPlans(r.Context(), r.account(), filter, how)
+	return r.download("plans", how.Format, file, err)
+}
+
+func (r *request) exportDonors() error {
+	r.form.values = r.URL.Query()
+	filter := r.donorFilter()
+	if len(r.form.Faults) > 0 {
+		return r.redirect(r.path("/donors?" + r.URL.RawQuery)) // the list says what is wrong
+	}
+	how := exportOptions(r.form.values)
+	file, err := r.store.ExportDonors(r.Context(), r.account(), filter, how)
+	return r.download("donors", how.Format, file, err)
+}
+
 func (r *request) exportCampaigns() error {
 	query := r.URL.Query()
 	scope, err := campaign.ParseScope(query.Get("scope"))

@@ -308,6 +308,15 @@ func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (key
 	return keys, err
 }
 
+// PlanSet are the plans that a filter finds, by their sequence numbers.
+func PlanSet(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (set db.Set, err error) {
+	keys, err := planKeys(c, w, account, f)
+	for _, k := range keys {
+		set.Add(doc.IDSeq(k.id))
+	}
+	return set, err
+}
+
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
 func (s *GiftStore) OverduePlans(ctx context.Context, account int64, limit int64) (plans []giving.Plan, total int64, err error) {
 	plans, err = store.Snapshot(ctx, s.Base, func(c db.Conn) (plans []giving.Plan, err error) {
