@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
 )
 
 const (
@@ -113,33 +114,22 @@ func (r *request) fillContacts(view *contactsView, all int64) error {
 	rest.Search, rest.Sort = find.Search{}, find.Sort{}
 	searched := !filter.Search.IsEmpty()
 	view.Searched = searched || !rest.IsEmpty()
+	l := view.list(r, contactsPerPage)
+	var contacts []crm.Contact
+	var found store.ListResult
 	if view.Searched || filter.Sort != (find.Sort{Descending: true}) {
-		err = r.filterContacts(view, filter, all)
+		contacts, found, err = r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
 	} else {
-		err = r.listContacts(view)
+		contacts, found, err = r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
+		all = found.Total
 	}
+	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
+	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	if err != nil || !searched {
 		return err
 	}
 	counts, err := r.store.SuggestTags(r.Context(), r.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
 	view.Tags = r.tagLinks(counts)
-	return err
-}
-
-func (r *request) listContacts(view *contactsView) error {
-	l := view.list(r, contactsPerPage)
-	contacts, found, err := r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
-	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
-	view.Found, view.All = plural(found.Total, "contact"), plural(found.Total, "contact")
-	return err
-}
-
-// filterContacts finds contacts by the filters, or in another order.
-func (r *request) filterContacts(view *contactsView, filter find.Filter, all int64) error {
-	l := view.list(r, contactsPerPage)
-	contacts, found, err := r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
-	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
-	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	return err
 }
 

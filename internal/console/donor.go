@@ -125,13 +125,13 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	view.table = r.newList("donors", view.Title, rows)
 	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
-	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)
-	if found.Prev == (gifts.DonorPlace{}) {
-		view.Pager.Previous = ""
+	beside := func(at gifts.DonorPlace) string {
+		if at == (gifts.DonorPlace{}) {
+			return ""
+		}
+		return r.donorsAddress(filter, at)
 	}
-	if found.Next == (gifts.DonorPlace{}) {
-		view.Pager.Next = ""
-	}
+	view.Pager.Previous, view.Pager.Next = beside(found.Prev), beside(found.Next)
 	if filter.Campaign == 0 {
 		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind

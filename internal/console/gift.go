@@ -200,20 +200,11 @@ func foundGifts(t gifts.GiftTotals) string {
 	if t.Gifts == 0 {
 		return plural(t.Total, "gift") + ", none counted in totals"
 	}
-	text := shownSums(t.Sums) + " from " + plural(t.Gifts, "gift")
+	text := moneyList(t.Sums) + " from " + plural(t.Gifts, "gift")
 	if t.Gifts != t.Total {
 		text += " (" + shownCount(t.Total-t.Gifts) + " not counted)"
 	}
 	return text
-}
-
-// shownSums are sums of several currencies, in the order of their codes.
-func shownSums(sums map[string]int64) string {
-	var texts []string
-	for _, currency := range slices.Sorted(maps.Keys(sums)) {
-		texts = append(texts, text.Money(sums[currency], currency))
-	}
-	return cmp.Or(strings.Join(texts, " + "), "nothing received")
 }
 
 // plural is a number of things: 1 gift, 2 gifts.
