@@ -95,6 +95,12 @@ type commands struct {
 		Export     giftExport     `cmd:"" help:"Write gifts to a file."`
 		Import     giftImport     `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
 	} `cmd:"" help:"Gifts."`
+	Plan struct {
+		Export planExport `cmd:"" help:"Write recurring plans to a file."`
+	} `cmd:"" help:"Recurring plans."`
+	Donor struct {
+		Export donorExport `cmd:"" help:"Write the contacts who gave in a year or to a campaign to a file, with what they gave."`
+	} `cmd:"" help:"Donors."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`

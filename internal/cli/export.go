@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm/access"
@@ -130,24 +132,92 @@ func (giftExport) Help() string {
 }
 
 func (c *giftExport) Run(t *terminal) error {
-	query, err := parseQuery(c.Query, func(name string) bool { return slices.Contains(giving.GiftParameters(), name) })
+	return c.filtered(t, c.Account, "gifts", c.Query, giving.GiftParameters(), func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
+		filter, err := giving.ParseGiftFilter(query.Get)
+		if err != nil {
+			return nil, err
+		}
+		return s.ExportGifts(ctx, account, filter, how)
+	})
+}
+
+// filtered writes what passes a filter of the API.
+func (f exportFile) filtered(t *terminal, account, what, filter string, parameters []string, prepare func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error)) error {
+	query, err := parseQuery(filter, func(name string) bool { return slices.Contains(parameters, name) })
 	if err != nil {
 		return err
 	}
-	how, err := c.options(query, move.ExportFormats...)
+	how, err := f.options(query, move.ExportFormats...)
 	if err != nil {
 		return err
 	}
-	filter, err := giving.ParseGiftFilter(query.Get)
-	if err != nil {
-		return err
-	}
-	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
-		file, err := s.ExportGifts(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, filter, how)
+	return t.withAccount(account, func(s *book.Book, account access.Account) error {
+		file, err := prepare(store.By(t.ctx, history.CommandChannel, commandLine), s, account.Number, query, how)
 		if err != nil {
 			return err
 		}
-		return c.export(t, "gifts", file)
+		return f.export(t, what, file)
+	})
+}
+
+type planExport struct {
+	Account string `help:"Id of the account." required:"" placeholder:"ID"`
+	Query   string `help:"Only plans that pass this filter, as in the API: contact_id, campaign_id, status, frequency, method and so on." placeholder:"QUERY"`
+	exportFile
+}
+
+func (planExport) Help() string {
+	return `Writes recurring plans in the order in which they were recorded. JSON Lines has each plan as the API shows it.
+
+	donorbook plan export --account ID --output plans.csv --query "status=active&frequency=monthly"`
+}
+
+func (c *planExport) Run(t *terminal) error {
+	return c.filtered(t, c.Account, "plans", c.Query, giving.PlanParameters(), func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
+		filter, err := giving.ParsePlanFilter(query.Get)
+		if err != nil {
+			return nil, err
+		}
+		return s.ExportPlans(ctx, account, filter, how)
+	})
+}
+
+type donorExport struct {
+	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
+	Year     int64  `help:"Those who gave in this year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
+	Kind     string `help:"Of them, only those who gave for the first time (new), in the year before, too (returning), or not in the year after (lapsed)." enum:",new,returning,lapsed" default:"" placeholder:"KIND"`
+	Campaign string `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
+	exportFile
+}
+
+func (donorExport) Help() string {
+	return `Writes the contacts who gave in a year or to a campaign, oldest first, with what they gave: the columns of "contact export", then the number of gifts and the amount, in the currency of the account.
+
+	donorbook donor export --account ID --year 2025 --output donors.csv
+	donorbook donor export --account ID --year 2025 --kind lapsed --output lapsed.xlsx`
+}
+
+func (c *donorExport) Run(t *terminal) error {
+	filter := giving.DonorFilter{Year: c.Year, Kind: giving.DonorKind(c.Kind)}
+	if c.Campaign != "" && (c.Year != 0 || c.Kind != "") {
+		return &config.Problem{Flag: "campaign", Reason: "cannot be combined with --year and --kind"}
+	}
+	if c.Year != 0 && (c.Year < 1900 || c.Year > 9998) {
+		return &config.Problem{Flag: "year", Reason: "must be a year from 1900 on"}
+	}
+	return c.filtered(t, c.Account, "donors", "", nil, func(ctx context.Context, s *book.Book, account int64, _ url.Values, how move.ExportOptions) (_ *move.Export, err error) {
+		if c.Campaign != "" {
+			if filter.Campaign, err = s.CampaignNamed(ctx, account, c.Campaign); err != nil {
+				return nil, err
+			}
+		} else if filter.Year == 0 {
+			zone, err := s.Timezone(ctx, account)
+			if err != nil {
+				return nil, err
+			}
+			filter.Year = int64(time.Now().In(zone).Year())
+		}
+		return s.ExportDonors(ctx, account, filter, how)
 	})
 }
 
@@ -164,20 +234,12 @@ func (campaignExport) Help() string {
 }
 
 func (c *campaignExport) Run(t *terminal) error {
-	how, err := c.options(nil, move.ExportFormats...)
-	if err != nil {
-		return err
-	}
 	scope, err := campaign.ParseScope(c.Scope)
 	if err != nil {
 		return err
 	}
-	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
-		file, err := s.ExportCampaigns(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, scope, "", how)
-		if err != nil {
-			return err
-		}
-		return c.export(t, "campaigns", file)
+	return c.filtered(t, c.Account, "campaigns", "", nil, func(ctx context.Context, s *book.Book, account int64, _ url.Values, how move.ExportOptions) (*move.Export, error) {
+		return s.ExportCampaigns(ctx, account, scope, "", how)
 	})
 }
 

@@ -48,6 +48,8 @@ var campaignColumns = []tableColumn{
 	{Name: "donors", Label: "Donors", Optional: true, Usual: true, Class: "right number", Told: true}, {Name: "type", Label: "Type", Optional: true, Usual: true, Told: true}, {Name: "ends", Label: "Ends", Optional: true, Usual: true, Told: true},
 }
 
+var campaignListing = &listing{name: "campaigns", columns: campaignColumns, more: []string{"scope"}}
+
 var campaignScopes = []scope[campaign.Scope]{{campaign.OwnCampaigns, "Ours"}, {campaign.BenefitingCampaigns, "Benefiting us"}, {campaign.ChapterCampaigns, "Chapters’"}, {campaign.AllCampaigns, "All"}}
 
 func (r *request) campaignsPage() error {

@@ -167,6 +167,7 @@ var routes = []route{
 	{"GET", "/contacts/{id}/statement", access.Viewer, (*request).statementPage, nil},
 
 	{"GET", "/donors", access.Viewer, (*request).donorsPage, nil},
+	{"GET", "/donors/export", access.Viewer, (*request).exportDonors, nil},
 	{"GET", "/statements", access.Viewer, (*request).statementsPage, nil},
 
 	{"GET", "/gifts", access.Viewer, (*request).giftsPage, nil},
@@ -179,6 +180,7 @@ var routes = []route{
 	{"POST", "/gifts/{gift}/refund/undo", access.Editor, of((*request).giftOf, (*request).undoRefund), of((*request).giftOf, (*request).giftPage)},
 	{"POST", "/gifts/{gift}/receive", access.Editor, of((*request).giftOf, (*request).receiveGift), of((*request).giftOf, (*request).giftPage)},
 	{"GET", "/plans", access.Viewer, (*request).plansPage, nil},
+	{"GET", "/plans/export", access.Viewer, (*request).exportPlans, nil},
 	{"GET", "/contacts/{id}/plans/new", access.Editor, (*request).newPlanPage, nil},
 	{"POST", "/contacts/{id}/plans", access.Editor, (*request).createPlan, (*request).newPlanPage},
 	{"GET", "/plans/{plan}", access.Viewer, of((*request).planOf, (*request).planPage), nil},

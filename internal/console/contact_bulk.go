@@ -94,7 +94,7 @@ func (r *request) selectionOf() (selection jobs.Selection, view bulkView, err er
 	if err != nil {
 		return selection, view, err
 	}
-	query, _ = listQuery(query)
+	query, _ = contactListing.query(query)
 	view = bulkView{Form: r.form, Action: crm.BulkKind(r.form.Value("action")), All: r.form.Value("all") != "", Query: query.Encode(), Back: withQuery(r.path("/contacts"), query)}
 	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
 	if selection.All = view.All; view.All {

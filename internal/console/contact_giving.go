@@ -80,9 +80,8 @@ func (g *contactGiving) tellSums(year int) {
 		g.Against = "the same as last year"
 	}
 	others := maps.Clone(g.Found.Sums)
-	if delete(others, currency); len(others) > 0 {
-		g.Others = shownSums(others)
-	}
+	delete(others, currency)
+	g.Others = moneyList(others)
 	g.Years = newYearBars(g.Sums.Years[:], year, currency)
 }
 

@@ -66,7 +66,7 @@ func importPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10
 
 // importsView is the form for a file, and the latest imports.
 type importsView struct {
-	Rows     []jobView
+	table             // of the latest ones
 	Contents []option // what may be in a file
 	Limit    int64    // bytes of a file
 }
@@ -98,7 +98,7 @@ func (r *request) importsPage() error {
 	for _, im := range imports {
 		latest = append(latest, im.Job)
 	}
-	if view.Rows, err = r.jobViews(latest); err != nil {
+	if view.table, err = r.jobTable("Import, the latest first", latest); err != nil {
 		return err
 	}
 	return r.render("imports", page{Title: "Import", Section: "imports", Form: r.form, Data: view})

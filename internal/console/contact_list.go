@@ -1,15 +1,19 @@
 package console
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
 )
 
 const (
@@ -20,7 +24,7 @@ const (
 // contactsView is the list of contacts: all of them, or what the search and the filters find.
 type contactsView struct {
 	table
-	contactFilters
+	filters
 	Scope    crm.ContactScope
 	Query    string // as it was typed
 	Tabs     []tab
@@ -33,7 +37,6 @@ type contactsView struct {
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
 	Report   string // that is shown, "" for none
-	Export   *exportForm
 }
 
 // tagLink leads to the contacts with a tag.
@@ -43,34 +46,35 @@ type tagLink struct {
 	Archived      int64 // and those that are not, where the page tells
 }
 
-// passingFilters are not remembered: they are about one search, or one import.
-var passingFilters = []string{"q", "scope", giving.ImportParameter}
-
 var contactScopes = []scope[crm.ContactScope]{{crm.Active, "Active"}, {crm.Archived, "Archived"}, {crm.All, "All"}}
 
 func (r *request) contactsPage() error {
-	q, clean := listQuery(r.URL.Query())
+	q, _ := contactListing.query(r.URL.Query())
 	part := r.isPart()
 	if r.Method == http.MethodGet && !part {
-		if to := r.recall("contacts", r.path("/contacts"), q, !clean, passingFilters); to != "" {
+		if _, to := r.asked(contactListing); to != "" {
 			return r.redirect(to)
-		}
-		if !clean {
-			return r.redirect(withQuery(r.path("/contacts"), q))
 		}
 	}
 	scope, err := crm.ParseContactScope(q.Get("scope"))
 	if err != nil {
 		return r.redirect(r.path("/contacts"))
 	}
-	view := contactsView{table: r.newList("contacts", "Contacts", nil), Scope: scope, Query: strings.TrimSpace(q.Get("q")), Part: part, contactFilters: contactFilters{query: q, path: r.path("/contacts"), Saving: r.form}, Export: exportOf(q, r.path("/contacts"))}
+	fields, err := r.customFilters()
+	if err != nil {
+		return err
+	}
+	view := contactsView{table: r.newList("contacts", "Contacts", nil), filters: r.filters(contactListing, q, fields...), Scope: scope, Query: strings.TrimSpace(q.Get(searchParameter)), Part: part}
 	counts, err := r.store.Counts(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
 	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
 	view.Any = totals[crm.All] > 0
-	if err := r.fillFilters(&view); err != nil {
+	if view.Currency, err = r.store.Currency(r.Context(), r.account()); err != nil {
+		return err
+	}
+	if err := errors.Join(r.offerCampaigns(&view.filters, "campaign_id", "Any campaign", view.Currency), r.fillSegments(&view)); err != nil {
 		return err
 	}
 	if err := r.fillContacts(&view, totals[scope]); err != nil {
@@ -78,7 +82,7 @@ func (r *request) contactsPage() error {
 	}
 	view.Tabs = tabsOf(contactScopes, scope, totals, view.inScope)
 	view.Pick = r.membership.Role >= access.Editor
-	view.Columns, view.table.Query = sorted(view.Columns, view.path, view.query), view.query.Encode()
+	view.Columns = view.sorted(view.Columns)
 	p := page{Title: "Contacts", Section: "contacts", Form: r.form, Data: &view}
 	if len(view.Panel.Faults) > 0 {
 		p.Status = http.StatusUnprocessableEntity
@@ -110,40 +114,22 @@ func (r *request) fillContacts(view *contactsView, all int64) error {
 	rest.Search, rest.Sort = find.Search{}, find.Sort{}
 	searched := !filter.Search.IsEmpty()
 	view.Searched = searched || !rest.IsEmpty()
+	l := view.list(r, contactsPerPage)
+	var contacts []crm.Contact
+	var found store.ListResult
 	if view.Searched || filter.Sort != (find.Sort{Descending: true}) {
-		err = r.filterContacts(view, filter, all)
+		contacts, found, err = r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
 	} else {
-		err = r.listContacts(view)
+		contacts, found, err = r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
+		all = found.Total
 	}
+	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
+	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	if err != nil || !searched {
 		return err
 	}
 	counts, err := r.store.SuggestTags(r.Context(), r.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
 	view.Tags = r.tagLinks(counts)
-	return err
-}
-
-// list is the page of the list that is asked for.
-func (view *contactsView) list(r *request) list {
-	l := r.list(view.path, pageParameter, contactsPerPage)
-	l.query = maps.Clone(view.query)
-	return l
-}
-
-func (r *request) listContacts(view *contactsView) error {
-	l := view.list(r)
-	contacts, found, err := r.store.ContactPage(r.Context(), r.account(), view.Scope, l.PageRequest)
-	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
-	view.Found, view.All = plural(found.Total, "contact"), plural(found.Total, "contact")
-	return err
-}
-
-// filterContacts finds contacts by the filters, or in another order.
-func (r *request) filterContacts(view *contactsView, filter find.Filter, all int64) error {
-	l := view.list(r)
-	contacts, found, err := r.store.MatchingContacts(r.Context(), r.account(), view.Scope, filter, l.PageRequest)
-	view.Rows, view.Pager = pointers(contacts), l.pager(found.Total)
-	view.Found, view.All = ofAll(found.Total, all), plural(found.Total, "contact")
 	return err
 }
 
@@ -184,12 +170,73 @@ var contactColumns = []tableColumn{
 	{Name: "added", Label: "Added", Optional: true, Sort: string(find.ByCreation)}, {Name: "changed", Label: "Changed", Optional: true, Told: true, Sort: string(find.ByUpdate)},
 }
 
-// listPath is the list with the query of another page. What is no query of the list is left out.
-func (r *request) listPath(query string) string {
-	values, err := url.ParseQuery(query)
+// contactListing is the list of contacts. Its address has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel
+// asks in words of its own: several tags in one field, the last day of a time, and a choice between having and lacking something.
+var contactListing = &listing{
+	name: "contacts", columns: contactColumns, order: "-" + string(find.ByCreation), alias: find.Parameter, more: []string{"scope"}, passing: []string{searchParameter, "scope", giving.ImportParameter},
+	fields: []filterField{
+		{name: "tags_all", label: "Tags: all of", parameter: "tag", kind: tagsAsked, said: "Tagged "},
+		{name: "tags_any", label: "Tags: any of", parameter: "tag_any", kind: tagsAsked, said: "Tagged ", joined: true},
+		{name: "tags_none", label: "Tags: none of", parameter: "tag_none", kind: tagsAsked, said: "Not tagged "},
+		{name: "campaign_id", label: "Gave to", said: "Gave to "},
+		{name: "gave_from", label: "Gave from", parameter: "gave_after", kind: dayAsked, ends: "Gave"},
+		{name: "gave_to", label: "Gave until", parameter: "gave_before", kind: lastDayAsked},
+		{name: "no_gift_from", label: "No gift from", parameter: "no_gift_after", kind: dayAsked, ends: "No gift"},
+		{name: "no_gift_to", label: "No gift until", parameter: "no_gift_before", kind: lastDayAsked},
+		{name: "plan", label: "Recurring plan", parameter: "plan_status", kind: planAsked, said: "Plan ", joined: true, word: func(status string) string { return strings.ToLower(spoken(status)) },
+			choices: newOptions("=Any", "current=Has a current plan", "active=Has an active plan", "past_due=Has a plan past due", "paused=Has a paused plan", "ended=Has an ended plan")},
+		{name: "total_contributions_min", label: "Total given, at least", kind: amountAsked, ends: "Total given"},
+		{name: "total_contributions_max", label: "Total given, at most", kind: amountAsked},
+		{name: "city", label: "City", said: "City "},
+		{name: "zip", label: "ZIP, or its beginning", said: "ZIP "},
+		{name: "has_email", label: "Email", parameter: string(crm.EmailDetail), kind: detailAsked, choices: newOptions("=Any", "yes=Has an email", "no=Has no email")},
+		{name: "has_phone", label: "Phone", parameter: string(crm.PhoneDetail), kind: detailAsked, choices: newOptions("=Any", "yes=Has a phone", "no=Has no phone")},
+		{name: "type", label: "Type", choices: newOptions("=Any", "individual=Individual", "company=Company"), said: "Type ", word: strings.ToLower},
+		markFilter("do_not_mail"), markFilter("do_not_email"), markFilter("do_not_call"), markFilter("deceased"),
+		{name: "external_id", label: "External ID", said: "External ID "},
+		{name: "added_from", label: "Added from", parameter: "created_after", kind: dayAsked, ends: "Added"},
+		{name: "added_to", label: "Added until", parameter: "created_before", kind: lastDayAsked},
+		{name: "changed_from", label: "Changed from", parameter: "updated_after", kind: dayAsked, ends: "Changed"},
+		{name: "changed_to", label: "Changed until", parameter: "updated_before", kind: lastDayAsked},
+	},
+}
+
+// markFilter is the filter by a mark of contacts.
+func markFilter(mark string) filterField {
+	label := crm.MarkLabel(mark)
+	return filterField{name: mark, label: label, choices: newOptions("=Any", "true=Yes", "false=No"), word: func(value string) string {
+		if value == "false" {
+			return label + ": no"
+		}
+		return label
+	}}
+}
+
+// customFilters are the filters by custom fields.
+func (r *request) customFilters() (all []filterField, err error) {
+	fields, err := r.store.CustomFields(r.Context(), r.account())
 	if err != nil {
-		return r.path("/contacts")
+		return nil, err
 	}
-	q, _ := listQuery(values)
-	return withQuery(r.path("/contacts"), q)
+	for _, definition := range fields.Active() {
+		f := filterField{name: definition.Key(), label: definition.Title, kind: customAsked, word: func(value string) string {
+			if value == find.AnyValue {
+				return "Has " + definition.Title
+			}
+			return definition.Title + " " + value
+		}}
+		switch definition.Type {
+		case custom.BooleanField:
+			f.choices = newOptions("yes=Yes", "no=No")
+		case custom.SelectField:
+			for _, choice := range definition.Options {
+				f.choices = append(f.choices, option{Value: choice, Label: choice})
+			}
+		}
+		if f.choices != nil {
+			f.choices = slices.Concat(newOptions("=Any or none"), f.choices, []option{{Value: find.AnyValue, Label: "Any value"}})
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }

@@ -28,6 +28,7 @@ type donorsView struct {
 	Others     string // what the list leaves out, in other currencies
 	Statements bool   // of these donors can be opened
 	Kind       giving.DonorKind
+	Export     *exportForm
 }
 
 // donorRow is a donor, and the gifts behind the amount.
@@ -40,6 +41,8 @@ var donorColumns = []tableColumn{
 	{Name: "name", Label: "Name"}, {Name: "email", Label: "Email", Optional: true, Usual: true}, {Name: "gifts", Label: "Gifts", Optional: true, Usual: true, Class: "right number", Told: true},
 	{Name: "given", Label: "Given", Class: "right number", Told: true},
 }
+
+var donorListing = &listing{name: "donors", columns: donorColumns, more: []string{"campaign", "year", string(giving.NewDonors), string(giving.ReturningDonors), string(giving.LapsedDonors)}}
 
 // donorKinds are the parts of the list that have a tab, by the parameter that asks for them.
 var donorKinds = []scope[giving.DonorKind]{{giving.AllDonors, "All"}, {giving.NewDonors, "New"}, {giving.ReturningDonors, "Returning"}, {giving.LapsedDonors, "Lapsed"}}
@@ -120,15 +123,15 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.table = r.newList("donors", view.Title, rows)
-	view.Currency = found.Currency
+	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
-	view.Pager.Previous, view.Pager.Next = r.donorsAddress(filter, found.Prev), r.donorsAddress(filter, found.Next)
-	if found.Prev == (gifts.DonorPlace{}) {
-		view.Pager.Previous = ""
+	beside := func(at gifts.DonorPlace) string {
+		if at == (gifts.DonorPlace{}) {
+			return ""
+		}
+		return r.donorsAddress(filter, at)
 	}
-	if found.Next == (gifts.DonorPlace{}) {
-		view.Pager.Next = ""
-	}
+	view.Pager.Previous, view.Pager.Next = beside(found.Prev), beside(found.Next)
 	if filter.Campaign == 0 {
 		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind

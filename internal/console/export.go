@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -19,13 +20,11 @@ import (
 // exportForm asks for the format of a file with everything that a list shows, on all its pages.
 type exportForm struct {
 	Action string
-	Kept   []keptValue // what the list is filtered by
+	Kept   []hidden // what the list is filtered by
 }
 
-type keptValue struct{ Name, Value string }
-
 // placeParameters say where in a list a page is, and not what is in the list.
-var placeParameters = []string{pageParameter, "after", "before", "format"}
+var placeParameters = []string{pageParameter, "after", "before", "format", "sort"}
 
 // exportOf is the form for the list with a query.
 func exportOf(query url.Values, path string) *exportForm {
@@ -33,7 +32,7 @@ func exportOf(query url.Values, path string) *exportForm {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
 			if value != "" && !slices.Contains(placeParameters, name) {
-				f.Kept = append(f.Kept, keptValue{name, value})
+				f.Kept = append(f.Kept, hidden{name, value})
 			}
 		}
 	}
@@ -57,47 +56,55 @@ func exportOptions(query url.Values) move.ExportOptions {
 // pickedScope stands for the contacts that were picked in the list, so that no others are ever taken for them.
 const pickedScope = "picked"
 
-func (r *request) exportContacts() error {
-	sent := r.URL.Query()
-	query, _ := listQuery(sent)
-	of := jobs.Selection{All: true}
+func (r *request) exportContacts() (err error) {
+	sent, of := r.URL.Query(), jobs.Selection{All: true}
 	if sent.Get("scope") == pickedScope {
 		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
-		var err error
-		if of.Scope, of.Filter, err = r.contactQuery(query); err != nil {
-			return r.redirect(withQuery(r.path("/contacts"), query)) // the list says what is wrong
-		}
+		query, _ := contactListing.query(sent)
+		of.Scope, of.Filter, err = r.contactQuery(query)
 	}
-	how := exportOptions(sent)
-	file, err := r.store.ExportContacts(r.Context(), r.account(), of, how)
-	return r.download("contacts", how.Format, file, err)
+	return export(r, "contacts", of, err, r.store.ExportContacts)
 }
 
 func (r *request) exportGifts() error {
-	query := r.URL.Query()
 	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	filter, err := giving.ParseGiftSearch(query.Get, currency)
-	if err != nil {
-		return r.redirect(r.path("/gifts?" + r.URL.RawQuery)) // the list says what is wrong
+	filter, err := giving.ParseGiftSearch(r.URL.Query().Get, currency)
+	return export(r, "gifts", filter, err, r.store.ExportGifts)
+}
+
+func (r *request) exportPlans() error {
+	filter, err := giving.ParsePlanFilter(r.URL.Query().Get)
+	return export(r, "plans", filter, err, r.store.ExportPlans)
+}
+
+func (r *request) exportDonors() (err error) {
+	r.form.values = r.URL.Query()
+	filter := r.donorFilter()
+	if len(r.form.Faults) > 0 {
+		err = errRefused
 	}
-	how := exportOptions(query)
-	file, err := r.store.ExportGifts(r.Context(), r.account(), filter, how)
-	return r.download("gifts", how.Format, file, err)
+	return export(r, "donors", filter, err, r.store.ExportDonors)
 }
 
 func (r *request) exportCampaigns() error {
-	query := r.URL.Query()
-	scope, err := campaign.ParseScope(query.Get("scope"))
-	if err != nil {
-		return r.redirect(r.path("/campaigns"))
+	scope, err := campaign.ParseScope(r.URL.Query().Get("scope"))
+	return export(r, "campaigns", scope, err, func(ctx context.Context, account int64, scope campaign.Scope, how move.ExportOptions) (*move.Export, error) {
+		return r.store.ExportCampaigns(ctx, account, scope, r.options.Proxies.BaseURL(r.Request), how)
+	})
+}
+
+// export sends the file of a list with a filter. Where that could not be read, the list says what is wrong.
+func export[F any](r *request, list string, filter F, wrong error, prepare func(context.Context, int64, F, move.ExportOptions) (*move.Export, error)) error {
+	if wrong != nil {
+		return r.redirect(r.path("/" + list + "?" + r.URL.RawQuery))
 	}
-	how := exportOptions(query)
-	file, err := r.store.ExportCampaigns(r.Context(), r.account(), scope, r.options.Proxies.BaseURL(r.Request), how)
-	return r.download("campaigns", how.Format, file, err)
+	how := exportOptions(r.URL.Query())
+	file, err := prepare(r.Context(), r.account(), filter, how)
+	return r.download(list, how.Format, file, err)
 }
 
 var downloadKinds = map[string]string{

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/giving"
 )
 
 // TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a person of another
@@ -46,6 +47,37 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		if rows := p.csvOf("/campaigns/export", "harbor-light-campaigns-"); len(rows) != 2 || rows[1][1] != "Gala" {
 			t.Errorf("the campaigns are %q", rows)
 		}
+		other := s.newcomer(p.account, "Bo", "Ek").ID
+		s.donation(p.account, other, `"amount":7.50,"method":"cash","transacted_at":"2026-01-02","plan_id":%q`, s.plan(p.account, other, "monthly"))
+		s.plan(p.account, contact, "yearly")
+		rows = p.csvOf("/plans/export?frequency=monthly", "harbor-light-plans-")
+		if len(rows) != 2 || strings.Join(rows[0][:4], " ") != "id contact_id first_name last_name" || rows[1][2] != "Bo" || rows[1][10] != "7.5" || rows[1][12] != "2025-01-31" {
+			t.Errorf("the plans are %q", rows)
+		}
+		for query, want := range map[string]string{"year=2025": "Amelia 2 110 USD", "year=2026&new=1": "Bo 1 7.5 USD", "year=2025&lapsed=1": "Amelia 2 110 USD", "year=2026&returning=1": ""} {
+			got := ""
+			for _, row := range p.csvOf("/donors/export?"+query, "harbor-light-donors-")[1:] {
+				got += strings.Join(append(row[1:2], row[len(row)-3:]...), " ")
+			}
+			if got != want {
+				t.Errorf("the donors of %s are %q, want %q", query, got, want)
+			}
+		}
+		donors := p.get(p.org("/donors?year=2025&lapsed=1"))
+		for _, want := range []string{`action="` + p.org("/donors/export") + `"`, `<input type="hidden" name="lapsed" value="1"><input type="hidden" name="year" value="2025">`} {
+			if !strings.Contains(donors.body, want) {
+				t.Errorf("the list of donors has no %s", want)
+			}
+		}
+		if plans := p.get(p.org("/plans?frequency=yearly&sort=amount")); !strings.Contains(plans.body, `action="`+p.org("/plans/export")+`" class="stack tight"><input type="hidden" name="frequency" value="yearly">`) {
+			t.Errorf("the list of plans leads to another file: %s", plans.body)
+		}
+		if a := p.get(p.org("/donors/export?year=x")); a.location() != p.org("/donors?year=x") {
+			t.Errorf("a wrong year leads to %q", a.location())
+		}
+		if a := p.get(p.org("/plans/export?status=gone")); a.location() != p.org("/plans?status=gone") {
+			t.Errorf("a wrong status leads to %q", a.location())
+		}
 		lines := p.get(p.org("/contacts/export?format=jsonl&q=amelia"))
 		if lines.header.Get("Content-Type") != "application/jsonl" || strings.Count(lines.body, "\n") != 1 || !strings.HasPrefix(lines.body, fmt.Sprintf(`{"id":%d,"first_name":"Amelia",`, contact)) {
 			t.Errorf("%s: %s", lines.header, lines.body)
@@ -54,8 +86,27 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 			t.Errorf("a workbook begins with %.10q", book.body)
 		}
 		stranger := s.member(s.organization("Other"), access.Owner)
-		stranger.wantStatus(stranger.get(p.org("/contacts/export")), http.StatusNotFound)
+		for _, list := range []string{"contacts", "gifts", "plans", "donors", "campaigns"} {
+			stranger.wantStatus(stranger.get(p.org("/"+list+"/export")), http.StatusNotFound)
+		}
 	})
+}
+
+// plan makes a plan of $7.50 and is its public id.
+func (s *site) plan(account access.Account, contact int64, frequency string) string {
+	s.t.Helper()
+	in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":7.50,"method":"card","frequency":%q,"start_at":"2025-01-31"}`, contact, frequency))
+	if err == nil {
+		err = in.Validate(faults, true, "US", givingNow)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := s.store.CreatePlan(s.t.Context(), account.Number, in)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made.Code
 }
 
 // csvOf downloads a file.

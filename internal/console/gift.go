@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +26,8 @@ type giftRow struct {
 
 // giftColumns are those of a list of gifts. Where the campaign is known, the status has a column of its own.
 var giftColumns = []tableColumn{
-	{Name: "when", Label: "Date"}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
-	{Name: "amount", Label: "Amount", Class: "right number amount"},
+	{Name: "when", Label: "Date", Sort: string(giving.ByTime)}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
+	{Name: "amount", Label: "Amount", Class: "right number amount", Sort: string(giving.ByAmount)},
 }
 
 // giftTable is the table of some gifts on the page of something else, without some of the columns. It is nil for none.
@@ -122,107 +121,75 @@ func giverName(g giving.Giver) string { return strings.TrimSpace(g.Name()) }
 
 func giftPath(code string) string { return "/gifts/" + code }
 
+// giftListing is the list of gifts.
+var giftListing = &listing{
+	name: "gifts", columns: without(giftColumns, "marks"), order: "-" + string(giving.ByTime), more: []string{"sort"}, passing: []string{"contact", "plan", giving.ImportParameter},
+	fields: []filterField{
+		{name: "from", label: "From", kind: dayAsked, ends: "Given"},
+		{name: "to", label: "To", kind: dayAsked},
+		{name: "min", label: "Smallest amount", kind: amountAsked, ends: "Amount"},
+		{name: "max", label: "Largest amount", kind: amountAsked},
+		{name: "campaign", label: "Campaign"},
+		{name: "method", label: "Method", choices: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...)},
+		{name: "plan", label: "Plan", choices: newOptions("=All gifts", "any=Recurring gifts")},
+		{name: "status", label: "Status", choices: append(newOptions("=All statuses", giving.CountedGifts+"=Counted in totals"), spokenOptions(text.Strings(giving.GiftStatuses)...)...)},
+		{name: "contact", said: "From "},
+		{name: giving.ImportParameter, said: "Import "},
+	},
+}
+
 // giftsView is the list of all gifts, or of those that the filters find.
 type giftsView struct {
 	table
+	filters
 	Tabs  []tab
 	Quick []tab
-	Chips []chip
-
-	Campaigns, Methods, Plans, Statuses []option
-	Found                               string // how many gifts, and how much
-	Clear                               string // the list without filters
-	Export                              *exportForm
+	Found string // how many gifts, and how much
 }
 
-// giftFilters are the filters that the address may have.
-var giftFilters = []string{"from", "to", "campaign", "method", "status", "plan", "min", "max", "contact", giving.ImportParameter}
-
-// passingGiftFilters are not remembered: they are about one contact, one plan or one import.
-var passingGiftFilters = []string{"contact", "plan", giving.ImportParameter}
-
 func (r *request) giftsPage() error {
-	q, clean := filled(r.URL.Query())
-	if to := r.recall("gifts", r.path("/gifts"), only(q, giftFilters...), !clean, passingGiftFilters); to != "" {
+	q, to := r.asked(giftListing)
+	if to != "" {
 		return r.redirect(to)
 	}
-	if !clean {
-		return r.redirect(withQuery(r.path("/gifts"), q))
-	}
-	r.form.values = q
 	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	view := giftsView{
-		table: r.newList("gifts", "Gifts, the latest first", nil), Tabs: r.givingTabs("gifts"), Quick: r.quickTimes(r.today()), Clear: forgetting(r.path("/gifts"), nil, nil), Export: exportOf(r.URL.Query(), r.path("/gifts")),
-		Methods: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...),
-		Plans:   []option{{Label: "All gifts"}, {Value: "any", Label: "Recurring gifts"}},
+	view := giftsView{table: r.newList("gifts", "Gifts", nil), filters: r.filters(giftListing, q), Tabs: r.givingTabs("gifts")}
+	view.Columns, view.Quick = view.sorted(view.Columns), view.quickTimes("from", "to", r.today())
+	if plan := view.field("plan"); labelIn(plan.choices, q.Get("plan"), "") == "" {
+		plan.choices = append(slices.Clone(plan.choices), option{Value: q.Get("plan"), Label: "One plan"})
 	}
-	view.Statuses = []option{{Label: "All statuses"}, {Value: giving.CountedGifts, Label: "Counted in totals"}}
-	for _, status := range giving.GiftStatuses {
-		view.Statuses = append(view.Statuses, spokenOptions(string(status))...)
-	}
-	if code := r.form.Value("plan"); code != "" && code != "any" {
-		view.Plans = append(view.Plans, option{Value: code, Label: "One plan"})
-	}
-	if view.Campaigns, err = r.campaignOptions(r.form.Value("campaign"), "All campaigns", currency); err != nil {
+	if err := r.offerCampaigns(&view.filters, "campaign", "All campaigns", currency); err != nil {
 		return err
 	}
-	filter, err := giving.ParseGiftSearch(r.form.Value, currency)
-	whose := ""
+	filter, err := giving.ParseGiftSearch(view.value, currency)
 	if err == nil {
-		whose, err = r.listGifts(&view, filter)
+		err = r.listGifts(&view, filter)
 	}
-	view.Chips = view.chips(q, whose)
-	if err := r.form.refuse(err); err != nil {
+	if err := view.refuse(err); err != nil {
 		return err
 	}
-	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: r.form, Data: &view})
+	return r.render("gifts", page{Title: "Gifts", Section: "gifts", Form: view.Panel, Data: &view})
 }
 
-// listGifts lists gifts, and tells who gave the first of them.
-func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) (whose string, err error) {
-	l := r.list(r.path("/gifts"), pageParameter, giftsPerPage)
+// listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+	l := view.list(r, giftsPerPage)
 	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
-		return "", err
+		return err
 	}
-	rows, err := r.giftRows(gifts)
-	if err != nil {
-		return "", err
-	}
-	view.Rows = rows
-	if len(gifts) > 0 {
-		whose = giverName(gifts[0].Giver)
+	view.Rows, err = r.giftRows(gifts)
+	view.field("contact").word = func(string) string {
+		if len(gifts) > 0 {
+			return giverName(gifts[0].Giver)
+		}
+		return "one contact"
 	}
 	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
-	return whose, nil
-}
-
-// chips are the filters that are active. whose are the gifts where they are those of one contact.
-func (view *giftsView) chips(q url.Values, whose string) (chips []chip) {
-	chosen := func(options []option) func(string) string {
-		return func(value string) string {
-			i := slices.IndexFunc(options, func(o option) bool { return o.Value == value })
-			if i < 0 {
-				return value
-			}
-			return options[i].Label
-		}
-	}
-	labels := map[string]func(value string) string{
-		"from": func(day string) string { return "Since " + spokenDay(day) }, "to": func(day string) string { return "Until " + spokenDay(day) },
-		"min": func(amount string) string { return "At least " + amount }, "max": func(amount string) string { return "At most " + amount },
-		"campaign": chosen(view.Campaigns), "method": chosen(view.Methods), "status": chosen(view.Statuses), "plan": chosen(view.Plans),
-		"contact": func(string) string { return "From " + cmp.Or(whose, "one contact") }, giving.ImportParameter: func(id string) string { return "Import " + id },
-	}
-	for _, name := range giftFilters {
-		if value := q.Get(name); value != "" {
-			chips = append(chips, chip{labels[name](value), forgetting(view.Path("/gifts"), filterOf(q, []string{name, pageParameter}), passingGiftFilters)})
-		}
-	}
-	return chips
+	return err
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
@@ -233,20 +200,11 @@ func foundGifts(t gifts.GiftTotals) string {
 	if t.Gifts == 0 {
 		return plural(t.Total, "gift") + ", none counted in totals"
 	}
-	text := shownSums(t.Sums) + " from " + plural(t.Gifts, "gift")
+	text := moneyList(t.Sums) + " from " + plural(t.Gifts, "gift")
 	if t.Gifts != t.Total {
 		text += " (" + shownCount(t.Total-t.Gifts) + " not counted)"
 	}
 	return text
-}
-
-// shownSums are sums of several currencies, in the order of their codes.
-func shownSums(sums map[string]int64) string {
-	var texts []string
-	for _, currency := range slices.Sorted(maps.Keys(sums)) {
-		texts = append(texts, text.Money(sums[currency], currency))
-	}
-	return cmp.Or(strings.Join(texts, " + "), "nothing received")
 }
 
 // plural is a number of things: 1 gift, 2 gifts.
@@ -255,38 +213,6 @@ func plural(n int64, thing string) string {
 		return "1 " + thing
 	}
 	return shownCount(n) + " " + thing + "s"
-}
-
-// withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
-func withoutEmpty(u *url.URL) (address string, clean bool) {
-	q, clean := filled(u.Query())
-	return withQuery(u.Path, q), clean
-}
-
-func filled(q url.Values) (short url.Values, clean bool) {
-	short = maps.Clone(q)
-	maps.DeleteFunc(short, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
-	return short, len(short) == len(q)
-}
-
-// quickTimes are the times that people ask for most, with the other filters as they are.
-func (r *request) quickTimes(now time.Time) (links []tab) {
-	year, month, _ := now.Date()
-	day := func(year int, month time.Month, day int) string {
-		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	}
-	for _, t := range [][3]string{
-		{"This month", day(year, month, 1), day(year, month+1, 0)}, {"This year", day(year, 1, 1), day(year, 12, 31)},
-		{"Last year", day(year-1, 1, 1), day(year-1, 12, 31)}, {"All time", "", ""},
-	} {
-		q := only(r.form.values, giftFilters[2:]...)
-		if t[1] != "" {
-			q.Set("from", t[1])
-			q.Set("to", t[2])
-		}
-		links = append(links, tab{Label: t[0], Address: forgetting(r.path("/gifts"), q, passingGiftFilters), Current: r.form.Value("from") == t[1] && r.form.Value("to") == t[2]})
-	}
-	return links
 }
 
 // givingTabs lead to gifts and to plans.

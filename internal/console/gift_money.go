@@ -15,56 +15,6 @@ import (
 	"donorbook/internal/store/gifts"
 )
 
-// ledgerRow is one movement of money.
-type ledgerRow struct {
-	What   string
-	Amount int64
-	At     time.Time
-	Undo   int64 // the amount of a refund that can be undone
-}
-
-// ledgerRows are the entries of a gift as people read them: a correction is one row, which says by how much the amount was wrong.
-func ledgerRows(g *giving.Gift) (rows []ledgerRow) {
-	undone := undoneRefunds(g)
-	for i := 0; i < len(g.Entries); i++ {
-		entry := &g.Entries[i]
-		row := ledgerRow{"Payment", entry.Amount, entry.CapturedAt, 0}
-		switch {
-		case i == 0:
-		case entry.IsReversal() && i+1 < len(g.Entries):
-			i++
-			difference := entry.Amount + g.Entries[i].Amount
-			if difference == 0 { // the history tells what else was corrected
-				continue
-			}
-			row.What, row.Amount = "Correction", difference
-		case entry.Amount < 0:
-			row.What, row.At = "Refund", entry.RefundedAt
-			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
-				row.Undo = refunded
-			}
-		default:
-			row.What = "Refund undone"
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// undoneRefunds tells which refunds were undone, by their places: each undoing is of the last refund before it of the same amount.
-func undoneRefunds(g *giving.Gift) map[int]bool {
-	undone := map[int]bool{}
-	for i := range g.Entries {
-		for at := i - 1; at > 0 && g.Entries[i].Amount > 0; at-- {
-			if g.Entries[at].Amount == -g.Entries[i].Amount && !g.Entries[at].IsReversal() && !undone[at] {
-				undone[at] = true
-				break
-			}
-		}
-	}
-	return undone
-}
-
 // moneyMove is a refund, or the undoing of one. A person is asked before it is recorded.
 type moneyMove struct {
 	try   func(giving.Gift, *int64, time.Time) (giving.Gift, error)

@@ -15,7 +15,6 @@ type giftView struct {
 	*giftRow
 	Refund  *form
 	Receive *form // of a promise
-	Ledger  []ledgerRow
 	History timeline
 }
 
@@ -30,7 +29,7 @@ func (r *request) giftPage(record gifts.GiftRecord) (err error) {
 		return err
 	}
 	g := &record.Gift
-	view := giftView{giftRow: rows[0], Refund: r.form.ifSentTo("/refund"), Receive: r.form.ifSentTo("/receive"), Ledger: ledgerRows(g)}
+	view := giftView{giftRow: rows[0], Refund: r.form.ifSentTo("/refund"), Receive: r.form.ifSentTo("/receive")}
 	if view.History, err = r.timelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
 		return err
 	}

@@ -69,18 +69,7 @@ func (s *site) benefactors() (account access.Account, gifts []giving.Gift) {
 		if contacts = append(contacts, id); i%4 != 0 {
 			continue
 		}
-		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, id))
-		if err == nil {
-			err = in.Validate(faults, true, "US", givingNow)
-		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		plan, err := s.store.CreatePlan(s.t.Context(), account.Number, in)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		plans[id] = plan.Code
+		plans[id] = s.plan(account, id, "monthly")
 	}
 	for i := range 90 {
 		contact := contacts[random.IntN(len(contacts))]

@@ -110,7 +110,7 @@ func (s *site) state(e estate) string {
 	add(string(campaigns), err)
 	gifts, _, err := s.store.Gifts(ctx, e.account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
 	add(string(gifts), err)
-	plans, _, err := s.store.PlanPage(ctx, e.account.Number, crm.PageRequest{Page: 1, PerPage: 100}, true)
+	plans, _, err := s.store.Plans(ctx, e.account.Number, giving.PlanFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
 	add(plans, err)
 	keys, err := s.store.Keys(ctx, e.account.Number)
 	add(keys, err)

@@ -96,11 +96,20 @@ func (r *request) jobsPage() error {
 	if err != nil {
 		return err
 	}
-	view := rows[jobView]{Pager: l.pager(result.Total)}
-	if view.Rows, err = r.jobViews(found); err != nil {
+	view, err := r.jobTable("Background work, the latest first", found)
+	if err != nil {
 		return err
 	}
+	view.Pager = l.pager(result.Total)
 	return r.render("jobs", page{Title: "Background work", Section: "jobs", Form: r.form, Data: view})
+}
+
+var jobColumns = []tableColumn{{Name: "work", Label: "Work"}, {Name: "result", Label: "Result", Class: "muted"}, {Name: "by", Label: "By", Class: "muted"}, {Name: "status", Label: "Status"}}
+
+// jobTable is the table of some jobs.
+func (r *request) jobTable(caption string, all []jobs.Job) (table, error) {
+	views, err := r.jobViews(all)
+	return r.newTable("jobs", caption, jobColumns, pointers(views)), err
 }
 
 func (r *request) jobViews(all []jobs.Job) (views []jobView, err error) {

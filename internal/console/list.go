@@ -3,7 +3,6 @@ package console
 import (
 	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +50,14 @@ func withQuery(path string, q url.Values) string {
 		return path
 	}
 	return path + "?" + q.Encode()
+}
+
+// withoutEmpty is an address without the parameters that a form sent empty, so that it is as short as a link of ours.
+func withoutEmpty(u *url.URL) (address string, clean bool) {
+	q := u.Query()
+	n := len(q)
+	maps.DeleteFunc(q, func(_ string, values []string) bool { return strings.Join(values, "") == "" })
+	return withQuery(u.Path, q), len(q) == n
 }
 
 // pager is the navigation below a list.
@@ -167,45 +174,6 @@ func (r *request) remembered(list string) (m memory) {
 		m.filter = kept.Get("filter")
 	}
 	return m
-}
-
-// clearParameter asks for a list without what is remembered of it, which is forgotten.
-const clearParameter = "clear"
-
-// recall remembers the filter of a list that is asked for, but for parameters that are not worth it. It is the address of the list as the person
-// left it where nothing is asked for, and of the list itself where that is to be forgotten: by a link, or by a form that was sent empty. Otherwise it is "".
-func (r *request) recall(list, path string, asked url.Values, isEmptied bool, passing []string) string {
-	m, sent := r.remembered(list), r.URL.Query()
-	kept := filterOf(asked, passing)
-	switch {
-	case sent.Has(clearParameter), isEmptied && len(asked) == 0:
-		m.filter = ""
-		r.keepList(list, m)
-		return withQuery(path, asked)
-	case len(sent) == 0 && m.filter != "":
-		return path + "?" + m.filter
-	case len(kept) > 0 && kept.Encode() != m.filter:
-		m.filter = kept.Encode()
-		r.keepList(list, m)
-	}
-	return ""
-}
-
-// filterOf is what is remembered of a query.
-func filterOf(q url.Values, passing []string) url.Values {
-	q = maps.Clone(q)
-	maps.DeleteFunc(q, func(name string, _ []string) bool { return slices.Contains(passing, name) })
-	return q
-}
-
-// forgetting is the address of a list with a query. Where no filter is left, it forgets the one before.
-func forgetting(path string, q url.Values, passing []string) string {
-	if len(filterOf(q, passing)) > 0 {
-		return withQuery(path, q)
-	}
-	cleared := url.Values{clearParameter: {"1"}}
-	maps.Copy(cleared, q)
-	return withQuery(path, cleared)
 }
 
 func (r *request) keepList(list string, m memory) {

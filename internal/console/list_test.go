@@ -3,6 +3,7 @@ package console_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -145,4 +146,75 @@ func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	profile := p.get("/console/profile?page=3")
 	_, profile.body, _ = strings.Cut(profile.body, `id="organizations"`)
 	p.wantShown(profile, 60, numbers(49, 59)...)
+}
+
+// amounts are those of the rows of a list, in its order: of gifts $10, of plans $10 monthly.
+func amounts(a answer) string {
+	_, rows, _ := strings.Cut(a.body, `<caption class="visually-hidden" id="list">`)
+	var all []string
+	for _, found := range regexp.MustCompile(`<a class="main" [^>]*>\$([\d.,]+)`).FindAllStringSubmatch(rows, -1) {
+		all = append(all, found[1])
+	}
+	return strings.Join(all, " ")
+}
+
+// Gifts and plans are sorted by their headings, filters stay, and a heading that is clicked twice sorts the other way round.
+func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
+	eachSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		zoe, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
+		for _, gift := range [][2]string{{"30", "2025-02-01"}, {"10", "2025-03-01"}, {"20", "2025-01-01"}} {
+			p.give(zoe, gift[0], gift[1])
+		}
+		p.give(ben, "99", "2024-05-05", "method", "cash")
+		for i, plan := range [][4]string{{"30", "monthly", "2027-02-01", "card"}, {"10", "yearly", "2027-03-01", "check"}, {"20", "monthly", "2027-01-01", "check"}} {
+			p.follow([]string{zoe, ben, ben}[i]+"/plans", "amount", plan[0], "frequency", plan[1], "start_at", plan[2], "method", plan[3])
+		}
+		down, up := ` <span aria-hidden="true">↓</span>`, ` <span aria-hidden="true">↑</span>`
+		for _, test := range []struct{ list, heading, first, second, query string }{
+			{"/gifts?from=2025-01-01", "Amount", "30 20 10", "10 20 30", "from=2025-01-01&sort=amount"},
+			{"/gifts?min=1", "Amount", "99 30 20 10", "10 20 30 99", "min=1&sort=amount"},
+			{"/plans?frequency=monthly", "Plan", "30 20", "20 30", "frequency=monthly&sort=amount"},
+			{"/plans?method=check", "Next gift", "10 20", "20 10", "method=check&sort=next_bill_date"},
+		} {
+			once := p.get(p.get(p.org(test.list)).link(t, test.heading))
+			if got := amounts(once); got != test.first {
+				t.Errorf("%s by %s: %s, want %s", test.list, test.heading, got, test.first)
+			}
+			twice := once.link(t, test.heading+down)
+			if got := amounts(p.get(twice)); got != test.second || !strings.HasSuffix(twice, "?"+test.query) {
+				t.Errorf("%s: %s, want %s", twice, got, test.second)
+			}
+			p.get(p.get(twice).link(t, "Clear all"))
+		}
+		// Gifts come the latest first, and plans the newest first. A heading leads away from that and back to it.
+		gifts := p.get(p.org("/gifts"))
+		earliest := p.get(gifts.link(t, "Date"+down))
+		if amounts(gifts) != "10 30 20 99" || amounts(earliest) != "99 20 30 10" {
+			t.Errorf("gifts are %s, and the earliest first %s", amounts(gifts), amounts(earliest))
+		}
+		if a := p.get(earliest.link(t, "Date"+up)); a.location() != p.org("/gifts") || amounts(p.get(p.org("/gifts"))) != "10 30 20 99" {
+			t.Errorf("the latest first is at %q", a.location())
+		}
+		if got := amounts(p.get(p.org("/plans"))); got != "20 10 30" {
+			t.Errorf("plans are %s", got)
+		}
+		p.sees(p.get(p.org("/gifts?from=2025-01-01&to=2025-01-31&max=50&method=check")), "Given Jan 1, 2025 – Jan 31, 2025", "Amount at most 50", "Check ×", "$20 from 1 gift")
+		p.sees(p.get(p.org("/gifts?contact="+zoe[strings.LastIndex(zoe, "/")+1:])), "From Zoë Okafor ×", "$60 from 3 gifts")
+		plans := p.get(p.org("/plans?status=&frequency=monthly&method=check"))
+		if plans.location() != p.org("/plans?frequency=monthly&method=check") {
+			t.Errorf("the filter is at %q", plans.location())
+		}
+		p.sees(p.get(plans.location()), "Monthly ×", "Check ×", "1 plan", "$20 monthly", "Ben Ek")
+		if a := p.get(p.org("/plans")); a.location() != p.org("/plans?frequency=monthly&method=check") {
+			t.Errorf("the list of plans is at %q, not as it was left", a.location())
+		}
+		p.sees(p.get(p.org("/plans?status=paused")), "No plans found")
+		for query, fault := range map[string]string{"status=gone": "Status must be one of", "campaign_id=gala": "Campaign must be an ID.", "sort=name": "Sort"} {
+			a := p.get(p.org("/plans?" + query))
+			p.wantStatus(a, http.StatusUnprocessableEntity)
+			p.sees(a, "Please check the filters. No plans are shown until they are right.", fault)
+			p.doesNotSee(a, "Ben Ek")
+		}
+	})
 }

@@ -27,7 +27,7 @@ type planRow struct {
 
 // planColumns are those of a list of plans. Only those who may record gifts see the last one.
 var planColumns = []tableColumn{
-	{Name: "plan", Label: "Plan"}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true},
+	{Name: "plan", Label: "Plan", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
 	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
@@ -75,36 +75,73 @@ func howLong(since, now time.Time) string {
 	return plural(days/365, "year")
 }
 
-// plansView is the list of plans. What is overdue stands above it.
+// planListing is the list of plans. Its address has the parameters of the API.
+var planListing = &listing{
+	name: "plans", columns: planColumns, order: "-" + string(giving.ByCreation), more: []string{"campaign_code", "external_id", "sort"}, passing: []string{"contact_id"},
+	fields: []filterField{
+		{name: "status", label: "Status", choices: append(newOptions("=All statuses"), spokenOptions(text.Strings(giving.PlanStatuses)...)...)},
+		{name: "frequency", label: "Frequency", choices: append(newOptions("=All frequencies"), spokenOptions(giving.Frequencies...)...)},
+		{name: "campaign_id", label: "Campaign"},
+		{name: "method", label: "Method", choices: append(newOptions("=All methods"), spokenOptions(giving.Methods...)...)},
+		{name: "contact_id", said: "Contact "},
+	},
+}
+
+// plansView is the list of plans. What is overdue stands above it where no filter asks for others.
 type plansView struct {
 	table
+	filters
 	Tabs         []tab
+	Found        string // how many plans the filters find
 	Overdue      *table // nil for none
 	OverdueTotal int64
 }
 
 func (r *request) plansPage() error {
-	l := r.list(r.path("/plans"), pageParameter, plansPerPage)
-	plans, found, err := r.store.PlanPage(r.Context(), r.account(), l.PageRequest, true)
+	q, to := r.asked(planListing)
+	if to != "" {
+		return r.redirect(to)
+	}
+	currency, err := r.store.Currency(r.Context(), r.account())
 	if err != nil {
 		return err
 	}
-	view := plansView{Tabs: r.givingTabs("plans")}
-	if view.table, err = r.planTable("", "All plans, newest first", plans); err != nil {
+	view := plansView{filters: r.filters(planListing, q), Tabs: r.givingTabs("plans")}
+	if err := r.offerCampaigns(&view.filters, "campaign_id", "All campaigns", currency); err != nil {
 		return err
 	}
-	if view.Pager = l.pager(found.Total); l.Page == 1 {
-		plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans)
+	filter, err := giving.ParsePlanFilter(view.value)
+	if err == nil {
+		err = r.listPlans(&view, filter)
 	}
-	if err == nil && view.OverdueTotal > 0 {
-		var overdue table
-		overdue, err = r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
-		view.Overdue = &overdue
+	if err := view.refuse(err); err != nil {
+		return err
 	}
+	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Form: view.Panel, Data: &view})
+}
+
+func (r *request) listPlans(view *plansView, filter giving.PlanFilter) error {
+	if !view.query.Has("sort") {
+		filter.Sort = giving.Sort{Descending: true} // the newest first
+	}
+	l := view.list(r, plansPerPage)
+	plans, found, err := r.store.Plans(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Data: &view})
+	if view.table, err = r.planTable("", "All plans", plans); err != nil {
+		return err
+	}
+	view.Columns, view.Pager = view.sorted(view.Columns), l.pager(found.Total)
+	if view.Found = plural(found.Total, "plan"); l.Page > 1 || !filter.IsEmpty() {
+		return nil
+	}
+	if plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans); err != nil || view.OverdueTotal == 0 {
+		return err
+	}
+	overdue, err := r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
+	view.Overdue = &overdue
+	return err
 }
 
 // planView is the page of one plan.

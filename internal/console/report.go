@@ -55,7 +55,7 @@ func (r *request) reportsPage() error {
 	}
 	all := reportsOf(year, year == this)
 	for i := range all {
-		all[i].Address = r.listPath(all[i].Query)
+		all[i].Address = r.listPath(contactListing, all[i].Query)
 	}
 	err := r.countContacts(len(all), func(i int) (string, **int64) { return all[i].Query, &all[i].Contacts })
 	if err != nil {

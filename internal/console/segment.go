@@ -44,9 +44,15 @@ func (r *request) fillSegments(view *contactsView) error {
 func (r *request) segments() (links []segmentLink, err error) {
 	all, err := r.store.Segments(r.Context(), r.account())
 	for _, s := range all {
-		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Query: s.Query, Address: r.listPath(s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
+		links = append(links, segmentLink{ID: s.ID, Name: s.Name, Typed: s.Name, Query: s.Query, Address: r.listPath(contactListing, s.Query), Actor: s.Actor, CreatedAt: s.CreatedAt})
 	}
 	return links, err
+}
+
+// segmentColumns are those of the list of segments. Only those who may change segments see the last one.
+var segmentColumns = []tableColumn{
+	{Name: "name", Label: "Name"}, {Name: "contacts", Label: "Contacts", Class: "right number", Told: true}, {Name: "by", Label: "Saved by", Told: true}, {Name: "saved", Label: "Saved", Told: true},
+	{Name: "act", Label: "Actions", Class: "right"},
 }
 
 // segmentsPage lists the segments. A form that was refused is the new name of one.
@@ -65,10 +71,14 @@ func (r *request) segmentsPage() error {
 			s.Typed, s.Fault = r.form.Value("name"), r.form.firstFault("name", "Name")
 		}
 	}
-	view := paged(r, all, r.path("/segments"), pageParameter)
-	err = r.countContacts(len(view.Rows), func(i int) (string, **int64) { return view.Rows[i].Query, &view.Rows[i].Contacts })
+	shown := paged(r, all, r.path("/segments"), pageParameter)
+	err = r.countContacts(len(shown.Rows), func(i int) (string, **int64) { return shown.Rows[i].Query, &shown.Rows[i].Contacts })
 	if err != nil {
 		return err
+	}
+	view := r.newTable("segments", "Segments", segmentColumns, pointers(shown.Rows))
+	if view.Pager = shown.Pager; !view.MayEdit() {
+		view.Columns = without(view.Columns, "act")
 	}
 	return r.render("segments", page{Title: "Segments", Section: "segments", Form: r.form, Data: view})
 }
@@ -82,7 +92,7 @@ func (r *request) createSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.listPath(made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You can find it under Segments."})
+	return r.redirect(r.listPath(contactListing, made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You can find it under Segments."})
 }
 
 // refusedSegment is the list whose filter could not be saved.

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"html/template"
-	"maps"
-	"net/url"
 	"slices"
-	"strings"
 
 	"donorbook/internal/crm"
 )
@@ -49,15 +46,11 @@ func (r *request) newTable(kind, caption string, columns []tableColumn, rows any
 	return table{org: r.org(), Kind: kind, Caption: caption, Columns: columns, Rows: rows}
 }
 
-// listColumns are the columns of the lists that people choose from.
-var listColumns = map[string][]tableColumn{"contacts": contactColumns, "gifts": without(giftColumns, "marks"), "plans": planColumns, "donors": donorColumns, "campaigns": campaignColumns}
-
 // newList is the table of a list, with the columns that the person has chosen.
 func (r *request) newList(kind, caption string, rows any) table {
 	t := r.newTable(kind, caption, nil, rows)
-	t.Columns, t.Choices = chosen(listColumns[kind], r.remembered(kind).columns)
-	q := r.URL.Query()
-	q.Del(pageParameter)
+	t.Columns, t.Choices = chosen(listings[kind].columns, r.remembered(kind).columns)
+	q, _ := listings[kind].query(r.URL.Query())
 	t.Query = q.Encode()
 	return t
 }
@@ -65,25 +58,19 @@ func (r *request) newList(kind, caption string, rows any) table {
 // chooseColumns remembers which columns a list has.
 func (r *request) chooseColumns() error {
 	r.form.values = r.URL.Query()
-	list := cmp.Or(r.PathValue("list"), "contacts")
-	columns, known := listColumns[list]
+	list, known := listings[cmp.Or(r.PathValue("list"), "contacts")]
 	if !known {
 		return crm.ErrNotFound
 	}
-	m := r.remembered(list)
+	m := r.remembered(list.name)
 	m.columns = []string{}
-	for _, c := range columns {
+	for _, c := range list.columns {
 		if c.Optional && r.form.Has("column", c.Name) {
 			m.columns = append(m.columns, c.Name)
 		}
 	}
-	r.keepList(list, m)
-	query := r.form.values.Get("query")
-	if list == "contacts" {
-		return r.redirect(r.listPath(query))
-	}
-	values, _ := url.ParseQuery(query) // what cannot be read is left out
-	return r.redirect(withQuery(r.path("/"+list), values))
+	r.keepList(list.name, m)
+	return r.redirect(r.listPath(list, r.form.values.Get("query")))
 }
 
 // cell is what a template sees that draws one.
@@ -126,29 +113,4 @@ func chosen(columns []tableColumn, names []string) (shown []tableColumn, choices
 		}
 	}
 	return shown, choices
-}
-
-// sorted adds the links that sort a list by its columns: the other way round where it is sorted by one already. Names begin with A, all else
-// with the newest and the largest.
-func sorted(columns []tableColumn, path string, query url.Values) []tableColumn {
-	columns = slices.Clone(columns)
-	for i := range columns {
-		c := &columns[i]
-		if c.Sort == "" {
-			continue
-		}
-		next := "-" + c.Sort
-		switch query.Get("sort") {
-		case c.Sort:
-			c.Order = "ascending"
-		case "-" + c.Sort:
-			c.Order, next = "descending", c.Sort
-		default:
-			next = strings.TrimPrefix(next, map[bool]string{true: "-"}[c.Name == "name"])
-		}
-		q := maps.Clone(query)
-		q.Set("sort", next)
-		c.Address = withQuery(path, q)
-	}
-	return columns
 }

@@ -33,8 +33,9 @@ func (f GiftFilter) IsEmpty() bool {
 	return f == GiftFilter{}
 }
 
-// OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it.
+// OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it, in whatever order.
 func (f GiftFilter) OnlyMonths() bool {
+	f.Sort = Sort{}
 	begins := func(t time.Time) bool { return t.Day() == 1 && t.Equal(t.Truncate(24*time.Hour)) } // the zero time does as well
 	only := GiftFilter{From: f.From, To: f.To, Days: f.Days, Counted: f.Counted}
 	if f.Counted {
@@ -127,6 +128,7 @@ func ParseGiftSearch(value func(name string) string, currency string) (f GiftFil
 	if f.Counted || f.Min != 0 || f.Max != 0 {
 		f.Currency = currency
 	}
+	f.Sort = parseSort(&v, value, ByTime)
 	return f, v.Err()
 }
 

@@ -188,6 +188,56 @@ func (g Gift) with(entries ...Entry) Gift {
 // follows.
 func (e *Entry) IsReversal() bool { return e.Amount < 0 && e.RefundedAt.IsZero() }
 
+// Movement is one movement of the money of a gift, as people read the ledger.
+type Movement struct {
+	What   string
+	Amount int64
+	At     time.Time
+	Undo   int64 // the amount of a refund that can be undone
+}
+
+// Ledger are the movements of a gift's money. A correction is one of them, which says by how much the amount was wrong.
+func (g *Gift) Ledger() (all []Movement) {
+	undone := g.undoneRefunds()
+	for i := 0; i < len(g.Entries); i++ {
+		entry := &g.Entries[i]
+		m := Movement{"Payment", entry.Amount, entry.CapturedAt, 0}
+		switch {
+		case i == 0:
+		case entry.IsReversal() && i+1 < len(g.Entries):
+			i++
+			difference := entry.Amount + g.Entries[i].Amount
+			if difference == 0 { // the history tells what else was corrected
+				continue
+			}
+			m.What, m.Amount = "Correction", difference
+		case entry.Amount < 0:
+			m.What, m.At = "Refund", entry.RefundedAt
+			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
+				m.Undo = refunded
+			}
+		default:
+			m.What = "Refund undone"
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// undoneRefunds tells which refunds were undone, by their places: each undoing is of the last refund before it of the same amount.
+func (g *Gift) undoneRefunds() map[int]bool {
+	undone := map[int]bool{}
+	for i := range g.Entries {
+		for at := i - 1; at > 0 && g.Entries[i].Amount > 0; at-- {
+			if g.Entries[at].Amount == -g.Entries[i].Amount && !g.Entries[at].IsReversal() && !undone[at] {
+				undone[at] = true
+				break
+			}
+		}
+	}
+	return undone
+}
+
 // CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone first.
 func (g *Gift) CanCorrect() bool {
 	_, isProviders := providerOf(g.ExternalID)

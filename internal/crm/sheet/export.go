@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // Decimal is a cell with a number that has decimals, such as 12.50.
@@ -81,6 +82,42 @@ func (t *Table) row(of *record) []any {
 		}
 	})
 	return cells
+}
+
+// Row is a row of a file that is written and not read, with its headings.
+type Row []headedCell
+
+type headedCell struct {
+	heading string
+	cell    any
+}
+
+func (r Row) Header() (names []string) {
+	for _, c := range r {
+		names = append(names, c.heading)
+	}
+	return names
+}
+
+func (r Row) Cells() (cells []any) {
+	for _, c := range r {
+		cells = append(cells, c.cell)
+	}
+	return cells
+}
+
+// PlanRow is the row of a plan. It starts and is due on days, which are in no zone.
+func PlanRow(p *giving.Plan) Row {
+	return Row{
+		{"id", p.Code}, {"contact_id", id(p.Contact)}, {"first_name", p.Giver.FirstName}, {"last_name", p.Giver.LastName}, {"email", p.Giver.Email}, {"phone", p.Giver.Phone},
+		{"campaign_id", id(p.Campaign)}, {"frequency", p.Frequency}, {"status", string(p.Status)}, {"method", p.Method}, {"amount", Decimal(text.MoneyInput(p.Amount, p.Currency))}, {"currency", p.Currency},
+		{"start_at", day(p.StartAt)}, {"next_bill_date", day(p.NextBill)}, {"created_at", moment(p.CreatedAt)}, {"canceled_at", moment(p.CanceledAt)}, {"external_id", p.ExternalID},
+	}
+}
+
+// DonorRow is what stands beside a contact in a file of donors: what they gave in a year or to a campaign.
+func DonorRow(when string, given giving.Sums, currency string) Row {
+	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Amount, currency))}, {"Currency", currency}}
 }
 
 func customHeading(title string) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -87,6 +88,24 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFil
 		}
 		return page, err
 	})
+}
+
+// GivenBy is what all contacts gave whom a filter finds, in the account's currency.
+func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Sums, currency string, err error) {
+	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Sums, error) {
+		row, err := store.ReadTally(c, account)
+		if err = FirstError(err, w(row.GiftSeq)); err != nil {
+			return nil, err
+		}
+		currency = row.Currency
+		found, _, _, err := donorsAt(c, account, currency, f, DonorPlace{}, doc.MaxSeq)
+		given := make(map[int64]giving.Sums, len(found))
+		for _, g := range found {
+			given[g.contact] = g.Sums
+		}
+		return given, err
+	})
+	return given, currency, err
 }
 
 // campaignDonorTotals is how many gave to a campaign, which is kept.

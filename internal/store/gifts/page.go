@@ -24,7 +24,7 @@ type GiftTotals struct {
 	Sums  map[string]int64 // what is left of them, by currency
 }
 
-// GiftPage is one page of gifts for people: the latest first.
+// GiftPage is one page of gifts for people: the latest first, unless the filter says otherwise.
 func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
 	records, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (records []GiftRecord, err error) {
 		weight, err := GiftPart{account, filter}.Weight(c)
@@ -37,25 +37,35 @@ func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter giving.G
 		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {
 			return nil, err
 		}
-		skip, before := page.Skip(), filter
-		if filter.IsEmpty() {
-			if before.To, skip, err = skipMonths(c, account, skip); err != nil {
-				return nil, err
-			}
-			before.Days = !before.To.IsZero()
+		var ids []int64
+		if filter.Sort == (giving.Sort{}) {
+			ids, err = latestFirst(c, account, filter, page)
+		} else {
+			ids, _, err = sortGifts(c, w, []GiftPart{{account, filter}}, page)
 		}
-		condition, args := giftCondition(account, before) // the ids alone, so that an index has all of what is skipped
-		sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
-		ids, err := db.List(c, store.Number, sql, append(args, page.PerPage, skip)...)
 		if err != nil {
 			return nil, err
 		}
 		records, err = giftRecords(c, SQLGiftsByID, account, ids)
-		store.SortRows(records, func(a, b *GiftRecord) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) })
+		store.SortRows(records, func(a, b *GiftRecord) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 		totals.Count = int64(len(records))
 		return records, err
 	})
 	return records, totals, err
+}
+
+// latestFirst are the ids of a page, which an index has, the latest first.
+func latestFirst(c db.Conn, account int64, filter giving.GiftFilter, page crm.PageRequest) (ids []int64, err error) {
+	skip, before := page.Skip(), filter
+	if filter.IsEmpty() {
+		if before.To, skip, err = skipMonths(c, account, skip); err != nil {
+			return nil, err
+		}
+		before.Days = !before.To.IsZero()
+	}
+	condition, args := giftCondition(account, before)
+	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
+	return db.List(c, store.Number, sql, append(args, page.PerPage, skip)...)
 }
 
 // giftTotals is from the sums of months, where they say it, and else counted.

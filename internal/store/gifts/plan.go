@@ -234,8 +234,8 @@ func (s *GiftStore) Plan(ctx context.Context, account int64, code string) (givin
 	return plans[0], nil
 }
 
-// PlanPage is one page of plans, oldest first, or newest first for people.
-func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []giving.Plan, result store.ListResult, err error) {
+// planPage is one page of plans, oldest first, or newest first for people.
+func (s *GiftStore) planPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []giving.Plan, result store.ListResult, err error) {
 	order := store.OldestFirst
 	if newest {
 		order = store.NewestFirst
@@ -263,7 +263,7 @@ func (s *GiftStore) PlanPage(ctx context.Context, account int64, page crm.PageRe
 // one, when it is their turn: a plan is in its document, and there are few.
 func (s *GiftStore) Plans(ctx context.Context, account int64, f giving.PlanFilter, page crm.PageRequest) (plans []giving.Plan, result store.ListResult, err error) {
 	if f.IsEmpty() && f.Sort.InOrder() {
-		return s.PlanPage(ctx, account, page, f.Sort.Descending)
+		return s.planPage(ctx, account, page, f.Sort.Descending)
 	}
 	var ids []int64
 	plans, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]giving.Plan, error) {
@@ -306,6 +306,15 @@ func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (key
 		return p.Damage
 	}, `SELECT `+PlanColumns+` FROM plan`+condition, args...)
 	return keys, err
+}
+
+// PlanSet are the plans that a filter finds, by their sequence numbers.
+func PlanSet(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (set db.Set, err error) {
+	keys, err := planKeys(c, w, account, f)
+	for _, k := range keys {
+		set.Add(doc.IDSeq(k.id))
+	}
+	return set, err
 }
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.

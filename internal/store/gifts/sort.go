@@ -31,19 +31,9 @@ func sortedIDs(keys []sortKey, descending bool, from, to int64) []int64 {
 // bodyRows: a document that must be read costs as much as so many entries of an index.
 const bodyRows = 8
 
-// findSorted is findGifts for a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts, which all go on with
-// the time. Nothing but the documents has amounts, and no index has the gifts of several accounts: those are read and sorted when it is their turn.
+// findSorted is findGifts for a list that is sorted.
 func findSorted(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) ([]giftPage, store.ListResult, error) {
-	sort := parts[0].Filter.Sort
-	find := sortInMemory
-	switch {
-	case len(parts) > 1:
-	case sort.InOrder():
-		find = sortByID
-	case sort.By == giving.ByTime:
-		find = sortByTime
-	}
-	ids, total, err := find(c, w, parts, page)
+	ids, total, err := sortGifts(c, w, parts, page)
 	result := store.ListResult{Total: total, Count: int64(len(ids))}
 	var found []giftPage
 	for _, id := range ids {
@@ -55,6 +45,19 @@ func findSorted(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest
 		last.ids = append(last.ids, id)
 	}
 	return found, result, err
+}
+
+// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts, which all go on
+// with the time. Nothing but the documents has amounts, and no index has the gifts of several accounts: those are read and sorted when it is their turn.
+func sortGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
+	switch sort := parts[0].Filter.Sort; {
+	case len(parts) > 1:
+	case sort.InOrder():
+		return sortByID(c, w, parts, page)
+	case sort.By == giving.ByTime:
+		return sortByTime(c, w, parts, page)
+	}
+	return sortInMemory(c, w, parts, page)
 }
 
 // sortByID sorts the gifts of one account as they were recorded.

@@ -18,7 +18,7 @@ func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope ca
 	if err != nil {
 		return nil, err
 	}
-	return s.Prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], How: how, head: sheet.CampaignHeader,
+	return s.Prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], How: how, head: sheet.CampaignRow(new(campaign.Campaign), "").Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			page := crm.PageRequest{PerPage: campaignsAtOnce}
 			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
@@ -27,7 +27,7 @@ func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope ca
 					return err
 				}
 				for _, c := range slices.Backward(found) {
-					err := to.add(func() ([]byte, error) { return campaigns.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignCells(&c, baseURL), nil })
+					err := to.add(func() ([]byte, error) { return campaigns.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
 					if err != nil {
 						return err
 					}

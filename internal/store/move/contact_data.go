@@ -121,17 +121,13 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 }
 
 func (d *ContactData) each(ctx context.Context, w *arrays, ids []int64, sql string, line func(db.Row) ([]byte, error)) error {
-	var piece [][]byte
-	return d.store.inPieces(ctx, d.account, ids, sql, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+	return eachOf(ctx, d.store, d.account, ids, sql, func(r db.Row) ([]byte, int, error) {
 		text, err := line(r)
-		piece = append(piece, text)
-		return len(text), err
-	}, func() error {
-		for _, text := range piece {
-			w.element(text)
-		}
+		return text, len(text), err
+	}, filled, func(text []byte) error {
+		w.element(text)
 		return nil
-	}, w.flush)
+	}, func(int) error { return w.flush() })
 }
 
 // arrays writes the arrays of an object, one after the other.

@@ -2,12 +2,16 @@ package move
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -18,17 +22,55 @@ const sqlContactsByID = contacts.SQLLoadContacts + ` ORDER BY id`
 
 // ExportContacts prepares a file of the contacts of a selection, oldest first.
 func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.Selection, how ExportOptions) (*Export, error) {
-	fields, err := s.CustomFields(ctx, account)
+	selected, err := s.Selected(ctx, account, of)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := s.Selected(ctx, account, of)
+	return s.contactFile(ctx, account, "contacts", &selected, nil, how)
+}
+
+// ExportDonors prepares a file of the contacts whom a filter of donors finds, oldest first, each with what they gave.
+func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter giving.DonorFilter, how ExportOptions) (*Export, error) {
+	given, currency, err := s.GivenBy(ctx, account, filter)
+	if err != nil {
+		return nil, err
+	}
+	var donors db.Set
+	for contact := range given {
+		donors.Add(doc.IDSeq(contact))
+	}
+	return s.contactFile(ctx, account, "donors", &donors, &donations{filter, given, currency}, how)
+}
+
+// donations are what stands beside the contacts of a file of donors.
+type donations struct {
+	filter   giving.DonorFilter
+	of       map[int64]giving.Sums
+	currency string
+}
+
+func (d *donations) row(contact int64) sheet.Row {
+	when := "to the campaign"
+	if d.filter.Campaign == 0 {
+		when = fmt.Sprint("in ", d.filter.Year)
+	}
+	return sheet.DonorRow(when, d.of[contact], d.currency)
+}
+
+func (d *donations) wire(contact int64, document []byte) []byte {
+	sums := d.of[contact]
+	return fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"contact":%s}`, sums.Gifts, text.MoneyInput(sums.Amount, d.currency), d.currency, document)
+}
+
+// contactFile prepares a file of contacts. more stands beside each of them, nil for nothing.
+func (s *MoveStore) contactFile(ctx context.Context, account int64, what string, selected *db.Set, more *donations, how ExportOptions) (*Export, error) {
+	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	out := sheet.ContactTable(fields)
 	each := func(ctx context.Context, read func(*contacts.Stored) error, done func(int) error) error {
-		return InParts(account, &selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
+		return InParts(account, selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
 	}
 	if how.Format != "jsonl" {
 		err = each(ctx, func(c *contacts.Stored) error {
@@ -39,10 +81,22 @@ func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.S
 	if err != nil {
 		return nil, err
 	}
-	return s.Prepared(ctx, account, "contacts", &Export{Rows: selected.Count(), How: how, head: out.Header,
+	document, cells, head := func(c *contacts.Stored) ([]byte, error) { return wire(c, fields) }, func(c *contacts.Stored) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
+	if more != nil {
+		document = func(c *contacts.Stored) ([]byte, error) {
+			text, err := wire(c, fields)
+			return more.wire(c.ID, text), err
+		}
+		cells = func(c *contacts.Stored) ([]any, error) {
+			row, err := out.Contact(&c.Contact)
+			return append(row, more.row(c.ID).Cells()...), err
+		}
+		head = func() []string { return append(out.Header(), more.row(0).Header()...) }
+	}
+	return s.Prepared(ctx, account, what, &Export{Rows: selected.Count(), How: how, head: head,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return each(ctx, func(c *contacts.Stored) error {
-				return to.add(func() ([]byte, error) { return wire(c, fields) }, func() ([]any, error) { return out.Contact(&c.Contact) })
+				return to.add(func() ([]byte, error) { return document(c) }, func() ([]any, error) { return cells(c) })
 			}, done)
 		}})
 }
@@ -57,22 +111,10 @@ func wire(c *contacts.Stored, fields *custom.Fields) ([]byte, error) {
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.
 func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, read func(*contacts.Stored) error, done func(n int) error) error {
-	var piece []*contacts.Stored
-	return s.inPieces(ctx, account, ids, sqlContactsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+	return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*contacts.Stored, int, error) {
 		c := contacts.ScanContact(r)
-		piece = append(piece, c)
-		return len(c.Body), c.Damage
-	}, func() error {
-		if err := s.fillFirstGifts(ctx, account, piece); err != nil {
-			return err
-		}
-		for _, c := range piece {
-			if err := read(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func() error { return done(len(piece)) })
+		return c, len(c.Body), c.Damage
+	}, func(piece []*contacts.Stored) error { return s.fillFirstGifts(ctx, account, piece) }, read, done)
 }
 
 const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`

@@ -103,7 +103,7 @@ func (r *records) add(wire func() ([]byte, error), cells func() ([]any, error)) 
 
 // Exported is what the history of an account says about a file that leaves it.
 type Exported struct {
-	What    string   `json:"exported"` // contacts, transactions, campaigns, contact or account
+	What    string   `json:"exported"` // contacts, transactions, plans, donors, campaigns, contact or account
 	Contact int64    `json:"contact_id,omitempty"`
 	Format  string   `json:"format"`
 	Rows    int64    `json:"rows,omitempty"`
@@ -196,6 +196,25 @@ func (s *MoveStore) inPieces(ctx context.Context, account int64, ids []int64, sq
 	}
 	return nil
 }
+
+// eachOf reads documents by their ids, in pieces: scan makes one of a row and tells how long it is, fill adds to a piece what is read beside it, and done is
+// told how many each piece had.
+func eachOf[T any](ctx context.Context, s *MoveStore, account int64, ids []int64, sql string, scan func(db.Row) (one T, size int, err error), fill func([]T) error, read func(T) error, done func(n int) error) error {
+	var piece []T
+	return s.inPieces(ctx, account, ids, sql, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+		one, size, err := scan(r)
+		piece = append(piece, one)
+		return size, err
+	}, func() error {
+		err := fill(piece)
+		for i := 0; i < len(piece) && err == nil; i++ {
+			err = read(piece[i])
+		}
+		return err
+	}, func() error { return done(len(piece)) })
+}
+
+func filled[T any]([]T) error { return nil }
 
 // MoveStore takes data out of a database and brings whole accounts in: exports, account files, erasure.
 type MoveStore struct {

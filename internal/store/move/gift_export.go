@@ -45,17 +45,27 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter givin
 
 // eachGift reads gifts by their ids. done is told how many of them each piece had.
 func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, read func(*gifts.GiftRecord) error, done func(n int) error) error {
-	var piece []gifts.GiftRecord
-	return s.inPieces(ctx, account, ids, gifts.SQLGiftsByID, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
+	return eachOf(ctx, s, account, ids, gifts.SQLGiftsByID, func(r db.Row) (*gifts.GiftRecord, int, error) {
 		g, err := gifts.ScanGiftRecord(r)
-		piece = append(piece, g)
-		return len(r.Bytes(6)), err
-	}, func() error {
-		for i := range piece {
-			if err := read(&piece[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func() error { return done(len(piece)) })
+		return &g, len(r.Bytes(6)), err
+	}, filled, read, done)
+}
+
+// ExportPlans prepares a file of the plans that pass a filter, in the order in which they were recorded.
+func (s *MoveStore) ExportPlans(ctx context.Context, account int64, filter giving.PlanFilter, how ExportOptions) (*Export, error) {
+	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (db.Set, error) { return gifts.PlanSet(c, w, account, filter) })
+	if err != nil {
+		return nil, err
+	}
+	return s.Prepared(ctx, account, "plans", &Export{Rows: set.Count(), How: how, head: sheet.PlanRow(new(giving.Plan)).Header,
+		write: func(ctx context.Context, to *records, done func(int) error) error {
+			return InParts(account, &set, func(ids []int64) error {
+				return eachOf(ctx, s, account, ids, sqlPlansByID, func(r db.Row) (*gifts.StoredPlan, int, error) {
+					_, p := gifts.ScanPlan(r)
+					return p, len(p.Body), p.Damage
+				}, filled, func(p *gifts.StoredPlan) error {
+					return to.add(func() ([]byte, error) { return p.Append(nil), nil }, func() ([]any, error) { return sheet.PlanRow(&p.Plan).Cells(), nil })
+				}, done)
+			})
+		}})
 }
