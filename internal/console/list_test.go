@@ -160,7 +160,7 @@ func amounts(a answer) string {
 
 // Gifts and plans are sorted by their headings, filters stay, and a heading that is clicked twice sorts the other way round.
 func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
-	eachSite(t, func(t *testing.T, s *site) {
+	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		zoe, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
 		for _, gift := range [][2]string{{"30", "2025-02-01"}, {"10", "2025-03-01"}, {"20", "2025-01-01"}} {
