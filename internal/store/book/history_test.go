@@ -562,6 +562,9 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 			return part
 		}
 		added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
+		if part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 50); err != nil || !part.Older || part.Last-part.First >= 1000 {
+			t.Errorf("a page looks at changes %d to %d: %v", part.First, part.Last, err)
+		}
 		tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
 		tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
