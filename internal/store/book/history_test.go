@@ -541,7 +541,7 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		fillTagged(t, s, account, 900, "old")
+		fillTagged(t, s, account, 1100, "old")
 		if _, err := s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")); err != nil {
 			t.Fatal(err)
 		}
@@ -571,7 +571,7 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 		tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
 		tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 900 of 900, shows 5", "tag 1 of 1, shows 1")
+		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", "tag 1 of 1, shows 1")
 		older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
 		if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
 			t.Errorf("%+v, then %+v", renamed, older)
