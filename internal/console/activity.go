@@ -304,8 +304,15 @@ func (n names) entry(r *request, e contacts.HistoryEntry, part contacts.HistoryP
 	if err != nil {
 		return group // a job that is no longer kept has no page
 	}
-	if view, err := r.jobView(n.people, j); err == nil {
+	view, err := r.jobView(n.people, j)
+	if err == nil {
 		group.About = link{view.Title, view.Address}
+	}
+	if j.First < part.First || j.Last > part.Last { // only the job knows all that it did
+		group.Did, group.Count = "began this "+jobWords[j.Kind]+".", int64(len(rows))
+		if view.More != "" {
+			group.Lines = []string{sentence(strings.TrimSuffix(view.More, "."))}
+		}
 	}
 	if part.Older && j.First > 0 && j.First < part.First {
 		group.Skip = r.historyAddress("before", j.First)

@@ -283,6 +283,11 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	if !regexp.MustCompile(`class="about" href="[^"]+/jobs/\d+">Add`).MatchString(page.body) {
 		t.Error("nothing leads to the job")
 	}
+	jobs, _, err := s.store.Jobs(t.Context(), p.account.Number, crm.PageRequest{Page: 1, PerPage: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.sees(p.get(path+"?before="+strconv.FormatInt(jobs[0].Last-3, 10)), "Add “vip” to 12 contacts "+p.user.Name+" began this bulk change.", "Show 5 changes")
 	for query, want := range map[string][2]string{
 		"?about=campaigns": {"Gala", "Ann Lee"}, "?who=API+key+Website": {"Ann Lee", "Gala"}, "?about=gifts": {"No changes match.", "Gala"}, "?from=2999-01-01": {"No changes match.", "Gala"},
 	} {

@@ -115,7 +115,7 @@ func findPages(region string) (pages, error) {
 		}
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
 			t := template.New(base)
-			cells := template.FuncMap{"cell": func(of *table, column string, row any) (template.HTML, error) { return of.cell(t, column, row) }}
+			cells := template.FuncMap{"cells": func(of *table, row any) (template.HTML, error) { return of.cells(t, row) }}
 			return t.Funcs(functions).Funcs(shown).Funcs(cells).ParseFS(templates, slices.Concat(parts, []string{name})...)
 		})
 	}
@@ -245,7 +245,6 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
-	"split":     strings.Fields,
 	"roles":     func() []access.Role { return access.Roles },
 }
 

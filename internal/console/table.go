@@ -79,11 +79,21 @@ type cell struct {
 	Row any
 }
 
-// cell draws what a column shows of a row.
-func (t *table) cell(templates *template.Template, column string, row any) (template.HTML, error) {
+// cells draws a row, each cell by the template of the list's kind and the column's name.
+func (t *table) cells(templates *template.Template, row any) (template.HTML, error) {
 	var b bytes.Buffer
-	err := templates.ExecuteTemplate(&b, t.Kind+"-"+column, cell{t, row})
-	return template.HTML(b.String()), err //nolint:gosec // a template wrote it
+	for _, c := range t.Columns {
+		b.WriteString(`<td class="` + c.In() + `"`)
+		if c.Told {
+			b.WriteString(` data-label="` + c.Label + `"`)
+		}
+		b.WriteByte('>')
+		if err := templates.ExecuteTemplate(&b, t.Kind+"-"+c.Name, cell{t, row}); err != nil {
+			return "", err
+		}
+		b.WriteString("</td>")
+	}
+	return template.HTML(b.String()), nil //nolint:gosec // templates wrote it, between names of ours
 }
 
 // without are columns but for some.

@@ -139,7 +139,6 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlDisplaced":      {"SCAN contact"},
 		"sqlCheckCampaigns": {"SCAN campaign USING INDEX sqlite_autoindex_campaign_1"},
 		"sqlCampaignsOf":    {"SCAN campaign USING INDEX sqlite_autoindex_campaign_1"},        // a repair
-		"sqlDonorCounts":    {"CO-ROUTINE donor", "SCAN donor"},                               // all gifts of the account, in the order of an index
 		"sqlTopCampaigns":   {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // the gifts of a year
 		"sqlTopGifts":       {"USE TEMP B-TREE FOR ORDER BY"},                                 // the gifts of three months
 		"sqlNewestBlocks":   {"SCALAR SUBQUERY 1"},                                            // one row of the account

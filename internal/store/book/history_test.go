@@ -541,7 +541,7 @@ func TestConcurrentTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) 
 				t.Fatal(err)
 			}
 		}
-		fillTagged(t, s, account, 900, "old")
+		fillTagged(t, s, account, 1100, "old")
 		if _, err := s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")); err != nil {
 			t.Fatal(err)
 		}
@@ -562,13 +562,16 @@ func TestConcurrentTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) 
 			return part
 		}
 		added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
+		if part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 50); err != nil || !part.Older || part.Last-part.First >= 1000 {
+			t.Errorf("a page looks at changes %d to %d: %v", part.First, part.Last, err)
+		}
 		tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
 		tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
 		tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
 		tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
 		tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 900 of 900, shows 5", "tag 1 of 1, shows 1")
+		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", "tag 1 of 1, shows 1")
 		older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
 		if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
 			t.Errorf("%+v, then %+v", renamed, older)

@@ -35,7 +35,8 @@ var HistoryAbout = map[string]string{
 
 const (
 	firstWidth   = 200    // changes that are looked at first; if they are too few, four times as many, and so on
-	mostWidth    = 12_800 // so a part looks at 17,000 changes at most, whatever it is asked for
+	usualWidth   = 800    // so a part looks at 1,000 changes at most: a job may have made all of them, and its own record tells how many it made
+	mostWidth    = 12_800 // and at 17,000 where few may be what was asked for
 	entryChanges = 5      // that are shown of an entry
 )
 
@@ -103,6 +104,13 @@ type historyReader struct {
 	entries   []HistoryEntry
 }
 
+func (h *historyReader) widest() int64 {
+	if h.place.About+h.place.Who == "" {
+		return usualWidth
+	}
+	return mostWidth
+}
+
 // since is the first change from a number on that was made at a time or later, found by halving: numbers are given out as time goes by.
 func (h *historyReader) since(from int64, at time.Time) (int64, error) {
 	low, high := from, h.high+1
@@ -133,7 +141,7 @@ func (h *historyReader) older(place HistoryPlace) (part HistoryPart, err error) 
 		part.Last = min(h.high, place.Before-1)
 	}
 	edge := part.Last + 1
-	for width := int64(firstWidth); width <= mostWidth && edge > h.low && err == nil; width *= 4 {
+	for width := int64(firstWidth); width <= h.widest() && edge > h.low && err == nil; width *= 4 {
 		first := max(h.low, edge-width)
 		var full int64
 		if full, err = h.read(first, edge-1, " ORDER BY revision DESC"); full != 0 {
@@ -148,7 +156,7 @@ func (h *historyReader) older(place HistoryPlace) (part HistoryPart, err error) 
 func (h *historyReader) newer(first int64) (part HistoryPart, err error) {
 	part.First, part.Older = first, first > h.low
 	edge := first
-	for width := int64(firstWidth); width <= mostWidth && edge <= h.high && err == nil; width *= 4 {
+	for width := int64(firstWidth); width <= h.widest() && edge <= h.high && err == nil; width *= 4 {
 		last := min(h.high, edge+width-1)
 		var full int64
 		if full, err = h.read(edge, last, " ORDER BY revision"); full != 0 {
