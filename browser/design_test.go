@@ -2,7 +2,13 @@ package browser_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/chromedp"
 )
 
 // The page with every part passes the audit in all widths and colors, also with what opens over it.
@@ -11,6 +17,9 @@ func TestEveryPartOfTheDesignPassesTheAudit(t *testing.T) {
 	p := demo(t)
 	p.visit("/console/design")
 	p.audit()
+	if lost := p.told(`[...document.querySelectorAll("main a")].map((a) => a.getAttribute("href")).filter((to) => to.includes("/o/")).join(" ")`); lost != "" {
+		t.Errorf("samples lead to %s", lost)
+	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.colors(scheme)
 		for _, width := range []int64{390, 1024, 1280} {
@@ -92,4 +101,41 @@ func TestTheKeyboardLeadsEverywhere(t *testing.T) {
 	p.width(390)
 	p.types("/") // leads to a page of its own where there is no room
 	p.in("h1").sees("Search")
+}
+
+// A name is drawn with one font, whatever Latin letters it has.
+func TestNamesAreDrawnWithOneFont(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	p := s.owner()
+	s.addContacts(p.organizationID(), `{"first_name":"Nguyễn Thị","last_name":"Đặng Ơn"}`, `{"first_name":"Łucja","last_name":"Őry Ștefan"}`)
+	p.in(".side").click("Contacts")
+	p.sees("Nguyễn Thị Đặng Ơn")
+	p.run("document.fonts.ready")
+	for _, name := range []string{"Nguyễn Thị Đặng Ơn", "Łucja Őry Ștefan"} {
+		for _, font := range p.fonts(fmt.Sprintf("a[title=%q]", name)) {
+			if !strings.HasPrefix(font, "Inter") {
+				t.Errorf("%s is drawn with %s", name, font)
+			}
+		}
+	}
+}
+
+// fonts are those that the browser draws what a selector means with.
+func (p *page) fonts(selector string) (names []string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, dom.Enable, dom.EnableParams{})
+	p.must("looking at the page", err)
+	_, err = chromedp.Call(p.ctx, css.Enable, cdp.Empty{})
+	p.must("looking at styles", err)
+	document, err := chromedp.Call(p.ctx, dom.GetDocument, dom.GetDocumentParams{})
+	p.must("looking at the page", err)
+	found, err := chromedp.Call(p.ctx, dom.QuerySelector, dom.QuerySelectorParams{NodeID: document.Root.NodeID, Selector: selector})
+	p.must("looking for "+selector, err)
+	used, err := chromedp.Call(p.ctx, css.GetPlatformFontsForNode, css.GetPlatformFontsForNodeParams{NodeID: found.NodeID})
+	p.must("asking for fonts", err)
+	for _, font := range used.Fonts {
+		names = append(names, font.FamilyName)
+	}
+	return names
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside the window or outside
-// a container that hides it, text that is cut without an ellipsis, and words of usual length that are broken in a list. Content in a scrolling container counts as reachable if
+// a container that hides it, text that is cut without an ellipsis, cells that lie on each other, and words of usual length that are broken in a list. Content in a scrolling container counts as reachable if
 // the keyboard reaches the container; a control in it always does.
 const cutOff = `(() => {
 	const wide = document.documentElement.scrollWidth - innerWidth;
@@ -41,6 +41,14 @@ const cutOff = `(() => {
 		if (e.matches("td, th") && style.overflowX === "visible" && !isHidden(e) && e.scrollWidth > e.clientWidth + 1) found.push(name(e) + " reaches into the next cell");
 		const scrolls = style.overflowX === "auto" || style.overflowX === "scroll";
 		if (scrolls && !isHidden(e) && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0 && !e.querySelector("a[href], button")) found.push(name(e) + " scrolls, but not with the keyboard");
+	}
+	for (const cell of document.querySelectorAll("td")) { // one that stands in a corner of its row must not lie on what the others say
+		if (getComputedStyle(cell).position !== "absolute" || isHidden(cell)) continue;
+		const box = cell.getBoundingClientRect();
+		for (const other of cell.parentElement.cells) {
+			const theirs = other.getBoundingClientRect(), room = parseFloat(getComputedStyle(other).paddingRight);
+			if (other !== cell && !isHidden(other) && box.left < theirs.right - room - 1 && box.right > theirs.left + 1 && box.top < theirs.bottom - 8 && box.bottom > theirs.top + 8) found.push(name(cell) + " lies on " + name(other));
+		}
 	}
 	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let text = texts.nextNode(); text; text = texts.nextNode()) {
@@ -109,7 +117,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.fill("Donors before Donorbook", "1234567")
 	p.fill("End date", "2027-05-01T12:00")
 	p.click("Create campaign")
-	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/campaigns", "/chapters", "/settings", "/settings/keys", "/settings/people"} {
+	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/tags", "/campaigns", "/chapters", "/settings", "/settings/keys", "/settings/people"} {
 		p.visit(home + path)
 		p.fits()
 	}

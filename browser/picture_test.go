@@ -75,6 +75,9 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	if second := stranger.told(`document.querySelector("img.cover").getAttribute("src")`); !strings.HasSuffix(second, "-500.jpg") {
 		t.Errorf("the page shows %s", second)
 	}
+	if drawn := stranger.told(`(async () => { const i = document.querySelector("img.cover"); await i.decode(); return i.naturalWidth + " " + getComputedStyle(i).objectFit; })()`); drawn != "500 scale-down" {
+		t.Errorf("a small picture is drawn as %s: it must not be enlarged", drawn)
+	}
 
 	p.visit(edit)
 	p.run(`document.getElementById("f-cover-url_file-remove").click()`)

@@ -227,7 +227,7 @@ func (n names) didWords(a *history.Activity) string {
 			return "restored " + what
 		}
 	case history.JobNoun:
-		return "began this " + jobWords[jobKind(a)]
+		return "started this " + jobWords[jobKind(a)]
 	case history.GiftNoun, history.PlanNoun:
 		if a.Kind == history.DidErase {
 			return "removed the name of an erased person from " + what
@@ -257,13 +257,13 @@ func (n names) didWords(a *history.Activity) string {
 		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
 		}
-		return "sent " + what + " again, and the data was merged in"
+		return "sent " + what + " again; the new data was merged in"
 	case history.DidErase:
 		return "erased a person at their request"
 	case history.DidExport:
 		return exportWords(a)
 	case history.DidImport:
-		return "brought all data back from an export"
+		return "restored all data from an export"
 	case history.DidNote:
 		return noteWords(a)
 	case history.DidGive, history.DidRefund, history.DidPlan:

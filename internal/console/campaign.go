@@ -229,6 +229,14 @@ func newShownImage(address string) shownImage {
 	return shownImage(address)
 }
 
+// Small tells whether an image that was uploaded would be blurred across a whole page.
+func (i shownImage) Small() bool {
+	for _, widest := range picture.Sizes(string(i)) {
+		return widest < 800
+	}
+	return false
+}
+
 // spoken makes words of a value of the API: in_person is In person.
 func spoken(value string) string {
 	return cmp.Or(campaignWords[value], giftWords[value], value)

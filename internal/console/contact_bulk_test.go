@@ -138,7 +138,7 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		p.sees(ask, "Archive 53 contacts?", "all 53 contacts in the list, on every page")
 		s.contact(p, "Number", "Late")
 		again := p.post(p.org("/contacts/bulk"), hiddenFields(ask)...)
-		p.sees(again, "The search finds 54 contacts now. Nothing was changed yet.", "Archive 54 contacts?")
+		p.sees(again, "Your search now finds 54 contacts. Nothing has changed yet.", "Archive 54 contacts?")
 		if counts, err := s.store.Counts(t.Context(), p.account.Number); err != nil || counts.Archived != 0 {
 			t.Errorf("%+v, %v", counts, err)
 		}

@@ -251,7 +251,7 @@ func (f *form) rowsOf(list string, least int) (rows []formRow) {
 	label, parts, limit := crm.ContactList(list)
 	n, most := f.Rows(list, parts), limit+1
 	if n > most {
-		told := fmt.Sprintf("There were %s %s, more than this form holds. Only the first %d are still here.", shownCount(int64(n)), list, most)
+		told := fmt.Sprintf("You entered %s %s, more than this form can hold. Only the first %d were kept.", shownCount(int64(n)), list, most)
 		f.Faults, f.first = slices.Insert(f.Faults, 0, doc.Fault{Rule: doc.Rule(told)}), nil
 	}
 	for i := range min(max(n+1, least), most) {

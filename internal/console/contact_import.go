@@ -292,7 +292,7 @@ func (r *request) beginImport(im jobs.Import) (err error) {
 	}
 	chosen.Mapping = mapping
 	if _, err = r.store.BeginImport(r.Context(), r.account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
-		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import has begun already."})
+		return r.redirect(r.path(importPath(im.ID)), notice{Text: "This import has already started."})
 	}
 	if err != nil {
 		return err

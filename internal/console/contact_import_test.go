@@ -122,7 +122,7 @@ func TestAFileIsImported(t *testing.T) {
 			t.Errorf("the rejected rows are %q", rejected.body)
 		}
 		again := p.post(path, append(form, "do", "import")...)
-		if words := p.get(again.location()).words(); !strings.Contains(words, "This import has begun already.") {
+		if words := p.get(again.location()).words(); !strings.Contains(words, "This import has already started.") {
 			t.Errorf("imported twice: %s", words)
 		}
 		a = p.get(p.org("/contacts/import"))
@@ -472,7 +472,7 @@ func TestOtherSheetsOfAWorkbookAreNamed(t *testing.T) {
 		people := "First Name,Last Name\nAna,Rossi"
 		for words, book := range map[string][]byte{"Sheet 2, Sheet 3": rig.Workbook(t, people, people, people), "": rig.Workbook(t, people, "")} {
 			a := p.get(p.uploads(p.org("/contacts/import"), "people.xlsx", bytes.NewReader(book)).location())
-			said := strings.Contains(a.words(), "Only the first sheet with rows is imported.")
+			said := strings.Contains(a.words(), "Only the first sheet with data is imported.")
 			if said != (words != "") || !strings.Contains(a.words(), words) {
 				t.Errorf("the page of a file that also has %q says %s", words, a.words())
 			}

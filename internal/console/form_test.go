@@ -103,8 +103,8 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
 	for list, says := range map[string][]string{
-		"emails.%d.value": {"2,992 things need your attention.", "There were 2,990 emails, more than this form holds. Only the first 101 are still here.", "And 2,972 more."},
-		"tags.%d":         {"2,993 things need your attention.", "There were 2,990 tags, more than this form holds. Only the first 501 are still here.", "Tags are limited to 500.", "And 2,973 more."},
+		"emails.%d.value": {"2,992 things need your attention.", "You entered 2,990 emails, more than this form can hold. Only the first 101 were kept.", "And 2,972 more."},
+		"tags.%d":         {"2,993 things need your attention.", "You entered 2,990 tags, more than this form can hold. Only the first 501 were kept.", "Tags are limited to 500.", "And 2,973 more."},
 	} {
 		form := []string{"first_name", "Ana"}
 		for i := range 2_990 {

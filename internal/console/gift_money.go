@@ -66,7 +66,7 @@ func (r *request) moveMoney(g *giving.Gift, move moneyMove) error {
 		made, err = move.save(r.Context(), r.account(), g.Code, amount, seen)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		r.form.fail("", "This gift changed after you opened the page, so nothing was recorded now. Check the payments below, then try again.")
+		r.form.fail("", "This gift changed after you opened the page, so nothing was recorded. Check the payments below, then try again.")
 		r.form.set(seenField, g.Version())
 		return errRefused
 	}

@@ -261,7 +261,7 @@ func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 		}
 		asked := p.post(gift+"/refund", "amount", "$20", "seen", seen(open))
 		p.wantStatus(asked, http.StatusOK)
-		p.sees(asked, "Refund $20 to Zoë Okafor?", "Nothing was recorded yet.", "$20 will be subtracted from the totals of Jan 31, 2026, and $30 will be left of this gift.", "Record refund Don’t refund")
+		p.sees(asked, "Refund $20 to Zoë Okafor?", "Nothing was recorded yet.", "$20 will be subtracted from the totals for Jan 31, 2026. That leaves $30 of this gift.", "Record refund Don’t refund")
 		if g := s.gifts(p.account)[0]; g.Refunded() != 0 {
 			t.Errorf("the question has refunded %d", g.Refunded())
 		}
@@ -271,7 +271,7 @@ func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 			for _, decision := range []string{"", "record"} {
 				a := p.post(gift+"/refund", "amount", "20", "seen", version, "decision", decision)
 				p.wantStatus(a, http.StatusUnprocessableEntity)
-				p.sees(a, "This gift changed after you opened the page, so nothing was recorded now.", "Left $30")
+				p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Left $30")
 			}
 		}
 		p.sees(p.get(contact), "Total $30 1 gift")
@@ -302,7 +302,7 @@ func TestARefundIsUndone(t *testing.T) {
 		}
 		asked := p.post(gift+"/refund/undo", "amount", "20", "seen", seen(open))
 		p.wantStatus(asked, http.StatusOK)
-		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "$45 will be left of this gift", "Undo refund Keep refund")
+		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "That leaves $45 of this gift.", "Undo refund Keep refund")
 		p.sees(p.get(gift), "Left $25")
 		a := p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record")
 		if p.sees(a, "$20 refund undone.", "Refund undone", "Left $45", "$5 refunded", "undid the refund of $20."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
@@ -310,7 +310,7 @@ func TestARefundIsUndone(t *testing.T) {
 		}
 		a = p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record") // the button was clicked twice
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "This gift changed after you opened the page, so nothing was recorded now.", "Left $45")
+		p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Left $45")
 		a = p.post(gift+"/refund/undo", "amount", "6", "seen", seen(p.get(gift)))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "must not be more than what is refunded of the gift: 5.")

@@ -213,7 +213,7 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		for query, fault := range map[string]string{"status=gone": "Status must be one of", "campaign_id=gala": "Campaign must be an ID.", "sort=name": "Sort"} {
 			a := p.get(p.org("/plans?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "Please check the filters. No plans are shown until they are right.", fault)
+			p.sees(a, "Please check the filters. The list appears once they are fixed.", fault)
 			p.doesNotSee(a, "Ben Ek")
 		}
 	})

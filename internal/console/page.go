@@ -55,8 +55,13 @@ func (r *request) org() org {
 	return org{r.membership.Account, r.membership.Role, r.membership.Timezone}
 }
 
-// Path is the address of another page of the organization: {{.Path "/contacts"}}.
-func (p org) Path(rest string) string { return orgPath(p.Account, rest) }
+// Path is the address of another page of the organization: {{.Path "/contacts"}}. What the page of samples shows belongs to none, and leads nowhere.
+func (p org) Path(rest string) string {
+	if p.Account.ID == "" {
+		return "#"
+	}
+	return orgPath(p.Account, rest)
+}
 
 // Day and Moment are a time as the organization's clock shows it. The day of a gift or a plan is shown by the function day: it is in no zone.
 func (p org) Day(t time.Time) string    { return shownDay(p.in(t)) }

@@ -139,7 +139,7 @@ func (r *request) saveHistorySettings() error {
 	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
 		return err
 	}
-	said := "The history is kept for good."
+	said := "The history is kept forever."
 	if n := idOf(days); n > 0 {
 		said = "The history is kept for " + shownCount(n) + " days."
 	}

@@ -187,13 +187,13 @@ func (s *statement) Total() string { return moneyTexts(s.totals, text.MoneyExact
 func (s *statement) Explained() string {
 	text := "Only gifts that we have received are listed; promised gifts are not."
 	if s.Refunds {
-		text += " What was refunded is subtracted."
+		text += " Refunds are subtracted."
 	}
 	if s.Covered {
 		text += " Fees that you covered are included."
 	}
 	if len(s.totals) > 1 {
-		text += " Each currency has a total of its own."
+		text += " Each currency has its own total."
 	}
 	return text
 }
