@@ -4,24 +4,23 @@
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
 # make check  the linters and the tests on SQLite, in about a minute: for daily work
 # make lint   run the linters that CI runs
+# make platforms   compile for Windows, macOS and FreeBSD
+# make release   write archives for eight platforms, checksums and a bill of materials into dist
+# make image  build the container image donorbook with buildah, podman or docker
+# make test-image   build that image with buildah and run it
 # make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure all goals with 1,000,000 contacts and gifts, and write docs/benchmarks.md, in less than 15 minutes; the first time it also makes the data; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts and gifts in less than three minutes; OUT=docs writes the page
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS := -s -w -X donorbook/internal/cli.version=$(VERSION)
 FUZZTIME ?= 5s
 
-# All builds use the same flags, so that nothing is compiled twice, in another clone either. To share them outside of make:
-# export CGO_ENABLED=0 GOFLAGS=-trimpath
-export CGO_ENABLED = 0
-export GOFLAGS = -trimpath
+# Plain go build and go test use the same flags and so the same build cache. A release is built without cgo and with -trimpath: .ci/release.
 
-.PHONY: bin/bench build run check test test-packages test-races test-browser test-clients postman lint fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint platforms release image fuzz bench bench-quick openapi zones screenshots clean
 
 build:
-	go build -ldflags '$(LDFLAGS)' -o bin/donorbook ./cmd/donorbook
+	go build -o bin/donorbook ./cmd/donorbook
 
 run: build
 	bin/donorbook serve --demo
@@ -34,7 +33,7 @@ CONCURRENT = ^TestConcurrent
 # make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:
 # two goroutines that use one connection are seen in the package around it.
 GOTEST = go test -vet=off
-RACETEST = CGO_ENABLED=1 $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
+RACETEST = $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
 
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
 # alone, because they measure the program. The browser waits for pages while the packages compute. The race detector comes when one of both
@@ -71,6 +70,18 @@ postman:
 lint:
 	.ci/lint
 
+platforms:
+	.ci/platforms
+
+release:
+	.ci/release
+
+image:
+	.ci/image
+
+test-image:
+	.ci/test-image
+
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(FUZZ)
 
@@ -100,4 +111,4 @@ screenshots:
 	SCREENSHOTS=$(CURDIR)/docs/screenshots go -C browser test -count=1 -run TestScreenshots ./...
 
 clean:
-	rm -rf bin .cache
+	rm -rf bin dist .cache

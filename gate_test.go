@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,7 +19,7 @@ import (
 	"donorbook/internal/rig"
 )
 
-// Gates on the program as it is shipped: what make build builds, in a process of its own and with its defaults.
+// Gates on the program that make build builds, in a process of its own and with its defaults.
 // CONTRIBUTING.md lists them with the others.
 
 const (
@@ -38,12 +40,33 @@ func built(t *testing.T) string {
 }
 
 func TestTheProgramIsSmall(t *testing.T) {
-	info, err := os.Stat(built(t))
+	shipped := filepath.Join(t.TempDir(), "donorbook")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", shipped, "./cmd/donorbook").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(shipped)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Size() > largestProgram {
 		t.Errorf("the program has %d bytes, and may have %d: look at what go list -deps ./cmd/donorbook has more than before, and at the tables that a new package brings", info.Size(), largestProgram)
+	}
+}
+
+// The version is in the source, so that a build without git tells it, too.
+func TestTheVersionIsTheNewestInTheChangelog(t *testing.T) {
+	changelog, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := regexp.MustCompile(`(?m)^## (\S+)`).FindSubmatch(changelog)
+	told, err := exec.Command(built(t), "version").Output()
+	if err != nil || newest == nil {
+		t.Fatalf("%v, %q", err, newest)
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(string(told)), "+") // the commit may follow
+	if version != "donorbook "+string(newest[1]) {
+		t.Errorf("CHANGELOG.md begins with %s, and the program says %s: change release in internal/cli/cli.go", newest[1], told)
 	}
 }
 

@@ -51,7 +51,6 @@ func run(m *testing.M) (code int, err error) {
 func build(dir string) (string, error) {
 	path := filepath.Join(dir, "donorbook")
 	cmd := exec.Command("go", "build", "-C", "..", "-o", path, "./cmd/donorbook")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}

@@ -48,8 +48,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	binary = filepath.Join(shared, "donorbook")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, "donorbook/cmd/donorbook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build := exec.Command("go", "build", "-o", binary, "donorbook/cmd/donorbook")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("%w\n%s", err, out)
 	}

@@ -34,8 +34,9 @@ func newStaging(dir, prefix string) (s *staging, err error) {
 }
 
 func (s *staging) remove() {
-	_ = os.RemoveAll(s.root)
+	_ = os.RemoveAll(s.root) // while it is locked, or another process could lock what is left
 	_ = s.lock.Close()
+	_ = os.RemoveAll(s.root) // Windows may keep an open file until it is closed
 }
 
 // sweep removes what killed processes left.

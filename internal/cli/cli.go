@@ -28,6 +28,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
+	"donorbook/internal/web"
 )
 
 // Exit codes. Scripts rely on them.
@@ -49,8 +50,8 @@ Settings come from flags, then DONORBOOK_* variables, then the file of --config;
 Results go to standard output, everything else to standard error.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 not found.`
 
-// version is set when a release is built.
-var version = ""
+// release is the newest heading of CHANGELOG.md.
+const release = "0.10"
 
 // commands is the whole command line.
 type commands struct {
@@ -107,6 +108,7 @@ type commands struct {
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
 	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
+	Health     healthCommand  `cmd:"" help:"Ask the server on this machine whether it is ready; exit 1 if it is not."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -310,19 +312,45 @@ func (versionCommand) Run(t *terminal) error {
 	return err
 }
 
-// Version is the release, or the commit that was built.
+// Version is the release and, where the program was built from a repository, the commit.
 func Version() string {
-	if version != "" {
+	version := release
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return "dev-" + s.Value[:min(12, len(s.Value))]
-			}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			version += "+" + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			version += ".modified"
 		}
 	}
-	return "dev"
+	return version
+}
+
+type healthCommand struct{ config.Server }
+
+func (healthCommand) Help() string {
+	return `Takes the settings of serve, to find the server. For the health check of a container; others can ask for /readyz.
+
+	donorbook health --listen :443 --tls acme --acme-host donors.example.org`
+}
+
+func (c *healthCommand) Run(t *terminal) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	name := "localhost"
+	if len(c.ACMEHost) > 0 {
+		name = c.ACMEHost[0]
+	}
+	if err := web.AskReady(t.ctx, c.Listen, name, c.TLS != "off"); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(t.stdout, "ready")
+	return err
 }
 
 type showConfig struct {

@@ -102,6 +102,9 @@ func TestTLSOff(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "tls")); err == nil {
 		t.Error("certificates were made for a server without TLS")
 	}
+	if told, code := p.health("--tls", "off"); code != exitOK {
+		t.Errorf("donorbook health: exit %d, %s", code, told)
+	}
 	for _, c := range []struct {
 		name, from string
 		headers    []string

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -134,6 +135,9 @@ func TestStopDelay(t *testing.T) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--stop-delay", "1500ms")
 	p.call("", http.StatusOK, "GET", "/readyz", "")
+	if told, code := p.health(); code != exitOK || told != "ready\n" {
+		t.Errorf("donorbook health: exit %d, %s", code, told)
+	}
 	start := time.Now()
 	p.signal(syscall.SIGTERM)
 	p.waitFor("/readyz to say no", func() bool {
@@ -142,10 +146,24 @@ func TestStopDelay(t *testing.T) {
 	})
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
 	p.call("", http.StatusOK, "GET", "/healthz", "")
+	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "503 Service Unavailable") || !strings.Contains(told, "The service is stopping.") {
+		t.Errorf("donorbook health while it stops: exit %d, %s", code, told)
+	}
 	p.ended(exitOK)
+	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "no answer at 127.0.0.1:") {
+		t.Errorf("donorbook health after it: exit %d, %s", code, told)
+	}
 	if took := time.Since(start); took < 1500*time.Millisecond {
 		t.Errorf("the server ended after %s, before the delay was over", took)
 	}
+}
+
+// health asks the server as the health check of a container does.
+func (p *process) health(args ...string) (told string, code int) {
+	var out bytes.Buffer
+	_, address, _ := strings.Cut(p.url, "://")
+	code = run(p.t.Context(), append([]string{"health", "--listen", address}, args...), nil, &out, &out)
+	return out.String(), code
 }
 
 // TestSecondSignal: a person who presses Ctrl-C twice does not want to wait for a slow client.

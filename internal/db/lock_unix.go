@@ -33,3 +33,6 @@ func SyncDirectory(dir string) error {
 	}
 	return errors.Join(file.Sync(), file.Close())
 }
+
+// diskFaults are the system's codes of a disk that cannot be written to, and what they mean.
+var diskFaults = map[syscall.Errno]syscall.Errno{syscall.ENOSPC: syscall.ENOSPC, syscall.EDQUOT: syscall.EDQUOT, syscall.EROFS: syscall.EROFS}

@@ -29,3 +29,7 @@ func OpenLocked(path string) (*os.File, error) {
 
 // SyncDirectory does nothing: Windows cannot flush a directory.
 func SyncDirectory(string) error { return nil }
+
+// diskFaults are the system's codes of a disk that cannot be written to, and what they mean: ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL,
+// ERROR_DISK_QUOTA_EXCEEDED and ERROR_WRITE_PROTECT.
+var diskFaults = map[syscall.Errno]syscall.Errno{39: syscall.ENOSPC, 112: syscall.ENOSPC, 1295: syscall.EDQUOT, 19: syscall.EROFS}

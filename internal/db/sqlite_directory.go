@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -189,12 +188,12 @@ func createDatabase(path string) error {
 	}
 	if err == nil {
 		err = os.Link(fresh, path)
-	}
-	switch {
-	case errors.Is(err, fs.ErrExist): // another program was faster
-		return nil
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTSUP): // a file system without links
-		err = os.Rename(fresh, path)
+		if errors.Is(err, fs.ErrExist) { // another program was faster
+			return nil
+		}
+		if err != nil { // a file system without links
+			err = os.Rename(fresh, path)
+		}
 	}
 	if err != nil {
 		return cannotOpen(path, err)
@@ -212,8 +211,8 @@ func diskFault(dir string) error {
 	path := filepath.Join(dir, fmt.Sprintf("donorbook.%08x.probe", rand.Uint32()))
 	err := writeSynced(path, make([]byte, diskProbe))
 	os.Remove(path) //nolint:errcheck // where it was not made
-	for _, fault := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
-		if errors.Is(err, fault) {
+	for code, fault := range diskFaults {
+		if errors.Is(err, code) {
 			return fmt.Errorf("%w: the data directory %s: %w", ErrUnavailable, dir, fault)
 		}
 	}

@@ -1,8 +1,13 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"syscall"
@@ -61,3 +66,35 @@ func plainCause(err error) string {
 
 // beQuiet keeps successful probes out of the log.
 func beQuiet(w http.ResponseWriter) { exchangeOf(w).quiet = true }
+
+// AskReady asks the server that listens at an address of this machine whether it can work. It does not check the certificate: a local one is
+// made for names of this machine, a public one for others, and the answer is no secret.
+func AskReady(ctx context.Context, address, name string, secure bool) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout+2*time.Second)
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address) // without a host, this machine
+		},
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, ServerName: name}, //nolint:gosec // see above
+		DisableKeepAlives: true,
+	}}
+	url := "http://" + name + "/readyz"
+	if secure {
+		url = "https://" + name + "/readyz"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("no answer at %s: %w", address, errors.Unwrap(err))
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return fmt.Errorf("%s answers %s: %s", address, response.Status, bytes.TrimSpace(body))
+	}
+	return nil
+}

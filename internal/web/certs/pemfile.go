@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -74,8 +75,11 @@ func newKey(path string) (crypto.Signer, error) {
 	return key, writePEM(path, "PRIVATE KEY", der)
 }
 
-// syncDir makes renames in a directory last.
+// syncDir makes renames in a directory last. Windows cannot flush a directory.
 func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
