@@ -53,7 +53,7 @@ test-packages:
 
 test-races:
 	$(RACETEST) -run '$(CONCURRENT)' $(addprefix ./,$(RACY))
-	$(RACETEST) ./internal/web
+	$(RACETEST) ./internal/web/...
 
 test-browser:
 	go -C browser test -vet=off -count=1 -timeout 20m ./...
