@@ -1,107 +1,147 @@
 package duplicate
 
-import (
-	"fmt"
-	"strings"
+import "strings"
+
+// part is something that two records about one person may have in common.
+type part uint8
+
+const (
+	fullEmail part = iota
+	emailName
+	fullPhone
+	phoneEnd
+	formalFirst
+	firstStart
+	firstLetter
+	fullLast
+	lastSound
+	lastStart
+	lastLetter
+	bothNames  // in either order
+	bothStarts // in either order
+	birthDay
+	birthYear
+	yearMonth
+	monthDay
+	yearDay
+	zipCode
+	zipStart
+	houseNumber
+	streetWord
+	cityName
+	parts
 )
 
-// blockKeys are keys of which two records about one person mostly share one: for each a coarse one, and a finer one for keys that many have.
-func blockKeys(r *Record, add func(pass int, coarse, fine string)) {
-	f, l := formal(r.First), sound(r.Last)
-	fi := head(r.First, 1)
-	pass := 0
-	put := func(ok bool, coarse, fine string) {
-		if ok {
-			add(pass, coarse, fine)
-		}
-	}
-	next := func() { pass++ }
-	for _, e := range r.Emails {
-		put(true, e, f)
-	}
-	next()
-	for _, p := range r.Phones {
-		put(true, p, f)
-	}
-	next()
-	for _, e := range r.Emails {
-		local, _, _ := strings.Cut(e, "@")
-		put(!isRole(local) && len(local) > 3, local, f+l)
-	}
-	next()
-	for _, p := range r.Phones {
-		put(len(p) > 7, p[max(0, len(p)-6):], fi)
-	}
-	next()
-	zip, city, number, street := "", "", "", ""
-	if len(r.Places) > 0 {
-		zip, city, number, street = r.Places[0].Zip, r.Places[0].City, r.Places[0].Number, longest(r.Places[0].Street)
-	}
-	named := r.First != "" && r.Last != ""
-	born := r.Year > 0
-	put(named, f+"|"+l, head(zip, 3)+"|"+r.Last)
-	next()
-	put(born, fmt.Sprint(r.Year, r.Month, r.Day), fi+head(r.Last, 1))
-	next()
-	a, b := head(r.First, 4), head(r.Last, 4)
-	if a > b {
-		a, b = b, a
-	}
-	put(named, a+"|"+b, zip)
-	next()
-	for _, p := range r.Places {
-		put(p.Zip != "" && l != "", p.Zip+l, fi)
-	}
-	next()
-	for _, p := range r.Places {
-		put(p.Zip != "" && f != "", p.Zip+f, head(l, 2))
-	}
-	next()
-	for _, p := range r.Places {
-		put(p.Zip != "" && p.Number != "", p.Number+"|"+p.Zip, longest(p.Street))
-	}
-	next()
-	put(street != "" && number != "", number+"|"+street, zip)
-	next()
-	put(born && f != "", f+fmt.Sprint(r.Year, r.Month), l)
-	next()
-	put(born && r.Last != "", r.Last+fmt.Sprint(r.Month, r.Day), fi)
-	next()
-	put(city != "" && l != "", city+l, f)
-	next()
-	put(fi != "" && l != "" && city != "", fi+l+city, f)
-	next()
-	put(city != "" && f != "", city+"|"+f, l)
-	next()
-	put(street != "" && f != "", street+"|"+f, number)
-	next()
-	put(street != "" && l != "", street+"|"+l, number)
-	next()
-	put(named, r.First+"|"+head(r.Last, 3), zip)
-	next()
-	put(named, r.Last+"|"+fi, zip+f)
-	next()
-	put(named, fi+l, head(zip, 3))
-	next()
-	put(named && born, fi+head(r.Last, 1)+fmt.Sprint(r.Year), fmt.Sprint(r.Day))
-	next()
-	put(named && born, fi+head(r.Last, 1)+fmt.Sprint(r.Month, r.Day), fmt.Sprint(r.Year))
-	next()
-	put(named && born, f+fmt.Sprint(r.Year, r.Day), l)
-	next()
-	put(named, strings.Join([]string{min(f, r.Last), max(f, r.Last)}, "|"), zip)
-	next()
+// passes are what pairs worth a look have in common: all of the first parts, and where too many records have these, also all of the second ones.
+var passes = [...]struct{ coarse, fine []part }{
+	{[]part{fullEmail}, []part{formalFirst}},
+	{[]part{fullPhone}, []part{formalFirst}},
+	{[]part{birthDay}, []part{firstLetter, lastLetter}},
+	{[]part{formalFirst, lastSound}, []part{zipStart, fullLast}},
+	{[]part{houseNumber, zipCode}, []part{streetWord}},
+	{[]part{houseNumber, streetWord}, []part{zipCode}},
+	{[]part{zipCode, lastSound}, []part{firstLetter}},
+	{[]part{zipCode, formalFirst}, []part{lastLetter}},
+	{[]part{emailName}, []part{formalFirst, lastSound}},
+	{[]part{phoneEnd}, []part{firstLetter}},
+	{[]part{bothStarts}, []part{zipCode}},
+	{[]part{bothNames}, []part{zipCode}},
+	{[]part{formalFirst, yearMonth}, []part{lastSound}},
+	{[]part{formalFirst, yearDay}, []part{lastSound}},
+	{[]part{formalFirst, monthDay}, []part{lastSound}},
+	{[]part{fullLast, monthDay}, []part{firstLetter}},
+	{[]part{fullLast, yearMonth}, []part{firstLetter}},
+	{[]part{firstLetter, lastLetter, birthYear}, []part{birthDay}},
+	{[]part{cityName, lastSound}, []part{formalFirst}},
+	{[]part{cityName, formalFirst}, []part{lastSound}},
+	{[]part{streetWord, formalFirst}, []part{houseNumber}},
+	{[]part{streetWord, lastSound}, []part{houseNumber}},
+	{[]part{firstStart, lastStart}, []part{zipStart}},
+	{[]part{fullLast, firstLetter}, []part{zipCode, formalFirst}},
+	{[]part{firstLetter, lastSound}, []part{zipStart}},
 }
 
-const passes = 30
+// crowd is how many records are compared with each other because of what they have in common. Where more have it, it says little.
+const crowd = 50
 
+// keys are the hashes of what a record may share, two for each pass; 0 where it has not all the parts.
+type keys [len(passes)][2]uint64
+
+// keysOf are the keys of a record for passes, once for each of its emails, phones or addresses.
+func keysOf(dst []keys, r *Record, from, to int) []keys {
+	dst = dst[:0]
+	for i := range max(1, len(r.Emails), len(r.Phones), len(r.Places)) {
+		var has [parts]uint64
+		r.parts(&has, i)
+		var k keys
+		for pass := from; pass <= to; pass++ {
+			coarse := join(uint64(pass)+1, &has, passes[pass].coarse, false)
+			if coarse != 0 {
+				k[pass] = [2]uint64{coarse, join(coarse, &has, passes[pass].fine, true)}
+			}
+		}
+		dst = append(dst, k)
+	}
+	return dst
+}
+
+// join is the hash of all the parts together; 0 where one is not known, unless it may be.
+func join(h uint64, has *[parts]uint64, wanted []part, mayLack bool) uint64 {
+	for _, p := range wanted {
+		if has[p] == 0 && !mayLack {
+			return 0
+		}
+		h = mix(h, has[p])
+	}
+	return h
+}
+
+// parts are what a record has that may be shared, with its i-th email, phone and address.
+func (r *Record) parts(has *[parts]uint64, i int) {
+	set := func(p part, value string) {
+		if value != "" {
+			has[p] = hash(value)
+		}
+	}
+	surname := r.Last
+	if r.Company {
+		surname = r.First
+	}
+	start, startLast := head(r.First, 4), head(surname, 4)
+	set(formalFirst, formal(r.First))
+	set(firstStart, start)
+	set(firstLetter, head(r.First, 1))
+	set(fullLast, surname)
+	set(lastSound, sound(surname))
+	set(lastStart, head(surname, 3))
+	set(lastLetter, head(surname, 1))
+	if r.First != "" && surname != "" {
+		has[bothNames] = has[formalFirst] + has[fullLast]
+		has[bothStarts] = has[firstStart] + hash(startLast)
+	}
+	if r.Year > 0 {
+		year, month, day := uint64(r.Year), uint64(r.Month), uint64(r.Day)
+		has[birthDay], has[birthYear], has[yearMonth], has[monthDay], has[yearDay] = year*10_000+month*100+day, year, year*100+month, month*100+day, year*100+day
+	}
+	if i < len(r.Emails) {
+		local, _, _ := strings.Cut(r.Emails[i], "@")
+		if set(fullEmail, r.Emails[i]); len(local) > 3 && !isRole(local) {
+			set(emailName, local)
+		}
+	}
+	if i < len(r.Phones) {
+		set(fullPhone, r.Phones[i])
+		set(phoneEnd, r.Phones[i][max(0, len(r.Phones[i])-6):])
+	}
+	if i < len(r.Places) {
+		p := &r.Places[i]
+		set(zipCode, p.Zip)
+		set(zipStart, head(p.Zip, 3))
+		set(houseNumber, p.Number)
+		set(streetWord, p.word())
+		set(cityName, p.City)
+	}
+}
+
+// head are the first bytes of a text. They are hashed alone, so half a letter does no harm.
 func head(s string, n int) string { return s[:min(n, len(s))] }
-
-func longest(words string) (best string) {
-	for word := range strings.SplitSeq(words, " ") {
-		if len(word) > len(best) {
-			best = word
-		}
-	}
-	return best
-}

@@ -4,103 +4,139 @@ import "math"
 
 // The classes of a pair.
 const (
-	samePerson = iota
-	sameHome
+	person = iota
+	household
 	strangers
 	classes
 )
 
-// Model says how likely a pair is about one person.
+// Model says how likely a pair is about one person, as learned from the contacts of an account.
 type Model struct {
-	prior [classes]float64
-	given [2][fields][]float64 // probability of a level within one person and within one household
+	prior  [classes]float64
+	given  [2][fields][]float64 // probability of a level within one person and within one household
+	counts *counts
 }
 
-// NewModel is the model of an account with so many contacts before it has seen any pair.
-func NewModel(n int) *Model {
-	m := new(Model)
+// newModel is the model of an account before it has seen any pair.
+func newModel(counts *counts) *Model {
+	m := &Model{counts: counts}
 	for f := range levels {
 		for c := range m.given {
 			m.given[c][f] = make([]float64, len(levels[f]))
 		}
 		for i, l := range levels[f] {
-			m.given[samePerson][f][i], m.given[sameHome][f][i] = l.same/1000, l.home/1000
+			m.given[person][f][i], m.given[household][f][i] = l.person/1000, l.home/1000
 		}
 	}
-	m.prior[samePerson], m.prior[sameHome] = 0.2/float64(n), 1/float64(n)
-	m.prior[strangers] = 1 - m.prior[samePerson] - m.prior[sameHome]
+	n := float64(max(10, counts.contacts))
+	m.prior[person], m.prior[household] = 0.2/n, 1/n
+	m.prior[strangers] = 1 - m.prior[person] - m.prior[household]
 	return m
 }
 
 // likelihoods of a pair in each class.
-func (m *Model) likelihoods(p *Pair) (l [classes]float64) {
+func (m *Model) likelihoods(p *pair) (l [classes]float64) {
 	l = m.prior
+	l[strangers] *= math.Exp2(-float64(p.rarity) / 2)
 	for f, level := range p.levels {
-		if level == 0 {
+		if level == unknown {
 			continue
 		}
-		l[samePerson] *= m.given[samePerson][f][level-1]
-		l[sameHome] *= m.given[sameHome][f][level-1]
-		chance := levels[f][level-1].chance / 1000
-		if chance == 0 {
-			chance = math.Ldexp(1, -int(p.rarity[f]))
+		l[person] *= m.given[person][f][level]
+		l[household] *= m.given[household][f][level]
+		if chance := levels[f][level].strangers; chance > 0 {
+			l[strangers] *= chance / 1000
 		}
-		l[strangers] *= chance
 	}
 	return l
 }
 
-// Probability that a pair is about one person.
-func (m *Model) Probability(p *Pair) float64 {
+// onName is the most that a pair can be which agrees in nothing but the name.
+const onName = 0.98
+
+// probability that a pair is about one person.
+func (m *Model) probability(p *pair) float64 {
 	l := m.likelihoods(p)
-	return l[samePerson] / (l[samePerson] + l[sameHome] + l[strangers])
+	likely := l[person] / (l[person] + l[household] + l[strangers])
+	if within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace) {
+		return likely
+	}
+	return min(onName, likely)
 }
 
-// pull is how many pairs the fixed values count for beside those of the account.
-const pull = 60
+func within(level, limit uint8) bool { return level != unknown && level <= limit }
+
+// areApart tells whether what tells the people of a household apart speaks clearly for two people.
+func (m *Model) areApart(p *pair) bool {
+	const clearly = 1.0 / 20
+	odds := 1.0
+	for f, level := range p.levels {
+		if fixedAtHome[f] && level != unknown {
+			odds *= m.given[person][f][level] / m.given[household][f][level]
+		}
+	}
+	return odds < clearly
+}
+
+const (
+	pull   = 60 // pairs that the fixed values count for beside those of the account
+	rounds = 20 // of learning
+)
 
 // fixedAtHome are the fields that tell the people of a household apart. What is fixed about them keeps the two classes from changing places where an account
 // has no households.
-var fixedAtHome = [fields]bool{first: true, birth: true, middle: true, suffix: true}
+var fixedAtHome = [fields]bool{first: true, initial: true, birth: true, middle: true, suffix: true}
 
-// Learn fits the model to counted pairs.
-func (m *Model) Learn(counted map[Pair]int, n int) {
-	start := NewModel(n)
-	all := float64(n) * float64(n-1) / 2
-	for range 20 {
+// pattern is a way to compare that so many pairs have.
+type pattern struct {
+	pair
+	count uint32
+}
+
+// learn fits the model to counted pairs: each round shares them out among the classes, and counts the levels of each class.
+func (m *Model) learn(patterns []pattern) {
+	start := newModel(m.counts)
+	for range rounds {
 		var sum [2]float64
-		var seen, known [2][fields][]float64
+		var seen [2][fields][]float64
 		for c := range seen {
 			for f := range levels {
 				seen[c][f] = make([]float64, len(levels[f]))
-				known[c][f] = make([]float64, 1)
 			}
 		}
-		for p, count := range counted {
-			l := m.likelihoods(&p)
-			total := l[0] + l[1] + l[2]
+		for i := range patterns {
+			p := &patterns[i]
+			l := m.likelihoods(&p.pair)
 			for c := range seen {
-				w := float64(count) * l[c] / total
-				sum[c] += w
+				weight := float64(p.count) * l[c] / (l[person] + l[household] + l[strangers])
+				sum[c] += weight
 				for f, level := range p.levels {
-					if level > 0 {
-						seen[c][f][level-1] += w
-						known[c][f][0] += w
-					}
+					seen[c][f][level] += weight
 				}
 			}
 		}
-		for c := range seen {
-			m.prior[c] = (sum[c] + pull*start.prior[c]/(start.prior[0]+start.prior[1])) / (all + pull)
-			for f := range levels {
-				if c == sameHome && fixedAtHome[f] {
-					continue
-				}
-				for i := range seen[c][f] {
-					m.given[c][f][i] = (seen[c][f][i] + pull*start.given[c][f][i]) / (known[c][f][0] + pull)
-				}
+		m.update(start, &sum, &seen)
+	}
+}
+
+// update takes the counts of a round into the model.
+func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64) {
+	n := float64(m.counts.contacts)
+	all := n * (n - 1) / 2
+	m.prior[strangers] = 1
+	for c := range seen {
+		expected := start.prior[c] * all
+		own := expected / (expected + pull) // a small account has too few pairs to tell
+		m.prior[c] = (own*sum[c] + (1-own)*expected) / all
+		m.prior[strangers] -= m.prior[c]
+		for f := range levels {
+			if c == household && fixedAtHome[f] {
+				continue
+			}
+			known := sum[c] - seen[c][f][unknown]
+			for i := range levels[f] {
+				m.given[c][f][i] = (seen[c][f][i] + pull*start.given[c][f][i]) / (known + pull)
 			}
 		}
-		m.prior[strangers] = 1 - m.prior[0] - m.prior[1]
 	}
 }

@@ -10,31 +10,42 @@ import (
 //go:embed nicknames.txt
 var nicknames string
 
-// fullNames are the names that a short form stands for.
-var fullNames = sync.OnceValue(func() map[string][]string {
-	names := make(map[string][]string)
+// names are the names that a short form stands for, and the short forms of a name.
+var names = sync.OnceValue(func() (of struct{ full, short map[string][]string }) {
+	of.full, of.short = make(map[string][]string), make(map[string][]string)
 	for line := range strings.Lines(nicknames) {
 		if short, full, ok := strings.Cut(line, ":"); ok {
-			names[short] = strings.Fields(full)
+			for _, name := range strings.Fields(full) {
+				of.full[short], of.short[name] = append(of.full[short], name), append(of.short[name], short)
+			}
 		}
 	}
-	return names
+	return of
 })
 
-// isShortFor tells whether one of two names is a short form of the other.
-func isShortFor(a, b string) bool {
-	return slices.Contains(fullNames()[a], b) || slices.Contains(fullNames()[b], a)
+// isShortFor tells whether a name is a short form of another one. The first three or four letters of a name are one, too.
+func isShortFor(short, name string) bool {
+	return slices.Contains(names().full[short], name) || (len(short) == 3 || len(short) == 4) && strings.HasPrefix(name, short)
 }
 
-// shareFull tells whether two names are short forms of the same name.
-func shareFull(a, b string) bool {
-	others := fullNames()[b]
-	return slices.ContainsFunc(fullNames()[a], func(full string) bool { return slices.Contains(others, full) })
+// isRelated tells whether two names may well be those of one person: short forms of one name, a typing error in a short form, the beginning of a name, or its
+// stem with an ending of endearment.
+func isRelated(a, b string) bool {
+	others := names().full[b]
+	return slices.ContainsFunc(names().full[a], func(full string) bool { return slices.Contains(others, full) }) || isLike(a, b) || isLike(b, a)
+}
+
+func isLike(a, b string) bool {
+	stem := strings.TrimRight(a, "iey")
+	if len(stem) > 1 && stem[len(stem)-1] == stem[len(stem)-2] { // Jenny
+		stem = stem[:len(stem)-1]
+	}
+	return len(stem) > 2 && strings.HasPrefix(b, stem) || len(a) > 3 && slices.ContainsFunc(names().short[b], func(short string) bool { return len(short) > 3 && isOneEdit(a, short) })
 }
 
 // formal is the name that a first name most often stands for.
 func formal(name string) string {
-	if full := fullNames()[name]; len(full) > 0 {
+	if full := names().full[name]; len(full) > 0 {
 		return full[0]
 	}
 	return name
