@@ -21,22 +21,31 @@ type comparison struct {
 	bits   float64
 }
 
-// compare compares two records field by field. ok is false where neither the first nor the last names agree, and where one is a company: no one looks at such
+// compare compares two records field by field. worth is false where neither the first nor the last names agree, and where one is a company: no one looks at such
 // a pair.
-func compare(a, b *Record, counts *counts) (p pair, ok bool) {
+func compare(a, b *Record, counts *counts) (p pair, worth bool) {
 	c := comparison{a: a, b: b, counts: counts}
-	c.names()
-	if a.Company != b.Company || c.levels[first] == otherFirst && (c.levels[last] == otherLast || a.Company) || c.levels[initial] == otherInitial && c.levels[last] == otherLast ||
-		c.levels[first] == unknown && c.levels[initial] == unknown && (c.levels[last] == unknown || c.levels[last] == otherLast) {
+	if c.names(); !c.isWorth() {
 		return p, false
 	}
+	return c.others(), true
+}
+
+// isWorth tells whether the names leave a chance.
+func (c *comparison) isWorth() bool {
+	byFirst := c.levels[first] != unknown && c.levels[first] != otherFirst || c.levels[initial] == same
+	return c.a.Company == c.b.Company && (byFirst || c.levels[last] != unknown && c.levels[last] != otherLast)
+}
+
+// others compares all but the names.
+func (c *comparison) others() pair {
 	c.births()
 	c.emails()
 	c.phones()
 	c.places()
 	c.middles()
 	c.suffixes()
-	return pair{c.levels, uint8(min(255, max(0, math.Round(2*c.bits))))}, true
+	return pair{c.levels, uint8(min(255, max(0, math.Round(2*c.bits))))}
 }
 
 // agree notes a level that counts by how rare a value is.
@@ -59,8 +68,7 @@ func neighbors(a, b string) float64 {
 }
 
 func (c *comparison) names() {
-	a, b := c.a, c.b
-	if a.First != "" && a.Last != "" && b.First != "" && b.Last != "" && a.First != b.First && a.Last != b.Last && isNear(a.First, b.Last) && isNear(a.Last, b.First) {
+	if c.areSwapped() {
 		c.levels[first], c.levels[last] = swappedFirst, swappedLast
 		return
 	}
@@ -68,7 +76,18 @@ func (c *comparison) names() {
 	c.lastNames()
 }
 
-func isNear(a, b string) bool { return a == b || len(a) > 3 && len(b) > 3 && isOneEdit(a, b) }
+// areSwapped tells whether the last name of each is the first name of the other.
+func (c *comparison) areSwapped() bool {
+	a, b := c.a, c.b
+	if a.First == "" || a.Last == "" || b.First == "" || b.Last == "" || a.First == b.First || a.Last == b.Last {
+		return false
+	}
+	return isNear(a.First, b.Last) && isNear(a.Last, b.First)
+}
+
+func isNear(a, b string) bool {
+	return a == b || len(a) > 2 && len(b) > 2 && (isOneEdit(a, b) || similarity(a, b) >= 0.88)
+}
 
 func (c *comparison) firstNames() {
 	a, b := c.a.First, c.b.First

@@ -110,23 +110,28 @@ func (g *grouping) join(m match) bool {
 	return true
 }
 
-// areApart tells whether one of two groups is clearly a different person from one of the other.
+// areApart tells whether two groups are rather two people: what the pairs across them say, all in all.
 func (g *grouping) areApart(as, bs []int32) bool {
 	if len(as)+len(bs) == 2 {
 		return false
 	}
 	var a, b Record
+	sum := 0.0
 	for _, i := range as {
 		g.finder.read(&a, int(i))
 		for _, j := range bs {
 			g.finder.read(&b, int(j))
-			if p, ok := compare(&a, &b, g.finder.counts); !ok || g.finder.model.areApart(&p) {
-				return true
-			}
+			c := comparison{a: &a, b: &b, counts: g.finder.counts}
+			c.names()
+			p := c.others()
+			sum += min(most, max(-most, g.finder.model.logOdds(&p)))
 		}
 	}
-	return false
+	return sum < 0
 }
+
+// most is how many bits a pair can say about two groups.
+const most = 4
 
 // appendPairs adds the pairs of a group. A pair that was not likely enough by itself is as likely as the best two others that lead from one to the other.
 func (g *grouping) appendPairs(all []match, leader int32) []match {

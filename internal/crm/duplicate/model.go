@@ -66,16 +66,10 @@ func (m *Model) probability(p *pair) float64 {
 
 func within(level, limit uint8) bool { return level != unknown && level <= limit }
 
-// areApart tells whether what tells the people of a household apart speaks clearly for two people.
-func (m *Model) areApart(p *pair) bool {
-	const clearly = 1.0 / 20
-	odds := 1.0
-	for f, level := range p.levels {
-		if fixedAtHome[f] && level != unknown {
-			odds *= m.given[person][f][level] / m.given[household][f][level]
-		}
-	}
-	return odds < clearly
+// logOdds are the bits that speak for one person rather than for two.
+func (m *Model) logOdds(p *pair) float64 {
+	l := m.likelihoods(p)
+	return math.Log2(l[person]) - math.Log2(l[household]+l[strangers])
 }
 
 const (
