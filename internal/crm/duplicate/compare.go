@@ -2,6 +2,7 @@ package duplicate
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -22,19 +23,19 @@ type comparison struct {
 }
 
 // compare compares two records field by field. worth is false where neither the first nor the last names agree, and where one is a company: no one looks at such
-// a pair.
+// a pair, unless it has the same date of birth at the same address.
 func compare(a, b *Record, counts *counts) (p pair, worth bool) {
 	c := comparison{a: a, b: b, counts: counts}
-	if c.names(); !c.isWorth() {
+	if c.names(); a.Company != b.Company || !c.byName() && (a.Year == 0 || a.Year != b.Year || a.Month != b.Month || a.Day != b.Day) {
 		return p, false
 	}
-	return c.others(), true
+	p = c.others()
+	return p, c.byName() || within(c.levels[place], similarPlace)
 }
 
-// isWorth tells whether the names leave a chance.
-func (c *comparison) isWorth() bool {
-	byFirst := c.levels[first] != unknown && c.levels[first] != otherFirst || c.levels[initial] == same
-	return c.a.Company == c.b.Company && (byFirst || c.levels[last] != unknown && c.levels[last] != otherLast)
+// byName tells whether the names leave a chance.
+func (c *comparison) byName() bool {
+	return c.levels[first] != unknown && c.levels[first] != otherFirst || c.levels[initial] == same || c.levels[last] != unknown && c.levels[last] != otherLast
 }
 
 // others compares all but the names.
@@ -68,22 +69,27 @@ func neighbors(a, b string) float64 {
 }
 
 func (c *comparison) names() {
-	if c.areSwapped() {
-		c.levels[first], c.levels[last] = swappedFirst, swappedLast
+	a, b := c.a, c.b
+	if a.First != b.First && a.Last != b.Last && a.First != "" && b.First != "" && a.Last != "" && b.Last != "" && (isSwapped(a, b) || isSwapped(b, a)) {
+		c.agree(first, swappedFirst, 2*c.either(last, joined(a.Last), joined(b.Last))*c.either(first, a.First, b.First))
+		c.levels[last] = swappedLast
 		return
 	}
 	c.firstNames()
 	c.lastNames()
 }
 
-// areSwapped tells whether the last name of each is the first name of the other.
-func (c *comparison) areSwapped() bool {
-	a, b := c.a, c.b
-	if a.First == "" || a.Last == "" || b.First == "" || b.Last == "" || a.First == b.First || a.Last == b.Last {
+// isSwapped tells whether the first name of a is the last name of b, and the last name of a may be the first name of b.
+func isSwapped(a, b *Record) bool {
+	last := joined(b.Last)
+	if !isNear(a.First, last) && !isNear(a.First+a.Middle, last) {
 		return false
 	}
-	return isNear(a.First, b.Last) && isNear(a.Last, b.First)
+	name := joined(a.Last)
+	return isNear(name, b.First) || isShortFor(name, b.First) || isShortFor(b.First, name) || a.First == last && (crm.IsInitial(name, b.First) || crm.IsInitial(b.First, name))
 }
+
+func joined(name string) string { return strings.ReplaceAll(name, " ", "") }
 
 func isNear(a, b string) bool {
 	return a == b || len(a) > 2 && len(b) > 2 && (isOneEdit(a, b) || similarity(a, b) >= 0.88)
@@ -109,6 +115,8 @@ func (c *comparison) firstNames() {
 		c.levels[first] = middleFirst
 	case isRelated(a, b), similarity(a, b) >= 0.85:
 		c.levels[first] = relatedFirst
+	case c.mailsOther():
+		c.levels[first] = mailFirst
 	default:
 		c.levels[first] = otherFirst
 	}
@@ -138,7 +146,7 @@ func (c *comparison) lastNames() {
 		c.agree(last, same, c.counts.share(last, a))
 		return
 	}
-	ja, jb := strings.ReplaceAll(a, " ", ""), strings.ReplaceAll(b, " ", "")
+	ja, jb := joined(a), joined(b)
 	part := sharedWord(a, b)
 	switch {
 	case ja == jb:
@@ -171,7 +179,13 @@ func sharedWord(a, b string) string {
 	return ""
 }
 
-// mails tells whether an email of a record has a last name in it: people keep their emails when they marry.
+// mailsOther tells whether an email that only one of them has is made of the other's first name.
+func (c *comparison) mailsOther() bool {
+	shared := slices.ContainsFunc(c.a.Emails, func(email string) bool { return slices.Contains(c.b.Emails, email) })
+	return !shared && (mails(c.a, c.b.First) || mails(c.b, c.a.First))
+}
+
+// mails tells whether an email of a record has a name in it: people keep their emails when they marry.
 func mails(r *Record, name string) bool {
 	for _, email := range r.Emails {
 		local, _, _ := strings.Cut(email, "@")

@@ -25,6 +25,7 @@ const (
 	typoFirst
 	relatedFirst
 	middleFirst
+	mailFirst
 	swappedFirst
 	otherFirst
 )
@@ -96,7 +97,8 @@ var levels = [fields][]level{
 		typoFirst:    {"first names differ by one letter", 60, 3, 0},
 		relatedFirst: {"similar first names", 40, 8, 8},
 		middleFirst:  {"middle name of one is the first name of the other", 10, 0.5, 0.5},
-		swappedFirst: {"first and last name are swapped", 10, 0.1, 0.01},
+		mailFirst:    {"email has the other first name", 8, 20, 0.3},
+		swappedFirst: {"first and last name are swapped", 10, 0.1, 0},
 		otherFirst:   {"different first names", 30, 976, 990},
 	},
 	initial: {

@@ -10,13 +10,22 @@ import (
 //go:embed nicknames.txt
 var nicknames string
 
-// names are the names that a short form stands for, and the short forms of a name.
-var names = sync.OnceValue(func() (of struct{ full, short map[string][]string }) {
-	of.full, of.short = make(map[string][]string), make(map[string][]string)
+// names are the names that a short form stands for, and the short forms of a name. A line with = has spellings of one name: what is short for one of them is
+// short for all.
+var names = sync.OnceValue(func() (of struct{ full, short, spelled map[string][]string }) {
+	of.full, of.short, of.spelled = make(map[string][]string), make(map[string][]string), make(map[string][]string)
 	for line := range strings.Lines(nicknames) {
-		if short, full, ok := strings.Cut(line, ":"); ok {
-			for _, name := range strings.Fields(full) {
-				of.full[short], of.short[name] = append(of.full[short], name), append(of.short[name], short)
+		short, full, isShort := strings.Cut(line, ":")
+		for _, name := range strings.Fields(full) {
+			for _, name := range append([]string{name}, of.spelled[name]...) {
+				if !slices.Contains(of.full[short], name) {
+					of.full[short], of.short[name] = append(of.full[short], name), append(of.short[name], short)
+				}
+			}
+		}
+		if all := strings.Fields(line); !isShort && len(all) > 0 && all[0] == "=" {
+			for _, name := range all[1:] {
+				of.spelled[name] = all[1:]
 			}
 		}
 	}
@@ -28,11 +37,11 @@ func isShortFor(short, name string) bool {
 	return slices.Contains(names().full[short], name) || (len(short) == 3 || len(short) == 4) && strings.HasPrefix(name, short)
 }
 
-// isRelated tells whether two names may well be those of one person: short forms of one name, a typing error in a short form, the beginning of a name, or its
-// stem with an ending of endearment.
+// isRelated tells whether two names may well be those of one person: spellings or short forms of one name, a typing error in a short form, the beginning of a
+// name, its end, or its stem with an ending of endearment.
 func isRelated(a, b string) bool {
 	others := names().full[b]
-	return slices.ContainsFunc(names().full[a], func(full string) bool { return slices.Contains(others, full) }) || isLike(a, b) || isLike(b, a)
+	return slices.Contains(names().spelled[a], b) || slices.ContainsFunc(names().full[a], func(full string) bool { return slices.Contains(others, full) }) || isLike(a, b) || isLike(b, a)
 }
 
 func isLike(a, b string) bool {
@@ -40,13 +49,17 @@ func isLike(a, b string) bool {
 	if len(stem) > 1 && stem[len(stem)-1] == stem[len(stem)-2] { // Jenny
 		stem = stem[:len(stem)-1]
 	}
-	return len(stem) > 2 && strings.HasPrefix(b, stem) || len(a) > 3 && slices.ContainsFunc(names().short[b], func(short string) bool { return len(short) > 3 && isOneEdit(a, short) })
+	return len(stem) > 2 && strings.HasPrefix(b, stem) || len(stem) > 1 && stem == strings.TrimRight(b, "iey") || len(a) > 3 && strings.HasSuffix(b, a) ||
+		len(a) > 3 && slices.ContainsFunc(names().short[b], func(short string) bool { return len(short) > 3 && isOneEdit(a, short) })
 }
 
 // formal is the name that a first name most often stands for.
 func formal(name string) string {
 	if full := names().full[name]; len(full) > 0 {
-		return full[0]
+		name = full[0]
+	}
+	if spelled := names().spelled[name]; len(spelled) > 0 {
+		name = spelled[0]
 	}
 	return name
 }
