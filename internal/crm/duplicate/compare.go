@@ -109,11 +109,11 @@ func (c *comparison) firstNames() {
 		c.agree(first, same, c.either(first, a, b))
 	case isShortFor(a, b) || isShortFor(b, a):
 		c.agree(first, shortFirst, 1.5*c.either(first, a, b))
-	case len(a) > 2 && len(b) > 2 && isOneEdit(a, b):
+	case len(a) > 2 && len(b) > 2 && isOneEdit(a, b) && !areNames(a, b):
 		c.agree(first, typoFirst, neighbors(a, b)*c.either(first, a, b))
 	case c.a.Middle != "" && isNear(c.a.Middle, b) || c.b.Middle != "" && isNear(a, c.b.Middle):
 		c.levels[first] = middleFirst
-	case isRelated(a, b), similarity(a, b) >= 0.85:
+	case isRelated(a, b), isOneEdit(a, b), !areNames(a, b) && (isLike(a, b) || isLike(b, a) || similarity(a, b) >= 0.85):
 		c.levels[first] = relatedFirst
 	case c.mailsOther():
 		c.levels[first] = mailFirst

@@ -37,13 +37,14 @@ func isShortFor(short, name string) bool {
 	return slices.Contains(names().full[short], name) || (len(short) == 3 || len(short) == 4) && strings.HasPrefix(name, short)
 }
 
-// isRelated tells whether two names may well be those of one person: spellings or short forms of one name, a typing error in a short form, the beginning of a
-// name, its end, or its stem with an ending of endearment.
+// isRelated tells whether two names are spellings or short forms of one name.
 func isRelated(a, b string) bool {
 	others := names().full[b]
-	return slices.Contains(names().spelled[a], b) || slices.ContainsFunc(names().full[a], func(full string) bool { return slices.Contains(others, full) }) || isLike(a, b) || isLike(b, a)
+	return slices.Contains(names().spelled[a], b) || slices.ContainsFunc(names().full[a], func(full string) bool { return slices.Contains(others, full) })
 }
 
+// isLike tells whether a may be a name for b that no table has: the beginning, the end, the stem with an ending of endearment, or a short form with a typing
+// error.
 func isLike(a, b string) bool {
 	stem := strings.TrimRight(a, "iey")
 	if len(stem) > 1 && stem[len(stem)-1] == stem[len(stem)-2] { // Jenny
@@ -52,6 +53,11 @@ func isLike(a, b string) bool {
 	return len(stem) > 2 && strings.HasPrefix(b, stem) || len(stem) > 1 && stem == strings.TrimRight(b, "iey") || len(a) > 3 && strings.HasSuffix(b, a) ||
 		len(a) > 3 && slices.ContainsFunc(names().short[b], func(short string) bool { return len(short) > 3 && isOneEdit(a, short) })
 }
+
+// areNames tells whether both are names that people have: then Stephen is hardly Stephanie with a typing error.
+func areNames(a, b string) bool { return isName(a) && isName(b) }
+
+func isName(name string) bool { return len(names().full[name])+len(names().short[name]) > 0 }
 
 // formal is the name that a first name most often stands for.
 func formal(name string) string {
