@@ -152,8 +152,8 @@ var levels = [fields][]level{
 		otherMiddle:   {"different middle names", 40, 880, 910},
 	},
 	suffix: {
-		same:        {"same suffix", 900, 100, 300},
-		oneSuffix:   {"only one has a suffix", 400, 500, 500},
-		otherSuffix: {"different suffixes", 10, 400, 300},
+		same:        {"same suffix", 600, 30, 30},
+		oneSuffix:   {"only one has a suffix", 390, 900, 940},
+		otherSuffix: {"different suffixes", 10, 70, 30},
 	},
 }

@@ -124,7 +124,7 @@ func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64
 		m.prior[c] = (own*sum[c] + (1-own)*expected) / all
 		m.prior[strangers] -= m.prior[c]
 		for f := range levels {
-			if c == household && fixedAtHome[f] {
+			if f == suffix || c == household && fixedAtHome[f] {
 				continue
 			}
 			known := sum[c] - seen[c][f][unknown]
