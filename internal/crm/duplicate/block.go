@@ -1,6 +1,9 @@
 package duplicate
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // part is something that two records about one person may have in common.
 type part uint8
@@ -145,3 +148,50 @@ func (r *Record) parts(has *[parts]uint64, i int) {
 
 // head are the first bytes of a text. They are hashed alone, so half a letter does no harm.
 func head(s string, n int) string { return s[:min(n, len(s))] }
+
+// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins.
+// Those with one of its match keys are compared in any case.
+type Probe struct {
+	Names      []string
+	Zip, Email string
+}
+
+// Probes are what is looked for to find the contacts that may be about the person of a record: each on its own finds few, so that one contact is checked at once.
+func Probes(r *Record) (probes []Probe) {
+	last := strings.Fields(r.Last)
+	if len(last) > 0 {
+		for _, name := range calls(r.First) {
+			probes = append(probes, Probe{Names: append([]string{name}, last...)})
+		}
+	}
+	if r.Company {
+		probes = append(probes, Probe{Names: strings.Fields(r.First)})
+	}
+	for i := range r.Places {
+		for _, name := range append(slices.Clip(last), r.First) { // one of them may be mistyped
+			if zip := r.Places[i].Zip; zip != "" && name != "" && !r.Company {
+				probes = append(probes, Probe{Names: []string{name}, Zip: zip})
+			}
+		}
+	}
+	for _, email := range r.Emails {
+		if local, _, _ := strings.Cut(email, "@"); len(local) > 3 && !isRole(local) {
+			probes = append(probes, Probe{Email: local + "@"})
+		}
+	}
+	return probes
+}
+
+// calls are the names by which a person of a first name may be called, that one first.
+func calls(name string) (all []string) {
+	if name == "" {
+		return nil
+	}
+	all = append(all, name)
+	for _, other := range slices.Concat(names().full[name], names().short[name], names().spelled[name]) {
+		if !slices.Contains(all, other) {
+			all = append(all, other)
+		}
+	}
+	return all
+}

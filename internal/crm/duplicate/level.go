@@ -115,12 +115,12 @@ var levels = [fields][]level{
 		otherLast:   {"different last names", 45, 175, 990},
 	},
 	birth: {
-		same:        {"same date of birth", 880, 4, 0},
+		same:        {"same date of birth", 880, 10, 0},
 		digitBirth:  {"dates of birth differ by one digit", 70, 4, 1},
 		turnedBirth: {"day and month of birth are swapped", 10, 0.5, 0.05},
 		twoBirth:    {"similar dates of birth", 20, 10, 4},
 		yearBirth:   {"same year of birth", 5, 30, 15},
-		otherBirth:  {"different dates of birth", 15, 952, 980},
+		otherBirth:  {"different dates of birth", 15, 946, 980},
 	},
 	email: {
 		same:       {"same email", 700, 150, 0},
@@ -153,7 +153,7 @@ var levels = [fields][]level{
 	},
 	suffix: {
 		same:        {"same suffix", 600, 30, 30},
-		oneSuffix:   {"only one has a suffix", 390, 900, 940},
-		otherSuffix: {"different suffixes", 10, 70, 30},
+		oneSuffix:   {"only one has a suffix", 398, 850, 940},
+		otherSuffix: {"different suffixes", 2, 120, 30},
 	},
 }

@@ -1,6 +1,11 @@
 package duplicate
 
-import "math"
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+)
 
 // The classes of a pair.
 const (
@@ -133,4 +138,73 @@ func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64
 			}
 		}
 	}
+}
+
+// errModel is what Decode says of bytes that no Encode of this version wrote. The finder has to run again.
+var errModel = errors.New("not a model of this version")
+
+// modelVersion goes up when a level or a hash changes its meaning.
+const modelVersion = 1
+
+// Encode is the model as bytes: some kilobytes, and less than a megabyte for a million contacts.
+func (m *Model) Encode() []byte {
+	b := []byte{modelVersion}
+	m.eachNumber(func(value *float64) { b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*value)) })
+	b = binary.AppendUvarint(b, uint64(m.counts.contacts))
+	hashes := make([]uint64, 0, len(m.counts.common))
+	for hash := range m.counts.common {
+		hashes = append(hashes, hash)
+	}
+	slices.Sort(hashes)
+	before := uint64(0)
+	for _, hash := range hashes {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, hash-before), uint64(m.counts.common[hash]))
+		before = hash
+	}
+	return b
+}
+
+// eachNumber calls f with all that was learned, always in the same order.
+func (m *Model) eachNumber(f func(value *float64)) {
+	for c := range m.prior {
+		f(&m.prior[c])
+	}
+	for c := range m.given {
+		for field := range m.given[c] {
+			for i := range m.given[c][field] {
+				f(&m.given[c][field][i])
+			}
+		}
+	}
+}
+
+// Decode reads what Encode wrote.
+func Decode(b []byte) (*Model, error) {
+	if len(b) == 0 || b[0] != modelVersion {
+		return nil, errModel
+	}
+	b = b[1:]
+	m, short := newModel(&counts{common: make(map[uint64]uint32)}), false
+	m.eachNumber(func(value *float64) {
+		if short = short || len(b) < 8; !short {
+			*value, b = math.Float64frombits(binary.LittleEndian.Uint64(b)), b[8:]
+		}
+	})
+	next := func() uint64 {
+		value, n := binary.Uvarint(b)
+		if short = short || n <= 0; short {
+			return 0
+		}
+		b = b[n:]
+		return value
+	}
+	m.counts.contacts = int(next())
+	for hash := uint64(0); len(b) > 0 && !short; {
+		hash += next()
+		m.counts.common[hash] = uint32(next())
+	}
+	if short {
+		return nil, errModel
+	}
+	return m, nil
 }

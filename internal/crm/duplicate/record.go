@@ -3,6 +3,7 @@
 package duplicate
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -109,3 +110,112 @@ func plainEmail(email string) string {
 	local, _, _ = strings.Cut(local, "+")
 	return local + "@" + domain
 }
+
+// streetWords are words of streets as people shorten them. What follows an apt is the number of an apartment.
+var streetWords = map[string]string{
+	"street": "st", "str": "st", "strasse": "st", "avenue": "ave", "av": "ave", "avn": "ave", "road": "rd", "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "boulevard": "blvd",
+	"circle": "cir", "circuit": "cct", "terrace": "ter", "parkway": "pkwy", "highway": "hwy", "square": "sq", "trail": "trl", "crescent": "cres", "close": "cl", "mount": "mt", "way": "wy",
+	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
+	"apartment": "apt", "unit": "apt", "suite": "apt", "ste": "apt", "no": "apt", "number": "apt", "room": "apt", "floor": "apt", "fl": "apt", "fort": "ft", "heights": "hts", "route": "rte",
+	"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
+	"postfach": "box", "bp": "box",
+}
+
+// placeOf reads an address. The first word with a digit is the number of the house, or of a post office box.
+func placeOf(a *crm.Address) (p Place) {
+	line := strings.ReplaceAll(a.Line1, "#", " apt ")
+	if text.Digits(a.Line2) != "" {
+		line += " apt " + a.Line2
+	}
+	var street []string
+	inUnit := false
+	for _, word := range text.DistinctWords(line) {
+		if short := streetWords[word]; short != "" {
+			word = short
+		}
+		switch {
+		case word == "apt":
+			inUnit = true
+		case inUnit:
+			p.Unit += word
+		case p.Number == "" && text.Digits(word) != "":
+			p.Number = word
+		case word != "p" && word != "o" && word != "po" && word != "post" && word != "office":
+			street = append(street, strings.TrimLeft(word, "0"))
+		}
+	}
+	p.Street, p.Zip, p.City, p.Country = compared(street, " "), text.Cut(crm.ShortZip(a.Zipcode), long), compared(text.DistinctWords(a.City), ""), text.Cut(a.Country, long)
+	p.Number, p.Unit = text.Cut(p.Number, long), text.Cut(p.Unit, long)
+	return p
+}
+
+// key is the address as one text, by which it is counted.
+func (p *Place) key() string { return p.Number + " " + p.Street + " " + p.Zip }
+
+// word is the word of the street that tells most: the longest one.
+func (p *Place) word() (best string) {
+	for word := range strings.SplitSeq(p.Street, " ") {
+		if len(word) > len(best) {
+			best = word
+		}
+	}
+	return best
+}
+
+// append writes a record in a short form.
+func (r *Record) append(dst []byte) []byte {
+	text := func(s string) { dst = append(append(dst, byte(len(s))), s...) }
+	texts := func(list []string) {
+		dst = append(dst, byte(len(list)))
+		for _, s := range list {
+			text(s)
+		}
+	}
+	company := byte(0)
+	if r.Company {
+		company = 1
+	}
+	dst = append(dst, company, byte(r.Month), byte(r.Day))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(r.Year))
+	text(r.First)
+	text(r.Middle)
+	text(r.Last)
+	text(r.Suffix)
+	texts(r.Emails)
+	texts(r.Phones)
+	dst = append(dst, byte(len(r.Places)))
+	for _, p := range r.Places {
+		for _, s := range [...]string{p.Number, p.Street, p.Unit, p.Zip, p.City, p.Country} {
+			text(s)
+		}
+	}
+	return dst
+}
+
+// read is the record that append wrote at the beginning of a text. Its texts are parts of that one.
+func (r *Record) read(src string) {
+	text := func() (s string) {
+		n := 1 + int(src[0])
+		s, src = src[1:n], src[n:]
+		return s
+	}
+	count := func() (n int) {
+		n, src = int(src[0]), src[1:]
+		return n
+	}
+	r.Company, r.Month, r.Day, r.Year, src = src[0] == 1, int(src[1]), int(src[2]), int(src[3])|int(src[4])<<8, src[5:]
+	r.First, r.Middle, r.Last, r.Suffix = text(), text(), text(), text()
+	r.Emails, r.Phones, r.Places = r.Emails[:0], r.Phones[:0], r.Places[:0]
+	for range count() {
+		r.Emails = append(r.Emails, text())
+	}
+	for range count() {
+		r.Phones = append(r.Phones, text())
+	}
+	for range count() {
+		r.Places = append(r.Places, Place{text(), text(), text(), text(), text(), text()})
+	}
+}
+
+// Digest stands for all that is compared of a contact: it changes when any of that does.
+func (r *Record) Digest() uint64 { return hash(string(r.append(nil))) }
