@@ -8,8 +8,13 @@ type counts struct {
 	common   map[uint64]uint32
 }
 
-// fewest is how often a value must occur to be kept.
-func (c *counts) fewest() uint32 { return uint32(max(3, c.contacts>>17)) }
+// fewest is how often a value must occur to be kept. What a family shares is not common yet.
+func (c *counts) fewest(field int) uint32 {
+	if field > last {
+		return uint32(max(8, c.contacts>>16))
+	}
+	return uint32(max(3, c.contacts>>17))
+}
 
 // share is how many of the contacts have a value. The pair that is looked at does not count.
 func (c *counts) share(field int, value string) float64 {
@@ -18,10 +23,10 @@ func (c *counts) share(field int, value string) float64 {
 }
 
 // each calls f with the hash of each value of a record that is counted.
-func (r *Record) each(f func(hash uint64)) {
+func (r *Record) each(f func(field int, hash uint64)) {
 	one := func(field int, value string) {
 		if value != "" {
-			f(valueHash(field, value))
+			f(field, valueHash(field, value))
 		}
 	}
 	one(first, r.First)
@@ -70,7 +75,7 @@ func (t *tally) slot(hash uint64) *uint8 { return &t.seen[hash&uint64(len(t.seen
 
 // note is the first round.
 func (t *tally) note(r *Record) {
-	r.each(func(hash uint64) {
+	r.each(func(_ int, hash uint64) {
 		if at := t.slot(hash); *at < 255 {
 			*at++
 		}
@@ -79,20 +84,9 @@ func (t *tally) note(r *Record) {
 
 // count is the second round.
 func (t *tally) count(r *Record) {
-	fewest := uint8(min(255, t.fewest()))
-	r.each(func(hash uint64) {
-		if *t.slot(hash) >= fewest {
+	r.each(func(field int, hash uint64) {
+		if uint32(*t.slot(hash)) >= min(255, t.fewest(field)) {
 			t.common[hash]++
 		}
 	})
-}
-
-// done are the values that are common.
-func (t *tally) done() *counts {
-	for hash, count := range t.common {
-		if count < t.fewest() {
-			delete(t.common, hash)
-		}
-	}
-	return &t.counts
 }

@@ -81,7 +81,7 @@ func (f *Finder) count() {
 			round(&r)
 		}
 	}
-	f.counts = t.done()
+	f.counts = &t.counts
 }
 
 // pass compares all records that share the key of a pass. An entry is a key with the number of a record behind it, so that sorting brings blocks together.
@@ -190,7 +190,7 @@ func (f *Finder) met(pass int, a, b *member) bool {
 }
 
 // worthKeeping is how likely a pair must be before anything was learned to be looked at again.
-const worthKeeping = 0.0005
+const worthKeeping = 0.001
 
 // compare compares two records, counts the pattern, and keeps the pair where it may be about one person.
 func (f *Finder) compare(i, j int32, a, b *Record) {

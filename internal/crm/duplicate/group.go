@@ -128,14 +128,17 @@ func (g *grouping) areApart(as, bs []int32) bool {
 			c := comparison{a: &a, b: &b, counts: g.finder.counts}
 			c.names()
 			p := c.others()
-			sum += min(most, max(-most, g.finder.model.logOdds(&p)))
+			sum += min(mostFor, max(-mostAgainst, g.finder.model.logOdds(&p)))
 		}
 	}
 	return sum < 0
 }
 
-// most is how many bits a pair can say about two groups.
-const most = 4
+// How many bits a pair can say for two groups being one person, and against it: one strange pair does not outweigh all others.
+const (
+	mostFor     = 6
+	mostAgainst = 5
+)
 
 // appendPairs adds the pairs of a group. A pair that was not likely enough by itself is as likely as the best two others that lead from one to the other.
 func (g *grouping) appendPairs(all []match, leader int32) []match {

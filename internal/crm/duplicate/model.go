@@ -2,7 +2,9 @@ package duplicate
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 )
@@ -140,71 +142,49 @@ func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64
 	}
 }
 
-// errModel is what Decode says of bytes that no Encode of this version wrote. The finder has to run again.
-var errModel = errors.New("not a model of this version")
-
 // modelVersion goes up when a level or a hash changes its meaning.
 const modelVersion = 1
 
+// kept is a model as it is kept.
+type kept struct {
+	Version  int
+	Prior    [classes]float64
+	Given    [2][fields][]float64
+	Contacts int
+	Common   []byte // a hash and a count for each common value
+}
+
 // Encode is the model as bytes: some kilobytes, and less than a megabyte for a million contacts.
-func (m *Model) Encode() []byte {
-	b := []byte{modelVersion}
-	m.eachNumber(func(value *float64) { b = binary.LittleEndian.AppendUint64(b, math.Float64bits(*value)) })
-	b = binary.AppendUvarint(b, uint64(m.counts.contacts))
-	hashes := make([]uint64, 0, len(m.counts.common))
-	for hash := range m.counts.common {
-		hashes = append(hashes, hash)
+func (m *Model) Encode() ([]byte, error) {
+	k := kept{modelVersion, m.prior, m.given, m.counts.contacts, nil}
+	for _, hash := range slices.Sorted(maps.Keys(m.counts.common)) {
+		k.Common = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(k.Common, hash), m.counts.common[hash])
 	}
-	slices.Sort(hashes)
-	before := uint64(0)
-	for _, hash := range hashes {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, hash-before), uint64(m.counts.common[hash]))
-		before = hash
-	}
-	return b
+	return json.Marshal(k)
 }
 
-// eachNumber calls f with all that was learned, always in the same order.
-func (m *Model) eachNumber(f func(value *float64)) {
-	for c := range m.prior {
-		f(&m.prior[c])
-	}
-	for c := range m.given {
-		for field := range m.given[c] {
-			for i := range m.given[c][field] {
-				f(&m.given[c][field][i])
-			}
-		}
-	}
-}
-
-// Decode reads what Encode wrote.
+// Decode reads what Encode wrote. It fails for a model of another version: then the finder has to run again.
 func Decode(b []byte) (*Model, error) {
-	if len(b) == 0 || b[0] != modelVersion {
-		return nil, errModel
+	const entry = 8 + 4 // bytes
+	var k kept
+	if err := json.Unmarshal(b, &k); err != nil {
+		return nil, err
 	}
-	b = b[1:]
-	m, short := newModel(&counts{common: make(map[uint64]uint32)}), false
-	m.eachNumber(func(value *float64) {
-		if short = short || len(b) < 8; !short {
-			*value, b = math.Float64frombits(binary.LittleEndian.Uint64(b)), b[8:]
+	m := newModel(&counts{k.Contacts, make(map[uint64]uint32, len(k.Common)/entry)})
+	same := k.Version == modelVersion
+	for c := range m.given {
+		for f := range m.given[c] {
+			same = same && len(k.Given[c][f]) == len(m.given[c][f])
 		}
-	})
-	next := func() uint64 {
-		value, n := binary.Uvarint(b)
-		if short = short || n <= 0; short {
-			return 0
+	}
+	if !same {
+		return nil, errors.New("not a model of this version")
+	}
+	for at := range slices.Chunk(k.Common, entry) {
+		if len(at) == entry {
+			m.counts.common[binary.LittleEndian.Uint64(at)] = binary.LittleEndian.Uint32(at[8:])
 		}
-		b = b[n:]
-		return value
 	}
-	m.counts.contacts = int(next())
-	for hash := uint64(0); len(b) > 0 && !short; {
-		hash += next()
-		m.counts.common[hash] = uint32(next())
-	}
-	if short {
-		return nil, errModel
-	}
+	m.prior, m.given = k.Prior, k.Given
 	return m, nil
 }
