@@ -74,6 +74,9 @@ func TestFinder_tells_people_apart(t *testing.T) {
 
 		{"spouses", "Hilda|Brandvold||brandvold@x.example|212 555 7120|2 Elm St, Salem, 97301", "Arne|Brandvold||brandvold@x.example|212 555 7120|2 Elm St, Salem, 97301", []Level{none}, "different first names"},
 		{"twins", "Lena|Oduya|||212 555 7121|3 Elm St, Salem, 97301|2001-05-06", "Nora|Oduya|||212 555 7121|3 Elm St, Salem, 97301|2001-05-06", []Level{none}, "different first names"},
+		{"Paul and Paula", "Paul|Vestergaard|||212 555 7130|8 Elm St, Salem, 97301", "Paula|Vestergaard|||212 555 7130|8 Elm St, Salem, 97301", []Level{none, Possible}, "similar first names"},
+		{"Stephen and Stephanie", "Stephen|Ostrowski|||212 555 7131|9 Elm St, Salem, 97301", "Stephanie|Ostrowski|||212 555 7131|9 Elm St, Salem, 97301", []Level{none}, "different first names"},
+		{"John A. and John B.", "John|Petrossian|A.||212 555 7132|10 Elm St, Salem, 97301", "John|Petrossian|B.||212 555 7132|10 Elm St, Salem, 97301", []Level{none, Possible, Likely}, "different middle initials"},
 		{"father and son", "Robert|Quillfeather Sr.|||212 555 7122|4 Elm St, Salem, 97301", "Robert|Quillfeather Jr.|||212 555 7122|4 Elm St, Salem, 97301", []Level{none, Possible}, "different suffixes"},
 		{"a father and a son with other birthdays", "Walter|Nordquist|||212 555 7123|5 Elm St, Salem, 97301|1941-01-02", "Walter|Nordquist|||212 555 7123|5 Elm St, Salem, 97301|1972-08-09", []Level{none, Possible, Likely}, "different dates of birth"},
 		{"a landline that two people share", "Yusuf|Demirel|||212 555 7124", "Carla|Bianchi|||212 555 7124", []Level{none}, ""},

@@ -26,11 +26,13 @@ type comparison struct {
 // a pair, unless it has the same date of birth at the same address.
 func compare(a, b *Record, counts *counts) (p pair, worth bool) {
 	c := comparison{a: a, b: b, counts: counts}
-	if c.names(); a.Company != b.Company || !c.byName() && (a.Year == 0 || a.Year != b.Year || a.Month != b.Month || a.Day != b.Day) {
-		return p, false
+	c.names()
+	born := a.Year > 0 && a.Year == b.Year && a.Month == b.Month && a.Day == b.Day
+	if a.Company != b.Company || !born && !c.byName() {
+		return pair{levels: c.levels}, false
 	}
 	p = c.others()
-	return p, c.byName() || within(c.levels[place], similarPlace)
+	return p, c.byName() || within(p.levels[place], similarPlace)
 }
 
 // byName tells whether the names leave a chance.

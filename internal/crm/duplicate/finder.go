@@ -1,8 +1,8 @@
 package duplicate
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 )
@@ -51,7 +51,9 @@ func (f *Finder) read(r *Record, i int) { r.read(f.chunks[i/chunkSize][f.starts[
 // Run finds the pairs and calls found with each of them, the likeliest first. It calls progress now and then with how much is done, from 0 to 1. The model that
 // it learned compares later changes.
 func (f *Finder) Run(ctx context.Context, progress func(done float64), found func(Found) error) (*Model, error) {
-	f.chunks, f.chunk = append(f.chunks, string(f.chunk)), nil
+	if f.chunks, f.chunk = append(f.chunks, string(f.chunk)), nil; len(f.ids) > 1<<indexBits {
+		return nil, errors.New("too many contacts to look for duplicates")
+	}
 	f.count()
 	f.crowded, f.seen, f.model = make(map[uint64]bool), make(map[pair]int32), newModel(f.counts)
 	var entries []uint64
@@ -63,9 +65,12 @@ func (f *Finder) Run(ctx context.Context, progress func(done float64), found fun
 		progress(float64(pass+1) / float64(len(passes)))
 	}
 	f.model.learn(f.patterns)
-	for _, g := range f.group(ctx) {
-		if err := cmp.Or(ctx.Err(), found(f.found(g))); err != nil {
+	for _, m := range f.group(ctx) {
+		if err := found(f.found(m)); err != nil {
 			return nil, err
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return f.model, ctx.Err()
@@ -91,12 +96,13 @@ func (f *Finder) pass(ctx context.Context, pass int, entries []uint64) ([]uint64
 		f.read(&m.Record, i)
 		m.keys = keysOf(m.keys, &m.Record, pass, pass)
 		for k := range m.keys {
-			if key := m.keys[k][pass][0]; key != 0 && (k == 0 || key != m.keys[0][pass][0]) {
+			if key := m.keys[k][pass][0]; key != 0 {
 				entries = append(entries, entry(key, i))
 			}
 		}
 	}
 	slices.Sort(entries)
+	entries = slices.Compact(entries)
 	for block := range blocks(entries) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -112,6 +118,8 @@ func (f *Finder) pass(ctx context.Context, pass int, entries []uint64) ([]uint64
 }
 
 func entry(key uint64, i int) uint64 { return key>>indexBits<<indexBits | uint64(i) }
+
+func indexOf(entry uint64) int { return int(entry & (1<<indexBits - 1)) }
 
 // blocks are the entries that have the same key, where there are several.
 func blocks(entries []uint64) func(yield func([]uint64) bool) {
@@ -134,7 +142,7 @@ func (f *Finder) refine(pass int, block []uint64) {
 	var m member
 	coarse := block[0] >> indexBits
 	for j, e := range block {
-		i := int(e & (1<<indexBits - 1))
+		i := indexOf(e)
 		f.read(&m.Record, i)
 		m.keys = keysOf(m.keys, &m.Record, pass, pass)
 		for k := range m.keys {
@@ -161,13 +169,13 @@ func (f *Finder) block(pass int, block []uint64) {
 	}
 	for j, e := range block {
 		m := &f.members[j]
-		f.read(&m.Record, int(e&(1<<indexBits-1)))
+		f.read(&m.Record, indexOf(e))
 		m.keys = keysOf(m.keys, &m.Record, 0, pass-1)
 	}
 	for x := range block {
 		for y := x + 1; y < len(block); y++ {
 			a, b := &f.members[x], &f.members[y]
-			if i, j := block[x]&(1<<indexBits-1), block[y]&(1<<indexBits-1); i != j && !f.met(pass, a, b) {
+			if i, j := indexOf(block[x]), indexOf(block[y]); i != j && !f.met(pass, a, b) {
 				f.compare(int32(i), int32(j), &a.Record, &b.Record)
 			}
 		}

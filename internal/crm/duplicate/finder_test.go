@@ -77,8 +77,14 @@ func TestFinder_stops_when_it_is_told_to(t *testing.T) {
 func TestFinder_needs_no_contacts(t *testing.T) {
 	for _, people := range []int{0, 1} {
 		f, _, _ := account(3, people)
-		if _, err := f.Run(context.Background(), func(float64) {}, func(Found) error { return nil }); err != nil {
-			t.Error(err)
+		model, err := f.Run(context.Background(), func(float64) {}, func(Found) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := model.Encode(); err != nil {
+			t.Errorf("the model of %d people cannot be kept: %v", people, err)
+		} else if _, err := Decode(kept); err != nil {
+			t.Errorf("the model of %d people cannot be read: %v", people, err)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (g *grouping) appendPairs(all []match, leader int32) []match {
 			if m.probability == 0 {
 				m.probability, m.through = possible, true
 				for _, k := range members {
-					m.probability = max(m.probability, link(i, k)*link(k, j))
+					m.probability = max(m.probability, min(unsure, link(i, k)*link(k, j)))
 				}
 			}
 			all = append(all, m)
@@ -184,30 +184,39 @@ func (f *Finder) found(m match) Found {
 
 // Compare compares two contacts. The level is "" where they are rather two people.
 func (m *Model) Compare(a, b *Record) (found Found) {
-	p, ok := compare(a, b, m.counts)
-	if !ok {
-		return found
+	p, worth := compare(a, b, m.counts)
+	if worth {
+		found.Probability = m.probability(&p)
 	}
-	if found.Probability = m.probability(&p); found.Probability >= possible {
+	if found.Probability >= possible {
 		found.Level = levelOf(found.Probability)
 	}
 	for f, level := range p.levels {
-		words := levels[f][level].words
-		switch {
-		case words == "":
-		case f == first && level == shortFirst && (isShortFor(a.First, b.First)):
-			found.Reasons = append(found.Reasons, fmt.Sprintf(words, shown(a.First), shown(b.First)))
-		case f == first && level == shortFirst:
-			found.Reasons = append(found.Reasons, fmt.Sprintf(words, shown(b.First), shown(a.First)))
-		case a.Company && f == first:
-			found.Reasons = append(found.Reasons, strings.Replace(words, "first name", "company name", 1))
-		case int(level) == len(levels[f])-1 || f == suffix && level == oneSuffix:
+		if words := say(f, level, a, b); words == "" {
+			continue
+		} else if int(level) == len(levels[f])-1 || f == suffix && level == oneSuffix {
 			found.Against = append(found.Against, words)
-		default:
+		} else {
 			found.Reasons = append(found.Reasons, words)
 		}
 	}
 	return found
+}
+
+// say says how far two contacts agree in a field.
+func say(field int, level uint8, a, b *Record) string {
+	words := levels[field][level].words
+	switch {
+	case field == first && a.Company && level != shortFirst:
+		return strings.Replace(words, "first name", "company name", 1)
+	case field == first && level == shortFirst && isShortFor(a.First, b.First):
+		return fmt.Sprintf(words, shown(a.First), shown(b.First))
+	case field == first && level == shortFirst:
+		return fmt.Sprintf(words, shown(b.First), shown(a.First))
+	case field == middle && level == otherMiddle && min(len(a.Middle), len(b.Middle)) == 1:
+		return "different middle initials"
+	}
+	return words
 }
 
 // shown is a folded name with its capital letter.

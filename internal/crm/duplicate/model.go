@@ -58,17 +58,19 @@ func (m *Model) likelihoods(p *pair) (l [classes]float64) {
 	return l
 }
 
-// onName is the most that a pair can be which agrees in nothing but the name.
-const onName = 0.98
+// unsure is the most that a pair can be which agrees in nothing but the name, or in which something speaks for a parent and a child.
+const unsure = 0.98
 
 // probability that a pair is about one person.
 func (m *Model) probability(p *pair) float64 {
 	l := m.likelihoods(p)
 	likely := l[person] / (l[person] + l[household] + l[strangers])
-	if within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace) {
-		return likely
+	reached := within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace)
+	related := p.levels[birth] == otherBirth || p.levels[middle] == otherMiddle || p.levels[suffix] > same && p.levels[birth] != same
+	if !reached || related {
+		return min(unsure, likely)
 	}
-	return min(onName, likely)
+	return likely
 }
 
 func within(level, limit uint8) bool { return level != unknown && level <= limit }
@@ -84,9 +86,9 @@ const (
 	rounds = 20 // of learning
 )
 
-// fixedAtHome are the fields that tell the people of a household apart. What is fixed about them keeps the two classes from changing places where an account
-// has no households.
-var fixedAtHome = [fields]bool{first: true, initial: true, birth: true, middle: true, suffix: true}
+// fixedAtHome are the fields that tell the people of a household apart, and where they live. What is fixed about them keeps the two classes from changing
+// places where an account has no households, and a family that lives apart from being one person.
+var fixedAtHome = [fields]bool{first: true, initial: true, birth: true, place: true, middle: true, suffix: true}
 
 // pattern is a way to compare that so many pairs have.
 type pattern struct {
@@ -96,6 +98,9 @@ type pattern struct {
 
 // learn fits the model to counted pairs: each round shares them out among the classes, and counts the levels of each class.
 func (m *Model) learn(patterns []pattern) {
+	if m.counts.contacts < 2 {
+		return
+	}
 	start := newModel(m.counts)
 	for range rounds {
 		var sum [2]float64

@@ -34,7 +34,7 @@ var names = sync.OnceValue(func() (of struct{ full, short, spelled map[string][]
 
 // isShortFor tells whether a name is a short form of another one. The first three or four letters of a name are one, too.
 func isShortFor(short, name string) bool {
-	return slices.Contains(names().full[short], name) || (len(short) == 3 || len(short) == 4) && strings.HasPrefix(name, short)
+	return slices.Contains(names().full[short], name) || (len(short) == 3 || len(short) == 4) && strings.HasPrefix(name, short) && !areNames(short, name)
 }
 
 // isRelated tells whether two names are spellings or short forms of one name.
@@ -54,8 +54,8 @@ func isLike(a, b string) bool {
 		len(a) > 3 && slices.ContainsFunc(names().short[b], func(short string) bool { return len(short) > 3 && isOneEdit(a, short) })
 }
 
-// areNames tells whether both are names that people have: then Stephen is hardly Stephanie with a typing error.
-func areNames(a, b string) bool { return isName(a) && isName(b) }
+// areNames tells whether both are names that people have: then Stephen is hardly Stephanie with a typing error, nor Paul Paula.
+func areNames(a, b string) bool { return isName(a) && isName(b) || a+"a" == b || a == b+"a" }
 
 func isName(name string) bool { return len(names().full[name])+len(names().short[name]) > 0 }
 
