@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 )
 
-// contactOf makes a contact: "first | last | middle | email | phone | street, city, ZIP | birth date".
+// contactOf makes a contact: "first | last | middle | emails | phones | street, city, ZIP | birth date".
 func contactOf(t *testing.T, line string) Record {
 	t.Helper()
 	cells := strings.Split(line+strings.Repeat("|", 6), "|")
@@ -23,7 +23,10 @@ func contactOf(t *testing.T, line string) Record {
 		c.FirstName, c.LastName, c.Company, c.IsCompany = "", "", cells[1], true
 	}
 	for _, cell := range cells[3:5] {
-		for value := range strings.FieldsSeq(strings.ReplaceAll(cell, " ", "")) {
+		for value := range strings.SplitSeq(cell, ";") {
+			if value == "" {
+				continue
+			}
 			key, ok := crm.MatchKey(value, "US")
 			if !ok {
 				t.Fatalf("%s is neither an email nor a phone", value)
@@ -69,7 +72,8 @@ func TestFinder_tells_people_apart(t *testing.T) {
 		{"Mary Ann and Maryann", "Mary Ann|Tolliver|||212 555 7106|4 Mill Ln, Salem, 97305", "Maryann|Tolliver|||212 555 7106|4 Mill Ln, Salem, 97305", []Level{Sure, Likely}, "same first name"},
 		{"letters that are not Latin", "Мария|Иванова|||212 555 7107|7 Lake St, Salem, 97306", "Мария|Ивонова|||212 555 7107|7 Lake St, Salem, 97306", []Level{Sure, Likely}, "last names differ by one letter"},
 		{"no first name", "Unknown|Szymborska||w.sz@x.example|212 555 7108", "Wisława|Szymborska||w.sz@x.example|212 555 7108", []Level{Sure, Likely, Possible}, "same email"},
-		{"a rare name and nothing else", "Leocadia|Wojtkowska", "Leocadia|Wojtkowska|||212 555 7109", []Level{Likely, Possible}, "same last name"},
+		{"a rare name and nothing else", "Leocadia|Wojtkowska|Marianna", "Leocadia|Wojtkowska|Marianna||212 555 7109", []Level{Likely}, "same middle name"},
+		{"the second email and the third phone", "Bronwen|Llewellyn||b@one.example;b@two.example|212 555 7140", "Bronwen|Llewellyn||b@two.example;b@zero.example|212 555 7141;212 555 7142;212 555 7140", []Level{Sure}, "same phone"},
 		{"a company with its phone", "company|Harbor Light Foundation|||212 555 7110|1 Pier Rd, Salem, 97301", "company|Harbor Light Foundation, Inc.|||212 555 7110|1 Pier Road, Salem, 97301", []Level{Sure, Likely}, "same company name"},
 
 		{"spouses", "Hilda|Brandvold||brandvold@x.example|212 555 7120|2 Elm St, Salem, 97301", "Arne|Brandvold||brandvold@x.example|212 555 7120|2 Elm St, Salem, 97301", []Level{none}, "different first names"},
