@@ -16,16 +16,17 @@ var arrows = map[string][]string{
 	"internal/crm/text": {},
 	"internal/crm/doc":  {"internal/crm/text"},
 
-	"internal/crm/picture":  {"internal/crm/doc"},
-	"internal/crm/access":   {"internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
-	"internal/crm/custom":   {"internal/crm/doc", "internal/crm/text"},
-	"internal/crm/campaign": {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
-	"internal/crm":          {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/giving":   {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/find":     {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/history":  {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/sheet":    {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/crmtest":  {"internal/crm/doc"}, // for tests alone
+	"internal/crm/picture":   {"internal/crm/doc"},
+	"internal/crm/access":    {"internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
+	"internal/crm/custom":    {"internal/crm/doc", "internal/crm/text"},
+	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
+	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
+	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone
 
 	"internal/db":    {},
 	"internal/table": {},

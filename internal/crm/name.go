@@ -63,7 +63,7 @@ func (n PersonName) Reads(other PersonName) bool {
 // have, too.
 func (n PersonName) OnlyByInitial(other PersonName) bool {
 	a, b := n.given(), other.given()
-	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (isInitial(a[0], b[0]) || isInitial(b[0], a[0]))
+	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (IsInitial(a[0], b[0]) || IsInitial(b[0], a[0]))
 }
 
 // NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole name with an external id, or with the ZIP
@@ -129,16 +129,40 @@ func ShortZip(zip string) string {
 
 // given are the first and middle names. Those of a couple are one word, so that neither half of it is the couple.
 func (n PersonName) given() []string {
-	words := text.Words(n.First)
-	one := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(couples, word) })
-	if len(one) < len(words) || strings.ContainsAny(n.First, "&+") {
-		return []string{strings.Join(one, "&")}
+	if IsCouple(n.First) {
+		return []string{strings.Join(WithoutAnd(text.Words(n.First)), "&")}
 	}
 	return text.Words(n.First, n.Middle)
 }
 
-// couples are words between the first names of two people.
-var couples = []string{"and", "und", "et"}
+// IsCouple tells whether a first name is that of two people.
+func IsCouple(first string) bool {
+	return strings.ContainsAny(first, "&+") || slices.ContainsFunc(text.Words(first), isAnd)
+}
+
+// WithoutAnd leaves out the words between the first names of two people.
+func WithoutAnd(words []string) []string { return slices.DeleteFunc(words, isAnd) }
+
+func isAnd(word string) bool { return slices.Contains([]string{"and", "und", "et"}, plainWord(word)) }
+
+// IsTitle tells a word of a name that is neither a first nor a last name: Mrs. and Dr.
+func IsTitle(word string) bool { return slices.Contains(titles, plainWord(word)) }
+
+// IsSuffix tells a word behind a last name that does not belong to it: Jr. and PhD.
+func IsSuffix(word string) bool {
+	return Generation(word) != "" || slices.Contains(degrees, plainWord(word))
+}
+
+// Generation is the suffix that tells a parent from a child, in its usual form; "" for any other word.
+func Generation(word string) string { return generations[plainWord(word)] }
+
+var (
+	titles      = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
+	degrees     = []string{"phd", "md", "esq"}
+	generations = map[string]string{"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv", "2nd": "ii", "3rd": "iii"}
+)
+
+func plainWord(word string) string { return strings.Trim(strings.ToLower(word), ".,") }
 
 // lastWords is a last name as one word: a part of a double name is another name, and so is one with Jr.
 func lastWords(last string) []string {
@@ -156,15 +180,15 @@ func differ(a, b []string) bool {
 		return false
 	}
 	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] && !isInitial(a[i], b[i]) && !isInitial(b[i], a[i]) {
+		if a[i] != b[i] && !IsInitial(a[i], b[i]) && !IsInitial(b[i], a[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// isInitial tells whether a word is the first letter of another one. Where letters have no case, one of them is a whole name.
-func isInitial(letter, word string) bool {
+// IsInitial tells whether a word is the first letter of another one. Where letters have no case, one of them is a whole name.
+func IsInitial(letter, word string) bool {
 	r, size := utf8.DecodeRuneInString(letter)
 	return size == len(letter) && unicode.IsLower(r) && strings.HasPrefix(word, letter)
 }

@@ -108,12 +108,8 @@ func groupOf(text string) (group string) {
 	return group
 }
 
-// titles and particles are the words of a name that are neither a first nor a last name by themselves.
-var (
-	titles    = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
-	particles = []string{"van", "von", "vom", "zu", "zum", "zur", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "des", "la", "le", "el", "al", "bin", "ibn", "ter", "ten", "st", "saint", "mac", "mc"}
-	suffixes  = []string{"jr", "sr", "ii", "iii", "iv", "phd", "md", "esq"}
-)
+// particles are words that a last name begins with.
+var particles = []string{"van", "von", "vom", "zu", "zum", "zur", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "des", "la", "le", "el", "al", "bin", "ibn", "ter", "ten", "st", "saint", "mac", "mc"}
 
 func isOneOf(word string, words []string) bool {
 	return slices.Contains(words, strings.Trim(strings.ToLower(word), ".,"))
@@ -121,15 +117,15 @@ func isOneOf(word string, words []string) bool {
 
 // splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
 func splitName(name string) (first, last string) {
-	if last, first, found := strings.Cut(name, ","); found && !isOneOf(strings.TrimSpace(first), suffixes) {
+	if last, first, found := strings.Cut(name, ","); found && !crm.IsSuffix(strings.TrimSpace(first)) {
 		return strings.TrimSpace(first), strings.TrimSpace(last)
 	}
 	words := strings.Fields(name)
-	for len(words) > 2 && isOneOf(words[0], titles) {
+	for len(words) > 2 && crm.IsTitle(words[0]) {
 		words = words[1:]
 	}
 	from := len(words) - 1
-	if from > 1 && isOneOf(words[from], suffixes) {
+	if from > 1 && crm.IsSuffix(words[from]) {
 		from--
 	}
 	for from > 1 && isOneOf(words[from-1], particles) {

@@ -159,5 +159,5 @@ func (r *row) settleNames() {
 // isPrefix tells titles such as Dr. or Mr. and Mrs. from jobs and salutations.
 func isPrefix(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" &+/", r) })
-	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !isOneOf(word, titles) && !isOneOf(word, []string{"and", "und", "et"}) })
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !crm.IsTitle(word) && len(crm.WithoutAnd([]string{word})) > 0 })
 }

@@ -1,0 +1,57 @@
+package duplicate
+
+import (
+	"math"
+	"testing"
+)
+
+func TestNames_differ_by_one_letter(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{
+		{"smith", "smyth", true}, {"smith", "smiht", true}, {"smith", "smit", true}, {"smith", "smithe", true}, {"smith", "msith", true},
+		{"smith", "smythe", false}, {"smith", "htims", false}, {"", "a", true}, {"", "ab", false}, {"same", "same", true},
+		{"иванов", "иванав", true}, {"иванов", "иваонв", true}, {"иванов", "ивнв", false}, {"王小明", "王晓明", true}, {"王小明", "李小红", false}, {"aé", "aè", true},
+	} {
+		if got := isOneEdit(test.a, test.b); got != test.want || isOneEdit(test.b, test.a) != got {
+			t.Errorf("%s and %s: one letter apart is %v, want %v", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+func TestSimilarity_is_that_of_Jaro_and_Winkler(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want float64
+	}{
+		{"martha", "marhta", 0.961}, {"dwayne", "duane", 0.840}, {"dixon", "dicksonx", 0.813}, {"same", "same", 1}, {"abc", "xyz", 0}, {"", "abc", 0},
+		{"мартха", "мархта", 0.961},
+	} {
+		if got := similarity(test.a, test.b); math.Abs(got-test.want) > 0.001 || math.Abs(similarity(test.b, test.a)-got) > 0.001 {
+			t.Errorf("%s and %s: %.3f, want %.3f", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+func TestNames_that_sound_alike_are_looked_at_together(t *testing.T) {
+	for _, test := range [][2]string{{"meyer", "maier"}, {"schmidt", "schmitt"}, {"philips", "phillips"}, {"catherine", "kathrin"}, {"иванов", "иванов"}} {
+		if sound(test[0]) != sound(test[1]) {
+			t.Errorf("%s sounds like %s, %s like %s", test[0], sound(test[0]), test[1], sound(test[1]))
+		}
+	}
+	if sound("miller") == sound("wagner") {
+		t.Error("Miller sounds like Wagner")
+	}
+}
+
+func TestShort_forms_are_known(t *testing.T) {
+	for _, test := range [][2]string{{"tom", "thomas"}, {"peggy", "margaret"}, {"bob", "robert"}, {"liz", "elisabeth"}, {"kate", "kathryn"}, {"jenn", "jennifer"}} {
+		if !isShortFor(test[0], test[1]) {
+			t.Errorf("%s is not short for %s", test[0], test[1])
+		}
+	}
+	if isShortFor("tom", "robert") || isShortFor("thomas", "tom") {
+		t.Error("a name is short for one that it is not short for")
+	}
+}
