@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -211,12 +212,24 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		if err == nil && row.Contact.Archived() && change.Kind.NeedsActive() {
 			err = store.Fault("", doc.ArchivedFirst)
 		}
+		if err == nil && change.Kind == history.DidMerge {
+			err = refuseMerge(t, account, revision)
+		}
 		if err == nil {
 			made, left, err = Undo(t, row, change, region, now)
 		}
 		return err
 	})
 	return made, left, err
+}
+
+// refuseMerge refuses to take back a part of a merge: all of it is undone together.
+func refuseMerge(t *store.Tx, account, revision int64) error {
+	isMerge, err := t.Exists(store.SQLMerge, account, revision)
+	if err == nil && isMerge {
+		err = store.Fault("", doc.UndoesMerge)
+	}
+	return err
 }
 
 // changeOf finds a change of a contact.
@@ -232,8 +245,11 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
-	if change.Kind == history.DidNote {
+	switch {
+	case change.Kind == history.DidNote:
 		return undoNote(t, row, change)
+	case row.Contact.MergedInto != 0:
+		return made, nil, store.Fault("", doc.MergedContact, row.ID, row.Contact.MergedInto)
 	}
 	differences, err := doc.ParseDifferences(change.Data)
 	if err != nil {
@@ -243,7 +259,26 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
 		return undone, err
 	})
+	if err == nil && change.Kind == history.DidMerge {
+		err = noteUndone(t, doc.IDAccount(row.ID), change.Revision, made.Tag.Revision)
+	}
 	return made, left, err
+}
+
+// noteUndone notes that what was sent is no longer part of a contact, because all that its import did is taken back. What brought another contact in is
+// left alone.
+func noteUndone(t *store.Tx, account, merge, revision int64) error {
+	m, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, merge)
+	switch {
+	case errors.Is(err, crm.ErrNotFound): // it is from before there were such rows, or the giver of a gift has learned something
+		return nil
+	case err == nil && m.Sent == "":
+		return store.Fault("", doc.UndoesMerge)
+	case err == nil && m.Undone == 0:
+		m.Undone = revision
+		t.Save(store.MergeTable, m.Values(account)...)
+	}
+	return err
 }
 
 // undoNote hides a note, or shows one again that was hidden.
