@@ -102,7 +102,7 @@ func (r *request) contactTimeline(contact *crm.Contact, part crm.PageRequest) (t
 	for _, day := range t.Days {
 		for i := range day.Rows {
 			row := &day.Rows[i]
-			if row.Kind.CanUndo() && !row.Undone && (!contact.Archived() || row.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
+			if row.Kind.CanUndo() && row.ID == contact.ID && !row.Undone && (!contact.Archived() || row.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
 				row.Undo = path + "/" + strconv.FormatInt(row.Revision, 10) + "/undo"
 			}
 		}

@@ -218,6 +218,13 @@ func (c Contact) Dated(now time.Time) Contact {
 	return c
 }
 
+// SameDocument tells whether two contacts say the same, whenever they were made and whatever was given.
+func (c *Contact) SameDocument(other *Contact) bool {
+	a, b := c.Undated(), other.Undated()
+	a.Stats, b.Stats = Stats{}, Stats{}
+	return string(a.AppendBody(nil)) == string(b.AppendBody(nil))
+}
+
 // WithoutExternalIDs is the contact without some of its external ids.
 func (c Contact) WithoutExternalIDs(leave func(key string) bool) Contact {
 	c.ExternalIDs = slices.DeleteFunc(slices.Clone(c.ExternalIDs), func(id ExternalID) bool { return leave(id.Key()) })

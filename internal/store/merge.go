@@ -41,6 +41,26 @@ const (
 	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0 AND undone = 0`
 )
 
+// forgottenSent is in the place of what was sent and is no longer kept.
+const forgottenSent = "-"
+
+// SQLForgetMerges forgets what was sent about contacts that are erased, SQLForgetPairs with whom they may be the same, and SQLForgetSent what some merges keep.
+const (
+	SQLForgetMerges = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND sent <> '' AND (survivor = ANY($2) OR other = ANY($2) AND other <> 0)`
+	SQLForgetPairs  = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
+	SQLForgetSent   = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
+	SQLSent         = MergeColumns + ` AND sent <> '' ORDER BY id`
+)
+
+// SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.
+func (m *Merge) SentDocument() string {
+	if m.Sent == "" || m.Sent == forgottenSent {
+		return ""
+	}
+	lines := SplitKeys(m.Sent)
+	return lines[len(lines)-1]
+}
+
 func ScanMerge(r db.Row) Merge {
 	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7))}
 }

@@ -84,6 +84,7 @@ const (
 	UndoesMerge   Rule = "This is a merge: undo the merge."
 	MergedSince   Rule = "Contact %v was merged into contact %v since. Undo merge %v first."
 	ErasedMerge   Rule = "A contact of this merge was erased, so it cannot be undone."
+	EraseSurvivor Rule = "Contact %v was merged into contact %v. Erase that one: both are erased."
 	MergeTooOld   Rule = "This merge is too old to be undone: its changes are no longer in the history."
 
 	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"

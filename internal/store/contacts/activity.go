@@ -3,6 +3,7 @@ package contacts
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -86,20 +87,40 @@ type timelinePage struct {
 }
 
 func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
-	if found.Total, err = c.Int(store.SQLHowMany, account, int64(noun), id); err == nil {
+	ids := []int64{id}
+	if noun == history.ContactNoun {
+		merged, err := store.MergedInto(c, account, id)
+		if err != nil {
+			return found, err
+		}
+		ids = append(ids, merged...)
+	}
+	of := func(sql string) (string, any) {
+		if len(ids) == 1 {
+			return sql, id
+		}
+		return strings.Replace(sql, store.OfOne, store.OfSeveral, 1), ids
+	}
+	sql, whose := of(store.SQLHowMany)
+	if found.Total, err = c.Int(sql, account, int64(noun), whose); err == nil {
 		err = w(found.Total)
 	}
 	if err != nil || page.Skip() >= found.Total {
 		return found, err
 	}
-	sql := store.SQLOldestOf
+	sql, whose = of(store.SQLOldestOf)
 	if newest {
-		sql = store.SQLNewestOf
+		sql, whose = of(store.SQLNewestOf)
 	}
-	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), id, page.PerPage, page.Skip())
-	found.Count = int64(len(found.revisions))
-	if err == nil && found.Count > 0 {
-		found.undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
+	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), whose, page.PerPage, page.Skip())
+	found.Count, found.undone = int64(len(found.revisions)), make(map[int64]bool)
+	for _, id := range ids {
+		if err != nil || found.Count == 0 {
+			break
+		}
+		var undone map[int64]bool
+		undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
+		maps.Copy(found.undone, undone)
 	}
 	return found, err
 }

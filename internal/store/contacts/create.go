@@ -94,8 +94,8 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 
 const sqlLastMerges = store.MergeColumns + ` AND survivor = $2 ORDER BY id DESC LIMIT 20`
 
-// mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already,
-// and a row of a file needs none.
+// mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already, and there is
+// none where the contact is nothing but what was sent, or for a row of a file.
 func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, isFile bool) (made Document, err error) {
 	account := doc.IDAccount(found.ID)
 	m := store.Merge{Survivor: found.ID, Sent: n.sent(), At: store.Moment(t.Author.At)}
@@ -110,7 +110,7 @@ func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, is
 	switch {
 	case err != nil:
 		return made, err
-	case isSame && (known.ID != 0 || isFile && m.Review == store.NoReview):
+	case isSame && (known.ID != 0 || m.Review == store.NoReview && (isFile || found.Contact.SameDocument(&n.fresh))):
 		m = known
 		made, err = Change(t, found, 0, func(crm.Contact) (crm.Contact, error) { return merged, nil })
 	default:

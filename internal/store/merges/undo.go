@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -21,7 +22,11 @@ type Undone struct {
 	Other    contacts.Document // without an id where an undo was undone: then it is part of the survivor again
 	Left     []string          // fields that were changed since and stay as they are, and external ids that another contact has by now
 	merge    int64
+	undo     int64
 }
+
+// ID is the id of the undo, by which it can be undone itself.
+func (u Undone) ID() int64 { return u.undo }
 
 // Fate tells that it is a change.
 func (Undone) Fate() (created, merged bool) { return false, false }
@@ -31,7 +36,13 @@ func (u Undone) Merging() (id int64, review bool) { return u.Survivor.Merge, fal
 
 // Append appends the wire form.
 func (u Undone) Append(dst []byte) []byte {
-	dst = u.Survivor.Append(append(dst, `{"survivor":`...))
+	dst = append(dst, `{"undo_id":`...)
+	if u.undo != 0 {
+		dst = strconv.AppendInt(dst, u.undo, 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = u.Survivor.Append(append(dst, `,"survivor":`...))
 	if dst = append(dst, `,"other":`...); u.Other.ID != 0 {
 		dst = u.Other.Append(dst)
 	} else {
@@ -51,7 +62,7 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		u := Undone{merge: id}
+		u := Undone{merge: id, undo: row.Undone}
 		if u.Survivor, err = contacts.Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
 			u.Other, err = contacts.Current(t, a, row.Other)
 		}
@@ -156,7 +167,8 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if u.Survivor, err = m.record(survivor, history.DidPart, row.ID, nil, before); err != nil {
 		return u, err
 	}
-	row.Undone, u.Left = u.Survivor.Tag.Revision, left
+	u.undo, u.Left = u.Survivor.Tag.Revision, left
+	row.Undone = u.undo
 	if row.Sent != "" {
 		row.Other, err = m.makeSent(row.Sent, &u)
 	} else {
