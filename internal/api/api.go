@@ -50,7 +50,7 @@ type route struct {
 // call is what is known about a request before its handler runs.
 type call struct {
 	who  access.Principal
-	id   int64  // of a contact or a campaign, from the path
+	id   int64  // of a contact, a campaign or a merge, from the path
 	code string // public id of a gift or a plan, from the path
 }
 
@@ -69,6 +69,9 @@ var routes = []route{
 	{"GET /v1/custom-fields", access.ContactsRead, (*API).listCustomFields},
 	{"GET /v1/contacts/{id}/activities", access.ContactsRead, (*API).listActivities},
 	{"POST /v1/contacts/{id}/activities", access.ContactsWrite, (*API).addNote},
+	{"POST /v1/contacts/{id}/merge", access.ContactsWrite, (*API).mergeContact},
+	{"GET /v1/merges", access.ContactsRead, (*API).listMerges},
+	{"POST /v1/merges/{id}/undo", access.ContactsWrite, (*API).undoMerge},
 	{"GET /v1/tags", access.ContactsRead, (*API).listTags},
 	{"PATCH /v1/tags/{tag}", access.ContactsWrite, (*API).renameTag},
 	{"PUT /v1/tags/{tag}", access.ContactsWrite, (*API).putTag},
@@ -153,9 +156,9 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 // guard checks, in this order, the id in the path, the key, the rate limit and the permission. A change that the client may send again
 // goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
-	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/")
+	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/") || strings.Contains(route.pattern, "/merges/")
 	repeatable, known := isRepeatable(route.pattern), parameters[route.pattern]
-	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore")
+	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore") || strings.HasPrefix(route.pattern, "POST /v1/merges/")
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID && !c.takeID(r.PathValue("id"), isNumber) {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -103,11 +104,34 @@ func answerOf(dst []byte, made store.Made) (a store.Answer) {
 	if merged {
 		a.Header += "\nX-Contact-Merged: true"
 	}
+	if of, ok := made.(interface {
+		Merging() (id int64, review bool)
+	}); ok {
+		a.Header += mergeHeader(of, merged)
+	}
 	if later, ok := made.(interface{ Unfinished() bool }); ok && later.Unfinished() {
 		a.Status = http.StatusAccepted
 	}
 	a.Body = made.Append(dst)
 	return a
+}
+
+// mergeHeader names the merge that a change was, so that it can be undone. A create that was merged may need a look.
+func mergeHeader(of interface {
+	Merging() (id int64, review bool)
+}, isCreate bool) (header string) {
+	id, review := of.Merging()
+	switch {
+	case id == 0:
+		return ""
+	case !isCreate:
+		return "\nX-Merge-Id: " + strconv.FormatInt(id, 10)
+	}
+	header = "\nX-Contact-Merge-Id: " + strconv.FormatInt(id, 10)
+	if review {
+		header += "\nX-Contact-Merge-Review: true"
+	}
+	return header
 }
 
 // writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the answer must

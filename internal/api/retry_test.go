@@ -46,7 +46,7 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 }
 
 // repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift}, of which a part is refunded, and {plan} are its,
-// {campaign} is a campaign.
+// {campaign} is a campaign, {other} another contact, and {merge} a merge of a third one.
 var repeatable = map[string]struct{ target, body string }{
 	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
 	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
@@ -54,6 +54,9 @@ var repeatable = map[string]struct{ target, body string }{
 	"restoreContact": {"/v1/contacts/{id}/restore", ""},
 
 	"restoreContactByPost": {"/v1/contacts/{id}/restore", ""},
+
+	"mergeContact": {"/v1/contacts/{id}/merge", `{"contact_id":{other}}`},
+	"undoMerge":    {"/v1/merges/{merge}/undo", ""},
 
 	"addNote": {"/v1/contacts/{id}/activities", `{"note":"Called."}`},
 
@@ -108,7 +111,10 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 				s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
 				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
 				campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
-				fill := strings.NewReplacer("{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
+				other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+				merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+				merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
+				fill := strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
 				target, body := fill.Replace(request.target), fill.Replace(request.body)
 				first := s.sendKeyed(t, name, method, target, key, body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {

@@ -102,7 +102,7 @@ func (r *request) contactTimeline(contact *crm.Contact, part crm.PageRequest) (t
 	for _, day := range t.Days {
 		for i := range day.Rows {
 			row := &day.Rows[i]
-			if row.Kind.CanUndo() && !row.Undone && (!contact.Archived() || row.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
+			if row.Kind.CanUndo() && row.ID == contact.ID && !row.Undone && (!contact.Archived() || row.Kind == history.DidArchive) && r.membership.Role >= access.Editor {
 				row.Undo = path + "/" + strconv.FormatInt(row.Revision, 10) + "/undo"
 			}
 		}
@@ -437,10 +437,23 @@ func (r *request) addNote() error {
 	return r.redirect(r.path(contactPath(r.id))+"#history", notice{Text: "The note was added."})
 }
 
+// takeBack takes one change of the contact back, or a whole merge.
+func (r *request) takeBack(change int64) (left []string, err error) {
+	merge, err := r.store.MergeOf(r.Context(), r.account(), change)
+	switch {
+	case err == nil && merge.Survivor == r.id:
+		undone, err := r.store.UndoMerge(r.Context(), r.account(), change, r.options.Region)
+		return undone.Left, err
+	case err == nil || errors.Is(err, crm.ErrNotFound):
+		_, left, err = r.store.UndoChange(r.Context(), r.account(), r.id, change, r.options.Region)
+	}
+	return left, err
+}
+
 // undoChange takes one change of a contact back.
 func (r *request) undoChange() error {
 	path := r.path(contactPath(r.id)) + "#history"
-	_, left, err := r.store.UndoChange(r.Context(), r.account(), r.id, idOf(r.PathValue("change")), r.options.Region)
+	left, err := r.takeBack(idOf(r.PathValue("change")))
 	var invalid *doc.Invalid
 	switch {
 	case errors.As(err, &invalid):

@@ -65,7 +65,7 @@ var nounIcons = map[history.Noun]string{
 }
 
 var kindIcons = map[history.Kind]string{
-	history.DidCreate: "plus", history.DidTag: "tag", history.DidUntag: "tag", history.DidArchive: "archive", history.DidRestore: "undo", history.DidMerge: "people",
+	history.DidCreate: "plus", history.DidTag: "tag", history.DidUntag: "tag", history.DidArchive: "archive", history.DidRestore: "undo", history.DidMerge: "people", history.DidJoin: "people",
 	history.DidErase: "archive", history.DidGive: "gift", history.DidRefund: "undo", history.DidNote: "note", history.DidExport: "out", history.DidImport: "many", history.DidPlan: "repeat",
 }
 
@@ -253,7 +253,14 @@ func (n names) didWords(a *history.Activity) string {
 		return "archived " + what
 	case history.DidRestore:
 		return "restored " + what
+	case history.DidJoin:
+		return "merged " + what + " into another contact"
+	case history.DidPart:
+		return "undid a merge into " + what
 	case history.DidMerge:
+		if strings.Contains(a.Data, `"contact_id":`) {
+			return "merged another contact into " + what
+		}
 		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
 		}

@@ -37,6 +37,7 @@ type Contact struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	ErasedAt   time.Time // zero unless the person was removed for good (contact_erase.go)
+	MergedInto int64     // the contact that it was merged into, 0 for none (contact_merge.go)
 
 	IsCompany                                  bool // and needs a company, but no first and last name
 	Prefix, Suffix, Salutation                 string
@@ -244,13 +245,13 @@ var restAfter = func() map[string][]byte {
 	for i := range tailTable {
 		rests[ContactTable[len(headTable)+i-1].Name] = append(tailTable[i:].Append(nil, &blank), '}')
 	}
-	rests[erasedKey] = rests["updated_at"]
+	rests[erasedKey], rests[mergedKey] = rests["updated_at"], rests["updated_at"]
 	return rests
 }()
 
 // AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says nothing.
 func (c *Contact) AppendBody(dst []byte) []byte {
-	dst = c.appendErased(headTable.Append(dst, c))
+	dst = c.appendMerged(c.appendErased(headTable.Append(dst, c)))
 	if !tailTable.Same(c, &blank) {
 		dst = tailTable.Append(dst, c)
 	}
@@ -261,9 +262,12 @@ func (c *Contact) AppendBody(dst []byte) []byte {
 func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	c := Contact{ID: id, MatchKeys: matchKeys}
 	err := doc.ReadStored(body, func(r *doc.Reader, key string) {
-		if key == erasedKey {
+		switch key {
+		case erasedKey:
 			c.ErasedAt = ContactTime.Read(r)
-		} else {
+		case mergedKey:
+			c.MergedInto = r.Integer()
+		default:
 			ContactTable.Load(r, key, &c)
 		}
 	})
@@ -347,26 +351,6 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 		return c, ErrChanged
 	}
 	return c.revise(in, now, ContactTable.Patch)
-}
-
-// Archive and Restore move the contact between its two states.
-func (c Contact) Archive(now time.Time) Contact {
-	c.ArchivedAt = text.ChangeTime(now, c.UpdatedAt)
-	c.UpdatedAt = c.ArchivedAt
-	return c
-}
-
-// Unmake is Archive for a contact that should not have been made: its external ids are free for the one that the same file makes the next time.
-func (c Contact) Unmake(now time.Time) Contact {
-	c.ExternalIDs = nil
-	c.replaceMatchKeys(ExternalPrefix, nil)
-	return c.Archive(now)
-}
-
-func (c Contact) Restore(now time.Time) Contact {
-	c.ArchivedAt = time.Time{}
-	c.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
-	return c
 }
 
 // revise makes a change. It stamps a contact that differs from what it was, and refuses one that holds too much.
@@ -472,7 +456,11 @@ func (c *Contact) Snapshot() string { return strconv.FormatInt(c.ID, 10) + "-" +
 
 // Differences compares a contact with what it became. When it was changed is not compared: the change says that itself.
 func (c *Contact) Differences(after *Contact) doc.Differences {
-	return doc.Compare(ContactTable, c, after)
+	all := doc.Compare(ContactTable, c, after)
+	if c.MergedInto != after.MergedInto {
+		all = append(all, doc.NumberDifference(mergedKey, c.MergedInto, after.MergedInto))
+	}
+	return all
 }
 
 // ContactTexts are the text fields of a contact, in the order of the wire. Columns of files come from here.

@@ -45,6 +45,7 @@ type BulkCounts struct {
 	Already         int64 `json:"already"`                    // were so before
 	Archived        int64 `json:"archived,omitempty"`         // were left alone for that
 	Erased          int64 `json:"erased,omitempty"`           // cannot be restored
+	Merged          int64 `json:"merged,omitempty"`           // are another contact now
 	Refused         int64 `json:"refused,omitempty"`          // would hold more than a contact may
 	Unreadable      int64 `json:"unreadable,omitempty"`       // are damaged
 }
@@ -55,8 +56,12 @@ func (a BulkAction) Apply(c Contact, now time.Time, counts *BulkCounts) Contact 
 		counts.Archived++
 		return c
 	}
-	if a.Kind == BulkRestore && c.Erased() {
-		counts.Erased++
+	if a.Kind == BulkRestore && (c.Erased() || c.MergedInto != 0) {
+		if c.Erased() {
+			counts.Erased++
+		} else {
+			counts.Merged++
+		}
 		return c
 	}
 	changed, err := a.apply(c, now)

@@ -25,8 +25,28 @@ func (c *Contact) appendErased(dst []byte) []byte {
 // Erase is what is left of a contact when the person was removed for good: what was given, and when the contact was added.
 func (c Contact) Erase(now time.Time) Contact {
 	at := text.ChangeTime(now, c.UpdatedAt)
-	return Contact{ID: c.ID, FirstName: ErasedFirstName, LastName: ErasedLastName, Stats: c.Stats, CreatedAt: c.CreatedAt, UpdatedAt: at, ArchivedAt: at, ErasedAt: at}
+	return Contact{ID: c.ID, FirstName: ErasedFirstName, LastName: ErasedLastName, Stats: c.Stats, CreatedAt: c.CreatedAt, UpdatedAt: at, ArchivedAt: at, ErasedAt: at, MergedInto: c.MergedInto}
 }
 
 // Erased tells whether the person was removed. Such a contact has nothing that a person could be found by, and stays in the archive.
 func (c *Contact) Erased() bool { return !c.ErasedAt.IsZero() }
+
+// Archive and Restore move the contact between its two states.
+func (c Contact) Archive(now time.Time) Contact {
+	c.ArchivedAt = text.ChangeTime(now, c.UpdatedAt)
+	c.UpdatedAt = c.ArchivedAt
+	return c
+}
+
+// Unmake is Archive for a contact that should not have been made: its external ids are free for the one that the same file makes the next time.
+func (c Contact) Unmake(now time.Time) Contact {
+	c.ExternalIDs = nil
+	c.replaceMatchKeys(ExternalPrefix, nil)
+	return c.Archive(now)
+}
+
+func (c Contact) Restore(now time.Time) Contact {
+	c.ArchivedAt = time.Time{}
+	c.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
+	return c
+}

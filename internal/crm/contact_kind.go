@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm/doc"
@@ -128,6 +129,11 @@ var Marks = func() (names []string) {
 	}
 	return append(names, Company)
 }()
+
+// IsMark tells whether a field is a mark.
+func IsMark(name string) bool {
+	return slices.ContainsFunc(marks, func(m mark) bool { return m.name == name })
+}
 
 // MarkLabel is what people call a mark.
 func MarkLabel(name string) string {

@@ -28,12 +28,16 @@ var (
 	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
 	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
+	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at")
 	FieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	SegmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
 	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
 	JobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
 	JobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
 	MappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")
+
+	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "level probability reasons:text state digest_a digest_b")
+	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision contacts at model:text")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
 
@@ -53,7 +57,7 @@ var Schema = db.Schema{
 	Steps: steps.All,
 	Tables: []*db.Table{
 		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-		ReferenceTable, GivingTable, ChangeTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
+		ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
 		MemberTable, SettingTable, TallyTable, AccountTable,
 	},
 	Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // the work of it is that of check/derive.go

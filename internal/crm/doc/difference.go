@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"donorbook/internal/crm/text"
@@ -146,6 +147,17 @@ func TextDifference(field, before, after string) Difference {
 	return Difference{Field: field, Before: AppendText(nil, before), After: AppendText(nil, after), At: -1}
 }
 
+// NumberDifference is what a change did to a number that names something; 0 is none.
+func NumberDifference(field string, before, after int64) Difference {
+	number := func(n int64) json.RawMessage {
+		if n == 0 {
+			return json.RawMessage("null")
+		}
+		return strconv.AppendInt(nil, n, 10)
+	}
+	return Difference{Field: field, Before: number(before), After: number(after), At: -1}
+}
+
 // TextsDifference is what a change did to a list of texts that is kept whole.
 func TextsDifference(field string, before, after []string) Difference {
 	return Difference{Field: field, Before: AppendTexts(nil, before), After: AppendTexts(nil, after), At: -1}
@@ -179,6 +191,21 @@ func (of *Element[E]) parse(raw []json.RawMessage) []E {
 		ReadKept(raw[i], func(r *Reader) { of.Load(r, &list[i]) })
 	}
 	return list
+}
+
+// unite is a list with what another one has beside it.
+func (of *Element[E]) unite(list, more []E, region string) []E {
+	var known text.Set
+	for i := range list {
+		known.Add(of.Key(&list[i], region))
+	}
+	all := slices.Clone(list)
+	for i := range more {
+		if known.Add(of.Key(&more[i], region)) {
+			all = append(all, more[i])
+		}
+	}
+	return all
 }
 
 // takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays.

@@ -45,9 +45,12 @@ type Stored[D any] struct {
 	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what is taken back whole.
 	Undo func(doc D, d *Difference, region string) (left bool)
 
+	Copy func(doc, from D) // gives it the value of another document; nil for lists and for what is never sent
+
 	// Of a list:
 	Plural string // what people call all elements
-	Limit  int    // elements that it may have
+	Unite  func(doc, other D, otherFirst bool, region string)
+	Limit  int // elements that it may have
 	Count  func(doc D) int
 	Words  func(doc D) []string                      // what each element says
 	Tell   func(element []byte) string               // what an element says that the history keeps
@@ -156,6 +159,7 @@ func show[D any, V comparable](name, label string, k Kind[V], in func(D) *V) Sto
 		Load:   func(r *Reader, doc D) { *in(doc) = k.Read(r) },
 		Append: func(dst []byte, doc D) []byte { return k.Append(dst, *in(doc)) },
 		Same:   func(a, b D) bool { return *in(a) == *in(b) },
+		Copy:   func(doc, from D) { *in(doc) = *in(from) },
 	}
 	if k.size != nil {
 		s.Size = func(doc D) int { return k.size(*in(doc)) }
@@ -291,6 +295,13 @@ func List[D, I any, E comparable](name, label, plural string, limit, read int, o
 			Tell: func(element []byte) string {
 				e := of.parse([]json.RawMessage{element})
 				return of.words(&e[0])
+			},
+			Unite: func(doc, other D, otherFirst bool, region string) {
+				first, rest := *in(doc), *in(other)
+				if otherFirst {
+					first, rest = rest, first
+				}
+				*in(doc) = of.unite(first, rest, region)
 			},
 			Undo: func(doc D, d *Difference, region string) (left bool) {
 				*in(doc), left = of.takeBack(*in(doc), d, region)
@@ -479,17 +490,5 @@ func (f Field[D, I]) Beside() Field[D, I] {
 // InFiles makes a field one that no form has.
 func (f Field[D, I]) InFiles() Field[D, I] {
 	f.Fill, f.Take = nil, nil
-	return f
-}
-
-// NotBefore refuses an end that comes before its start.
-func (f Field[D, I]) NotBefore(start string, times func(in I) (start, end time.Time)) Field[D, I] {
-	check := f.Check
-	f.Check = func(c *Checker, at Place, in I) {
-		check(c, at, in)
-		if from, to := times(in); !from.IsZero() && !to.IsZero() && to.Before(from) {
-			c.AddAt(at, f.Name, NotBefore, at.Field(start))
-		}
-	}
 	return f
 }

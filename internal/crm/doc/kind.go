@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm/text"
 )
@@ -62,3 +63,15 @@ var YesNo = Kind[bool]{
 }
 
 const ticked = "yes" // what a box of a form holds
+
+// NotBefore refuses an end that comes before its start.
+func (f Field[D, I]) NotBefore(start string, times func(in I) (start, end time.Time)) Field[D, I] {
+	check := f.Check
+	f.Check = func(c *Checker, at Place, in I) {
+		check(c, at, in)
+		if from, to := times(in); !from.IsZero() && !to.IsZero() && to.Before(from) {
+			c.AddAt(at, f.Name, NotBefore, at.Field(start))
+		}
+	}
+	return f
+}

@@ -53,9 +53,11 @@ const (
 	DidExport
 	DidImport
 	DidPlan // a recurring plan of a contact has begun
+	DidJoin // a contact was merged into another one
+	DidPart // a merge into a contact was undone
 )
 
-var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan"}
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan", "merged_into", "unmerged"}
 
 func (k Kind) String() string { return nameAt(kindNames, int64(k)) }
 

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 	"donorbook/internal/store/people"
 )
@@ -18,6 +19,7 @@ import (
 type Book struct {
 	*store.Base
 	*check.CheckStore
+	*merges.MergeStore
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
@@ -29,5 +31,5 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	people := people.New(base)
 	contacts := contacts.New(base)
 	gifts := gifts.New(contacts, campaigns.New(people))
-	return &Book{base, check.New(move.New(jobs.New(gifts)))}, nil
+	return &Book{base, check.New(move.New(jobs.New(gifts))), merges.New(base)}, nil
 }

@@ -33,10 +33,11 @@ type derivation struct {
 	pictures map[string]int64 // campaigns, by the names of the files of their pictures
 	unread   bool             // a campaign cannot be read, so that its pictures are not known
 
-	fields  []int64 // ids of its custom fields, in ascending order
-	last    int64   // sequence number of a contact that was read
-	active  int64   // contacts
-	created int64   // when the last contact was made that was read, as lists have it
+	fields  []int64         // ids of its custom fields, in ascending order
+	merged  map[int64]int64 // the contacts that others were merged into, as the record of merges says
+	last    int64           // sequence number of a contact that was read
+	active  int64           // contacts
+	created int64           // when the last contact was made that was read, as lists have it
 	tags    map[string]int64
 	sets    blockSets
 }

@@ -22,6 +22,9 @@ func (d *derivation) contacts() (err error) {
 	if d.fields, err = db.List(d.conn, store.Number, contacts.SQLFieldIDs, d.Account); err != nil {
 		return err
 	}
+	if err = d.merges(); err != nil {
+		return err
+	}
 	var page []*contacts.Stored
 	after := int64(math.MinInt64) // the last contact of the page before
 	settle := func(to int64) error {
@@ -67,6 +70,17 @@ func (d *derivation) contacts() (err error) {
 	return nil
 }
 
+const sqlMerged = `SELECT other, survivor FROM contact_merge WHERE account_id = $1 AND other <> 0 AND undone = 0`
+
+// merges reads which contacts were merged into others.
+func (d *derivation) merges() error {
+	d.merged = make(map[int64]int64)
+	return d.conn.Each(func(r db.Row) error {
+		d.merged[r.Int(0)] = r.Int(1)
+		return nil
+	}, sqlMerged, d.Account)
+}
+
 // missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
 func (d *derivation) missing(to int64) {
 	switch first, last := doc.MakeID(d.Account, d.last+1), doc.MakeID(d.Account, to); {
@@ -101,6 +115,9 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 		if _, found := slices.BinarySearch(d.fields, value.Field); !found {
 			d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup", value.Field)})
 		}
+	}
+	if is := d.merged[s.ID]; is != c.MergedInto {
+		d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("its document says that it was merged into contact %d, and the record of merges says contact %d (0 is none): %s", c.MergedInto, is, restoreIt)})
 	}
 	tags := c.Tags
 	if d.active += 1 - should.Archived; c.Archived() {

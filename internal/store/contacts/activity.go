@@ -2,6 +2,8 @@ package contacts
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,20 +87,40 @@ type timelinePage struct {
 }
 
 func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
-	if found.Total, err = c.Int(store.SQLHowMany, account, int64(noun), id); err == nil {
+	ids := []int64{id}
+	if noun == history.ContactNoun {
+		merged, err := store.MergedInto(c, account, id)
+		if err != nil {
+			return found, err
+		}
+		ids = append(ids, merged...)
+	}
+	of := func(sql string) (string, any) {
+		if len(ids) == 1 {
+			return sql, id
+		}
+		return strings.Replace(sql, store.OfOne, store.OfSeveral, 1), ids
+	}
+	sql, whose := of(store.SQLHowMany)
+	if found.Total, err = c.Int(sql, account, int64(noun), whose); err == nil {
 		err = w(found.Total)
 	}
 	if err != nil || page.Skip() >= found.Total {
 		return found, err
 	}
-	sql := store.SQLOldestOf
+	sql, whose = of(store.SQLOldestOf)
 	if newest {
-		sql = store.SQLNewestOf
+		sql, whose = of(store.SQLNewestOf)
 	}
-	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), id, page.PerPage, page.Skip())
-	found.Count = int64(len(found.revisions))
-	if err == nil && found.Count > 0 {
-		found.undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
+	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), whose, page.PerPage, page.Skip())
+	found.Count, found.undone = int64(len(found.revisions)), make(map[int64]bool)
+	for _, id := range ids {
+		if err != nil || found.Count == 0 {
+			break
+		}
+		var undone map[int64]bool
+		undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
+		maps.Copy(found.undone, undone)
 	}
 	return found, err
 }
@@ -211,12 +233,24 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		if err == nil && row.Contact.Archived() && change.Kind.NeedsActive() {
 			err = store.Fault("", doc.ArchivedFirst)
 		}
+		if err == nil && change.Kind == history.DidMerge {
+			err = refuseMerge(t, account, revision)
+		}
 		if err == nil {
 			made, left, err = Undo(t, row, change, region, now)
 		}
 		return err
 	})
 	return made, left, err
+}
+
+// refuseMerge refuses to take back a part of a merge: all of it is undone together.
+func refuseMerge(t *store.Tx, account, revision int64) error {
+	isMerge, err := t.Exists(store.SQLMerge, account, revision)
+	if err == nil && isMerge {
+		err = store.Fault("", doc.UndoesMerge)
+	}
+	return err
 }
 
 // changeOf finds a change of a contact.
@@ -232,8 +266,11 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
-	if change.Kind == history.DidNote {
+	switch {
+	case change.Kind == history.DidNote:
 		return undoNote(t, row, change)
+	case row.Contact.MergedInto != 0:
+		return made, nil, store.Fault("", doc.MergedContact, row.ID, row.Contact.MergedInto)
 	}
 	differences, err := doc.ParseDifferences(change.Data)
 	if err != nil {
@@ -243,7 +280,26 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
 		return undone, err
 	})
+	if err == nil && change.Kind == history.DidMerge {
+		err = noteUndone(t, doc.IDAccount(row.ID), change.Revision, made.Tag.Revision)
+	}
 	return made, left, err
+}
+
+// noteUndone notes that what was sent is no longer part of a contact, because all that its import did is taken back. What brought another contact in is
+// left alone.
+func noteUndone(t *store.Tx, account, merge, revision int64) error {
+	m, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, merge)
+	switch {
+	case errors.Is(err, crm.ErrNotFound): // it is from before there were such rows, or the giver of a gift has learned something
+		return nil
+	case err == nil && m.Sent == "":
+		return store.Fault("", doc.UndoesMerge)
+	case err == nil && m.Undone == 0:
+		m.Undone = revision
+		t.Save(store.MergeTable, m.Values(account)...)
+	}
+	return err
 }
 
 // undoNote hides a note, or shows one again that was hidden.

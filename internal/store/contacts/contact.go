@@ -96,6 +96,8 @@ func (s *ContactStore) RestoreContact(ctx context.Context, account, id int64) (D
 			return c, nil
 		case c.Erased():
 			return c, crm.ErrArchived // there is nothing to bring back
+		case c.MergedInto != 0:
+			return c, store.Fault("", doc.MergedContact, c.ID, c.MergedInto)
 		}
 		return c.Restore(now), nil
 	})
@@ -216,13 +218,26 @@ func Change(t *store.Tx, s *Stored, kind history.Kind, decide func(crm.Contact) 
 		d.Tag = s.etag(t.Account(doc.IDAccount(s.ID)))
 		return d, err
 	}
-	if err := saveContact(t, s, kind, changed, body); err != nil {
+	return save(t, s, kind, nil, changed, body)
+}
+
+// Record is Change that the history tells of even where nothing changed. more is what it tells beside that.
+func Record(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
+	changed, err := decide(s.Contact)
+	if err != nil {
+		return Document{}, err
+	}
+	return save(t, s, kind, more, changed, changed.AppendBody(make([]byte, 0, len(s.Body)+256)))
+}
+
+func save(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, changed crm.Contact, body []byte) (Document, error) {
+	if err := saveContact(t, s, kind, more, changed, body); err != nil {
 		return Document{}, err
 	}
 	return document(t, &changed, body)
 }
 
-func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact, body []byte) error {
+func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, changed crm.Contact, body []byte) error {
 	account := doc.IDAccount(s.ID)
 	a, err := t.LockAccount(account)
 	if err != nil {
@@ -249,7 +264,7 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, changed crm.Contact,
 		a.Touch(t)
 		a.ContactActive += 1 - 2*Flag(changed.Archived())
 	}
-	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind), changed, body)
+	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind, more), changed, body)
 	for _, key := range gone {
 		dropKey(t, a, key, s.ID)
 	}
@@ -383,8 +398,8 @@ const (
 )
 
 // trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
-func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind history.Kind) Trace {
-	differences := s.Contact.Differences(changed)
+func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind history.Kind, more doc.Differences) Trace {
+	differences := append(s.Contact.Differences(changed), more...)
 	switch kind {
 	case 0:
 		kind = history.KindOf(differences)

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
@@ -81,11 +83,71 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 		return Document{}, err
 	}
 	if merge {
-		made, err := Change(t, found, history.DidMerge, func(c crm.Contact) (crm.Contact, error) { return c.Merge(n.In, now) })
-		made.Merged, made.Before = true, found.Body
-		return made, err
+		merged, err := found.Contact.Merge(n.In, now)
+		if err != nil {
+			return Document{}, err
+		}
+		return mergeSent(t, found, n, merged, false)
 	}
 	return insertNew(t, account, n)
+}
+
+const sqlLastMerges = store.MergeColumns + ` AND survivor = $2 ORDER BY id DESC LIMIT 20`
+
+// mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already, and there is
+// none where the contact is nothing but what was sent, or for a row of a file.
+func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, isFile bool) (made Document, err error) {
+	account := doc.IDAccount(found.ID)
+	m := store.Merge{Survivor: found.ID, Sent: n.sent(), At: store.Moment(t.Author.At)}
+	if !n.fits(&found.Contact) {
+		m.Review = store.ReviewPending
+	}
+	isSame := string(merged.AppendBody(nil)) == string(found.Body)
+	known := m
+	if isSame {
+		known, err = sentBefore(t, account, m)
+	}
+	switch {
+	case err != nil:
+		return made, err
+	case isSame && (known.ID != 0 || m.Review == store.NoReview && (isFile || found.Contact.SameDocument(&n.fresh))):
+		m = known
+		made, err = Change(t, found, 0, func(crm.Contact) (crm.Contact, error) { return merged, nil })
+	default:
+		made, err = Record(t, found, history.DidMerge, nil, func(crm.Contact) (crm.Contact, error) { return merged, nil })
+		m.ID, m.Last = made.Tag.Revision, made.Tag.Revision
+		t.Insert(store.MergeTable, m.Values(account)...)
+	}
+	made.Merged, made.Before, made.Merge, made.Review = true, found.Body, m.ID, m.Review == store.ReviewPending
+	return made, err
+}
+
+// sentBefore is the merge by which the same was sent before, with the id 0 where there is none.
+func sentBefore(t *store.Tx, account int64, m store.Merge) (store.Merge, error) {
+	last, err := db.List(t.Conn, store.ScanMerge, sqlLastMerges, account, m.Survivor)
+	for _, before := range last {
+		if before.Sent == m.Sent && before.Undone == 0 {
+			return before, err
+		}
+	}
+	return m, err
+}
+
+// sent is what was sent as a merge keeps it: the match keys, and the document without its times.
+func (n *NewContact) sent() string {
+	undated := n.fresh.Undated()
+	return store.JoinKeys(append(slices.Clip(undated.MatchKeys), string(undated.AppendBody(nil))))
+}
+
+// SentContact is the contact that a merge keeps of what was sent, as it would have been made now.
+func SentContact(sent string, now time.Time) (crm.Contact, error) {
+	lines := store.SplitKeys(sent)
+	if len(lines) == 0 {
+		return crm.Contact{}, crm.ErrNotFound
+	}
+	last := len(lines) - 1
+	c, err := crm.ParseContact(0, []byte(lines[last]), slices.Clone(lines[:last]))
+	return c.Dated(now.UTC().Truncate(time.Second)), err
 }
 
 // insertNew makes the contact.
@@ -201,8 +263,9 @@ func ImportContact(t *store.Tx, account int64, n *NewContact, p Plan, rule crm.I
 	case p.Leave:
 		return Document{ID: p.Into.ID, Body: p.Into.Body, Merged: true, Before: p.Into.Body}, nil
 	}
-	before := p.Into.Body
-	made, err = Change(t, p.Into, history.DidMerge, func(c crm.Contact) (crm.Contact, error) { return rule.Merge(c, n.In, now) })
-	made.Merged, made.Before = true, before
-	return made, err
+	merged, err := rule.Merge(p.Into.Contact, n.In, now)
+	if err != nil {
+		return made, err
+	}
+	return mergeSent(t, p.Into, n, merged, true)
 }

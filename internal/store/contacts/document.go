@@ -20,6 +20,8 @@ type Document struct {
 	Created bool   // it is new
 	Merged  bool   // a create was merged into a contact that was there
 	Before  []byte // the body of that contact as it was
+	Merge   int64  // by which that can be undone, 0 for none
+	Review  bool   // a person should look at the merge
 	Tag     doc.ETag
 
 	fields *custom.Fields // that it is shown with; nil where it has none
@@ -116,17 +118,25 @@ func (d Document) Shown() store.Shown { return store.Shown{Kind: contactShown, I
 
 func init() {
 	store.Readers[contactShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		row, err := Load(t, a.Account, id)
-		switch {
-		case err != nil:
-			return nil, err
-		case row.Contact.Erased():
-			return nil, crm.ErrArchived
-		}
-		Of(a).Contacts[id] = row
-		return document(t, &row.Contact, row.Body)
+		return Current(t, a, id)
 	}
 }
+
+// Current is a contact as it is in the unit of work.
+func Current(t *store.Tx, a *store.Account, id int64) (d Document, err error) {
+	row, err := Load(t, a.Account, id)
+	switch {
+	case err != nil:
+		return d, err
+	case row.Contact.Erased():
+		return d, crm.ErrArchived
+	}
+	Of(a).Contacts[id] = row
+	return document(t, &row.Contact, row.Body)
+}
+
+// Merging is the merge that has made the document what it is, 0 for none, and whether a person should look at it.
+func (d Document) Merging() (id int64, review bool) { return d.Merge, d.Review }
 
 // ETag names the state that a contact is in.
 func (d Document) ETag() doc.ETag { return d.Tag }

@@ -250,8 +250,6 @@ type Doubt struct {
 	PlanOf  *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
 }
 
-const archivedContact doc.Rule = "is the id of an archived contact: restore the contact first"
-
 // findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it is.
 func (s *GiftStore) findCampaign(ctx context.Context, in *giving.GiftInput) error {
 	if in.CampaignCode == nil {

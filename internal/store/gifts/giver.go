@@ -2,15 +2,18 @@ package gifts
 
 import (
 	"cmp"
+	"errors"
+	"time"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
-	"errors"
-	"time"
 )
 
 // giver is the contact that a gift is from, and what becomes of it.
@@ -57,7 +60,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 	}
 	err = contacts.CheckIDs(t, a, g.contact.ID, said.IDKeys())
 	if errors.As(err, new(*doc.Invalid)) {
-		err = store.Fault(giving.GiverID, archivedContact) // an active one was found by it
+		err = store.Fault(giving.GiverID, doc.ArchivedID) // an active one was found by it
 	}
 	return g, err
 }
@@ -157,8 +160,10 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
 		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
+	case err == nil && row.Contact.MergedInto != 0:
+		return nil, store.Fault("contact_id", doc.MergedID, row.Contact.MergedInto)
 	case err == nil && row.Contact.Archived():
-		return nil, store.Fault("contact_id", archivedContact)
+		return nil, store.Fault("contact_id", doc.ArchivedID)
 	}
 	return row, err
 }
@@ -171,4 +176,81 @@ func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 	}
 	_, err = contacts.Change(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.ID, err
+}
+
+const (
+	sqlGiftsToMove = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
+	sqlPlansToMove = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
+)
+
+// GivenBy are the gifts and the plans of a contact.
+func GivenBy(c db.Conn, account, contact int64) (gifts, plans []int64, err error) {
+	if gifts, err = db.List(c, store.Number, sqlGiftsToMove, account, contact); err == nil {
+		plans, err = db.List(c, store.Number, sqlPlansToMove, account, contact)
+	}
+	return gifts, plans, err
+}
+
+// Reassign makes gifts and plans of one contact those of another one, as it is when both turn out to be the same person: a gift keeps the name that it was given under. undoes has the changes
+// that this takes back, by the ids of gifts and plans; it may be nil.
+func Reassign(t *store.Tx, a *store.Account, gifts, plans []int64, to int64, undoes map[history.Noun]map[int64]int64) error {
+	defer func() { t.Author.Undoes = 0 }()
+	if err := FirstError(Of(a).Plans.Load(t, a.Account, plans), Of(a).Gifts.Load(t, a.Account, gifts)); err != nil {
+		return err
+	}
+	for _, id := range plans {
+		p := Of(a).Plans.Rows[id]
+		if p.Damage != nil {
+			return p.Damage
+		}
+		changed := p.Plan
+		changed.Contact, t.Author.Undoes = to, undoes[history.PlanNoun][id]
+		SavePlan(t, a, p, &changed)
+	}
+	return moveGifts(t, a, gifts, to, undoes[history.GiftNoun])
+}
+
+// moveGifts looks up all sums together, and sets at the end: a contact may have many gifts.
+func moveGifts(t *store.Tx, a *store.Account, ids []int64, to int64, undoes map[int64]int64) error {
+	var cells []string
+	for _, id := range ids {
+		g := Of(a).Gifts.Rows[id]
+		if g.Damage != nil {
+			return g.Damage
+		}
+		moved := ShareOf(&g.Gift)
+		cells = append(cells, moved.Cells()...)
+		moved.Contact = to
+		cells = append(cells, moved.Cells()...)
+	}
+	if err := campaigns.Of(a).Giving.Load(t, a.Account, cells); err != nil {
+		return err
+	}
+	givers, ofCampaign := map[int64]bool{to: true}, make(map[[2]int64]giving.Gift)
+	for _, id := range ids {
+		before := Of(a).Gifts.Rows[id].Gift
+		after := before
+		after.Contact, t.Author.Undoes = to, undoes[id]
+		kind, differences := giftDifferences(&before, &after)
+		WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, id, kind, differences.Text()), &after)
+		if err := FirstError(countGift(t, a, ShareOf(&before), -1), countGift(t, a, ShareOf(&after), 1)); err != nil {
+			return err
+		}
+		if givers[before.Contact] = true; before.Net() > 0 {
+			ofCampaign[[2]int64{before.Contact, before.Campaign}] = before
+		}
+	}
+	for _, before := range ofCampaign {
+		after := before
+		after.Contact = to
+		if err := moveGiftSets(t, a, &before, &after); err != nil {
+			return err
+		}
+	}
+	for contact := range givers {
+		if err := settleStats(t, a, contact); err != nil {
+			return err
+		}
+	}
+	return nil
 }

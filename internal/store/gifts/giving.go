@@ -154,6 +154,24 @@ func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *givi
 	return nil
 }
 
+// settleStats is SaveStats after many gifts of a contact have moved.
+func settleStats(t *store.Tx, a *store.Account, contact int64) error {
+	row, err := contacts.Row(t, a, contact)
+	if err != nil || row == nil || row.Damage != nil {
+		return err
+	}
+	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, giving.Cell(0, 0, a.Currency, contact))
+	if err != nil {
+		return err
+	}
+	changed, at := row.Contact, row.Trace
+	changed.Stats = StatsOf(sums, a.Currency)
+	if at.LastGift, err = findLastGift(t, contact); err == nil {
+		contacts.WriteContact(t, t.Save, a, row.CreatedAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.Body)+16)))
+	}
+	return err
+}
+
 // StatsOf are the numbers in a contact's document: whole units of the account's currency.
 func StatsOf(sums *giving.Sums, currency string) (stats crm.Stats) {
 	if sums != nil {

@@ -102,6 +102,16 @@ type (
 		Actor    string          `json:"actor"`
 		Data     json.RawMessage `json:"data"`
 	}
+	mergeLine struct {
+		ID       int64  `json:"id"`
+		Survivor int64  `json:"survivor_id"`
+		Other    int64  `json:"other_id"`
+		Last     int64  `json:"last"`
+		Sent     string `json:"sent"`
+		Review   int64  `json:"review"`
+		Undone   int64  `json:"undone"`
+		At       int64  `json:"at"`
+	}
 	memberLine struct {
 		Name  string `json:"name"`
 		Email string `json:"email"`
@@ -162,7 +172,7 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 			write func(*LineWriter) error
 		}{
 			{AccountFile, x.settings}, {FieldFile, x.fields}, {SegmentFile, x.segments}, {CampaignFile, x.campaigns}, {PictureFile, x.pictures}, {ContactFile, x.contacts},
-			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history},
+			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history}, {MergeFile, x.merges},
 			{memberFile, func(w *LineWriter) error {
 				return encodeAll(w, members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
 			}},
@@ -336,6 +346,13 @@ func (x *accountExport) history(w *LineWriter) error {
 		}
 	}
 	return nil
+}
+
+func (x *accountExport) merges(w *LineWriter) error {
+	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
+		at := func(i int) int64 { return row[i].(int64) }
+		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8)})
+	})
 }
 
 // lineOf is a row of the record as files have it.

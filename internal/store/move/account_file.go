@@ -60,6 +60,7 @@ const (
 	PlanFile     = "plans.jsonl"
 	GiftFile     = "transactions.jsonl"
 	HistoryFile  = "history.jsonl"
+	MergeFile    = "merges.jsonl"
 	memberFile   = "members.jsonl"
 	keyFile      = "keys.jsonl"
 )

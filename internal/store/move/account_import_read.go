@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ import (
 )
 
 // importedFiles are the files of an account that are imported, in the order in which they are read.
-var importedFiles = []string{AccountFile, FieldFile, CampaignFile, PictureFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile}
+var importedFiles = []string{AccountFile, FieldFile, CampaignFile, PictureFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile, MergeFile}
 
 // importLine writes a line that was checked.
 type importLine func(*accountWriter) error
@@ -49,6 +50,7 @@ type accountReader struct {
 	plans     int64
 	gifts     int64
 	revision  int64 // of the last change
+	merges    int64 // the last one
 
 	seed       maphash.Seed
 	references map[uint64]bool // external ids, by their hashes
@@ -56,18 +58,21 @@ type accountReader struct {
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
 	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
-		seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
+		merges: math.MinInt64, seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
 func (r *accountReader) each(ctx context.Context, take func(file string, line int64, size int, write importLine) error) error {
 	reads := map[string]func(line []byte) (importLine, error){
-		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, PictureFile: r.picture, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change,
+		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, PictureFile: r.picture, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change, MergeFile: r.merge,
 	}
 	for _, file := range importedFiles {
 		r.row = 0
 		if file == PictureFile && !r.manifest.lists(file) && len(r.pictures) == 0 {
 			continue // the files are from before there were pictures
+		}
+		if file == MergeFile && !r.manifest.lists(file) {
+			continue // the same of merges
 		}
 		err := r.manifest.eachLine(r.files, file, func(line []byte) error {
 			r.row++
@@ -253,6 +258,9 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	if err == nil {
 		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
 	}
+	if err == nil && c.MergedInto != 0 {
+		err = r.own(c.MergedInto)
+	}
 	for _, id := range c.ExternalIDs {
 		if err == nil {
 			err = r.isNew(crm.ExternalPrefix, id.Key())
@@ -263,7 +271,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	}
 	return func(w *accountWriter) error {
 		made := c
-		made.ID = w.id(c.ID)
+		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
 		w.stage(made.ID, contacts.SetsOf(&made), nil, func() error {
 			w.done.Contacts++
 			return placeContact(w.Tx, w.a, made, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift})
@@ -398,4 +406,32 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 		w.Insert(store.ChangeTable, store.ChangeValues(&c, w.a.Account)...)
 		return nil
 	}, nil
+}
+
+func (r *accountReader) merge(line []byte) (importLine, error) {
+	var l mergeLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At)}
+	err := cmp.Or(r.known(max(m.ID, 0)), r.known(max(m.Last, 0)), r.known(max(m.Undone, 0)), r.refers(m.Survivor, 0))
+	if err == nil && m.Other != 0 {
+		err = r.refers(m.Other, 0)
+	}
+	if err == nil && (m.ID <= r.merges || m.ID > 0 && m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
+		err = problem("is no merge that comes after the one before it")
+	}
+	if r.merges = m.ID; err == nil && m.SentDocument() != "" {
+		var sent crm.Contact
+		if sent, err = contacts.SentContact(m.Sent, r.now); err == nil {
+			err = sent.CheckImported(r.fields, r.now)
+		}
+	}
+	return func(w *accountWriter) error {
+		made := m
+		made.ID, made.Last, made.Undone = w.mergeID(m.ID), w.mergeID(m.Last), w.mergeID(m.Undone)
+		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
+		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
+		return nil
+	}, err
 }

@@ -3,6 +3,7 @@ package move
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -61,6 +62,17 @@ func (w *accountWriter) revision(revision int64) int64 {
 	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
 }
 
+// mergeID is the change of a merge as it is from now on. One that was no longer kept is below zero: no change has such a number.
+func (w *accountWriter) mergeID(revision int64) int64 {
+	switch {
+	case revision <= 0:
+		return revision
+	case revision < w.line.Sequences.Oldest:
+		return -revision
+	}
+	return w.revision(revision)
+}
+
 // placeContact writes a contact as it was, under the next sequence number.
 func placeContact(t *store.Tx, a *store.Account, c crm.Contact, at contacts.Trace) error {
 	if err := contacts.MoveSets(t, a, c.ID, nil, contacts.SetsOf(&c)); err != nil {
@@ -78,15 +90,20 @@ func (w *accountWriter) data(data json.RawMessage) json.RawMessage {
 		return jobs.JSONOf(exported)
 	}
 	differences, err := doc.ParseDifferences(string(data))
-	if err != nil || !w.renumbered() || !differences.Has("contact_id") && !differences.Has("campaign_id") {
+	if err != nil || !w.renumbered() || !slices.ContainsFunc(differences, isID) {
 		return data
 	}
 	for i, d := range differences {
-		if d.Field == "contact_id" || d.Field == "campaign_id" {
+		if isID(d) {
 			differences[i].Before, differences[i].After = w.idText(d.Field, d.Before), w.idText(d.Field, d.After)
 		}
 	}
 	return json.RawMessage(differences.Text())
+}
+
+// isID tells whether a difference has ids.
+func isID(d doc.Difference) bool {
+	return d.Field == "contact_id" || d.Field == "campaign_id" || d.Field == "merged_into"
 }
 
 func (w *accountWriter) idText(field string, text json.RawMessage) json.RawMessage {
@@ -95,7 +112,7 @@ func (w *accountWriter) idText(field string, text json.RawMessage) json.RawMessa
 		return text
 	}
 	is := cmp.Or(w.campaigns[id], id)
-	if field == "contact_id" {
+	if field != "campaign_id" {
 		is = w.id(id)
 	}
 	return jobs.JSONOf(is)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -59,6 +60,9 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 		return 0, nil
 	}
 	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
+	if err == nil {
+		found, err = withMerged(t, a, found)
+	}
 	var people []crm.Identity
 	for _, one := range found {
 		if err != nil {
@@ -74,7 +78,34 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 	if err != nil || len(people) == 0 {
 		return job, err
 	}
+	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
+	if err := errors.Join(t.Run(store.SQLForgetMerges, a.Account, ids), t.Run(store.SQLForgetPairs, a.Account, ids)); err != nil {
+		return 0, err
+	}
 	return noteErasures(t, a, open, people)
+}
+
+// withMerged are contacts with all that were merged into them: these are the same people. One that was merged itself is erased with its survivor.
+func withMerged(t *store.Tx, a *store.Account, found []*contacts.Stored) ([]*contacts.Stored, error) {
+	all := slices.Clone(found)
+	for _, one := range found {
+		if one.Contact.MergedInto != 0 && !one.Contact.Erased() {
+			return nil, store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
+		}
+		merged, err := store.MergedInto(t.Conn, a.Account, one.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range merged {
+			row, err := contacts.Load(t, a.Account, id)
+			if err != nil {
+				return nil, err
+			}
+			contacts.Of(a).Contacts[id] = row
+			all = append(all, row)
+		}
+	}
+	return all, nil
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.

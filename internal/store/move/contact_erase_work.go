@@ -134,13 +134,34 @@ func (e *eraser) segments(ctx context.Context) error {
 	all = slices.DeleteFunc(all, func(s find.Segment) bool {
 		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
 	})
+	sent, err := e.sent(ctx)
+	if err != nil {
+		return err
+	}
 	e.next()
 	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
+		if err := t.Run(store.SQLForgetSent, a.Account, sent); err != nil {
+			return err
+		}
 		for _, s := range all {
 			t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
 			t.Delete(store.SegmentTable, a.Account, s.ID)
 		}
 		return nil
+	})
+}
+
+// sent are the merges that keep what was sent about a person. It may be part of another contact.
+func (e *eraser) sent(ctx context.Context) (found []int64, err error) {
+	return found, e.View(ctx, func(c db.Conn) error {
+		found = nil
+		return c.Each(func(r db.Row) error {
+			m := store.ScanMerge(r)
+			if text := m.SentDocument(); text != "" && e.names(func(i *crm.Identity) bool { return i.InJSON(`{"id":0` + text) }) {
+				found = append(found, m.ID)
+			}
+			return nil
+		}, store.SQLSent, e.job.Account)
 	})
 }
 

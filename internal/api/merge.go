@@ -1,0 +1,53 @@
+package api
+
+import (
+	"net/http"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/store"
+	"donorbook/internal/store/merges"
+)
+
+// mergeContact merges another contact into the one of the path.
+func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) error {
+	in, err := readMerge(w, r)
+	if err != nil {
+		return a.resourceFirst(r.Context(), c, err)
+	}
+	made, err := a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
+	return writeMade(w, made, err)
+}
+
+func readMerge(w http.ResponseWriter, r *http.Request) (in crm.MergeInput, err error) {
+	body, err := readJSON(w, r)
+	if err != nil {
+		return in, err
+	}
+	return crm.DecodeMerge(body)
+}
+
+func (a *API) undoMerge(w http.ResponseWriter, r *http.Request, c call) error {
+	made, err := a.store.UndoMerge(c.by(r), c.who.Account, c.id, a.options.Region)
+	return writeMade(w, made, err)
+}
+
+func (a *API) listMerges(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	filter, err := merges.ParseFilter(l.text)
+	if err := l.check(err); err != nil {
+		return err
+	}
+	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
+		found, result, err := a.store.Merges(r.Context(), c.who.Account, filter, l.page)
+		for i := range found {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = merges.Append(dst, &found[i])
+		}
+		return dst, result, err
+	})
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"time"
+
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+)
+
+// Merge is a row that tells of a merge of two contacts, or of what was sent into the contact that it matched.
+type Merge struct {
+	ID       int64 // the change of the survivor
+	Survivor int64
+	Other    int64  // 0 while what was sent is no contact of its own
+	Last     int64  // the last change of the merge
+	Sent     string // the document of what was sent, behind its match keys; "" where two contacts were merged
+	Review   Review
+	Undone   int64 // the change of the survivor that undid the merge, 0 while it stands
+	At       time.Time
+
+	// What the history says, if it is kept: who merged, by which way, and when that was undone.
+	Who      string
+	Channel  history.Channel
+	UndoneAt time.Time
+}
+
+// Review tells whether a person should look at a merge. The numbers are stored.
+type Review int64
+
+// The states of a review.
+const (
+	NoReview      Review = iota
+	ReviewPending        // the names contradict each other
+	ReviewKept           // a person has looked at the merge and kept it
+)
+
+const (
+	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at FROM contact_merge WHERE account_id = $1`
+	SQLMerge     = MergeColumns + ` AND id = $2`
+	// The merges of a contact that stand and have brought another contact into it.
+	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0 AND undone = 0`
+)
+
+// forgottenSent is in the place of what was sent and is no longer kept.
+const forgottenSent = "-"
+
+// SQLForgetMerges forgets what was sent about contacts that are erased, SQLForgetPairs with whom they may be the same, and SQLForgetSent what some merges keep.
+const (
+	SQLForgetMerges = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND sent <> '' AND (survivor = ANY($2) OR other = ANY($2) AND other <> 0)`
+	SQLForgetPairs  = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
+	SQLForgetSent   = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
+	SQLSent         = MergeColumns + ` AND sent <> '' ORDER BY id`
+)
+
+// SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.
+func (m *Merge) SentDocument() string {
+	if m.Sent == "" || m.Sent == forgottenSent {
+		return ""
+	}
+	lines := SplitKeys(m.Sent)
+	return lines[len(lines)-1]
+}
+
+func ScanMerge(r db.Row) Merge {
+	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7))}
+}
+
+// Values are the columns of the row.
+func (m *Merge) Values(account int64) []any {
+	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At)}
+}
+
+// MergedInto are all contacts that were merged into one, also by way of others.
+func MergedInto(c db.Conn, account, survivor int64) (all []int64, err error) {
+	for next := []int64{survivor}; len(next) > 0 && err == nil; all = append(all, next...) {
+		next, err = db.List(c, Number, SQLMergedInto, account, next)
+	}
+	return all, err
+}

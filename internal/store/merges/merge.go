@@ -1,0 +1,174 @@
+// Package merges makes one contact of two that are the same person, undoes that, and lists it, together with the merges that creates and imports made by de-duplication.
+package merges
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+// MergeStore merges the contacts of a database.
+type MergeStore struct{ base *store.Base }
+
+func New(b *store.Base) *MergeStore { return &MergeStore{b} }
+
+// Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction. Phone numbers without a country are of a region.
+func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (contacts.Document, error) {
+	if store.Foreign(account, survivor) {
+		return contacts.Document{}, crm.ErrNotFound
+	}
+	now, n := s.base.Now(), contacts.MoveNeeds(survivor)
+	if !store.Foreign(account, in.Contact) {
+		n.More = []store.Needs{contacts.MoveNeeds(in.Contact)}
+	}
+	return store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (contacts.Document, error) {
+		return merging{t, a, region, now}.merge(survivor, in, store.Change{})
+	})
+}
+
+// Preview is what a merge would do.
+type Preview struct {
+	Survivor, Other crm.Contact // as they are
+	Merged          crm.Contact
+	Lost            []crm.Lost // values that the merged contact does not have
+	Gifts, Plans    int64      // of the other contact, which become the survivor's
+}
+
+// PreviewMerge is what Merge would do. It writes nothing.
+func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (Preview, error) {
+	return store.Snapshot(ctx, s.base, func(c db.Conn) (p Preview, err error) {
+		found, err := contacts.LoadContacts(c, account, []int64{survivor, in.Contact})
+		for _, one := range found {
+			if one.ID == survivor {
+				p.Survivor = one
+			}
+			if one.ID == in.Contact {
+				p.Other = one
+			}
+		}
+		if err == nil {
+			err = check(&p.Survivor, &p.Other)
+		}
+		if err == nil {
+			p.Merged, err = p.Survivor.Absorb(&p.Other, in.MergeChoice, region, s.base.Now())
+		}
+		if err != nil {
+			return p, err
+		}
+		fields, err := contacts.ReadCustomFields(c, account)
+		if err != nil {
+			return p, err
+		}
+		p.Lost = append(p.Survivor.LostBy(&p.Merged, fields), p.Other.LostBy(&p.Merged, fields)...)
+		moved, plans, err := gifts.GivenBy(c, account, in.Contact)
+		p.Gifts, p.Plans = int64(len(moved)), int64(len(plans))
+		return p, err
+	})
+}
+
+// check refuses a merge. A contact that is not there has no id.
+func check(survivor, other *crm.Contact) error {
+	switch {
+	case survivor.ID == 0:
+		return crm.ErrNotFound
+	case other.ID == 0:
+		return store.Fault("contact_id", doc.Unknown, "contacts")
+	}
+	return survivor.CheckMerge(other)
+}
+
+// merging is a unit of work that merges contacts or takes merges apart.
+type merging struct {
+	t      *store.Tx
+	a      *store.Account
+	region string
+	now    time.Time
+}
+
+// load reads a contact, and notes it for what the unit does next. One that is not there has no id.
+func (m merging) load(id int64) (*contacts.Stored, error) {
+	if store.Foreign(m.a.Account, id) {
+		return &contacts.Stored{}, nil
+	}
+	row, err := contacts.Load(m.t, m.a.Account, id)
+	if errors.Is(err, crm.ErrNotFound) {
+		return &contacts.Stored{}, nil
+	}
+	if err == nil {
+		contacts.Of(m.a).Contacts[id] = row
+	}
+	return row, err
+}
+
+// record writes what becomes of a contact, as a change that takes another one back; 0 is none.
+func (m merging) record(row *contacts.Stored, kind history.Kind, undoes int64, more doc.Differences, is crm.Contact) (contacts.Document, error) {
+	m.t.Author.Undoes = undoes
+	defer func() { m.t.Author.Undoes = 0 }()
+	return contacts.Record(m.t, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
+}
+
+// merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. parted is the change that took the same merge apart before: what it
+// changed is taken back.
+func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (made contacts.Document, err error) {
+	into, err := m.load(survivor)
+	if err != nil {
+		return made, err
+	}
+	other, err := m.load(in.Contact)
+	if err == nil {
+		err = check(&into.Contact, &other.Contact)
+	}
+	if err != nil {
+		return made, err
+	}
+	before, _, err := takeBack(into.Contact, parted, m.region, m.now)
+	if err != nil {
+		return made, err
+	}
+	merged, err := before.Absorb(&other.Contact, in.MergeChoice, m.region, m.now)
+	if err != nil {
+		return made, err
+	}
+	moved, plans, err := gifts.GivenBy(m.t.Conn, m.a.Account, other.ID)
+	if err != nil {
+		return made, err
+	}
+	if _, err = m.record(other, history.DidJoin, 0, nil, other.Contact.MergeInto(survivor, m.now)); err != nil {
+		return made, err
+	}
+	told := doc.Differences{doc.NumberDifference("contact_id", other.ID, survivor)}
+	if made, err = m.record(into, history.DidMerge, parted.Revision, told, merged); err != nil {
+		return made, err
+	}
+	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, At: store.Moment(m.t.Author.At)}
+	if err = gifts.Reassign(m.t, m.a, moved, plans, survivor, nil); err != nil {
+		return made, err
+	}
+	row.Last = m.a.Revision
+	m.t.Insert(store.MergeTable, row.Values(m.a.Account)...)
+	made, err = contacts.Current(m.t, m.a, survivor)
+	made.Merge = row.ID
+	return made, err
+}
+
+// takeBack is a contact as it was before a change. Where nothing of the change is left, it is as it is.
+func takeBack(c crm.Contact, change store.Change, region string, now time.Time) (before crm.Contact, left []string, err error) {
+	d, err := doc.ParseDifferences(change.Data)
+	if err != nil {
+		return c, nil, err
+	}
+	before, left, err = c.TakeBack(d, region, now)
+	var refused *doc.Invalid
+	if errors.As(err, &refused) && refused.Faults[0].Rule == doc.NothingToUndo {
+		return c, left, nil
+	}
+	return before, left, err
+}

@@ -1,0 +1,262 @@
+package merges
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+// Undone is what the undoing of a merge has made of its contacts.
+type Undone struct {
+	Survivor contacts.Document
+	Other    contacts.Document // without an id where an undo was undone: then it is part of the survivor again
+	Left     []string          // fields that were changed since and stay as they are, and external ids that another contact has by now
+	merge    int64
+	undo     int64
+}
+
+// ID is the id of the undo, by which it can be undone itself.
+func (u Undone) ID() int64 { return u.undo }
+
+// Fate tells that it is a change.
+func (Undone) Fate() (created, merged bool) { return false, false }
+
+// Merging is the merge that an undone undo has made, 0 for none.
+func (u Undone) Merging() (id int64, review bool) { return u.Survivor.Merge, false }
+
+// Append appends the wire form.
+func (u Undone) Append(dst []byte) []byte {
+	dst = append(dst, `{"undo_id":`...)
+	if u.undo != 0 {
+		dst = strconv.AppendInt(dst, u.undo, 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = u.Survivor.Append(append(dst, `,"survivor":`...))
+	if dst = append(dst, `,"other":`...); u.Other.ID != 0 {
+		dst = u.Other.Append(dst)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(doc.AppendTexts(append(dst, `,"left":`...), u.Left), '}')
+}
+
+const undoneShown = "unmerge"
+
+// Shown names what was undone for an answer that shows it.
+func (u Undone) Shown() store.Shown { return store.Shown{Kind: undoneShown, ID: u.merge} }
+
+func init() {
+	store.Readers[undoneShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
+		if err != nil {
+			return nil, err
+		}
+		u := Undone{merge: id, undo: row.Undone}
+		if u.Survivor, err = contacts.Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
+			u.Other, err = contacts.Current(t, a, row.Other)
+		}
+		return u, err
+	}
+}
+
+// UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so do gifts that were recorded since, but for those of plans that go back.
+// What a create or an import had sent becomes a contact of its own. The id may be that of an undo: then both are merged again.
+func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (Undone, error) {
+	now := s.base.Now()
+	return store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (Undone, error) {
+		m := merging{t, a, region, now}
+		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, id)
+		if errors.Is(err, crm.ErrNotFound) {
+			return m.redo(id)
+		}
+		if err != nil {
+			return Undone{}, err
+		}
+		return m.undo(row)
+	})
+}
+
+// redo undoes an undo.
+func (m merging) redo(id int64) (u Undone, err error) {
+	parted, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, id)
+	if err == nil && (parted.Noun != history.ContactNoun || parted.Kind != history.DidPart) {
+		err = crm.ErrNotFound
+	}
+	if err != nil {
+		return u, err
+	}
+	row, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, m.a.Account, parted.Undoes)
+	if err == nil {
+		u.Survivor, err = m.merge(row.Survivor, crm.MergeInput{Contact: row.Other}, parted)
+		u.merge = u.Survivor.Merge
+	}
+	return u, err
+}
+
+const (
+	sqlMergeChanges = store.ChangeColumns + ` AND revision >= $2 AND revision <= $3 ORDER BY revision`
+	sqlMergeAway    = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
+	sqlOfPlans      = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = ANY($3) ORDER BY given_at, id`
+)
+
+// first is the first change of a merge.
+func first(row *store.Merge) int64 {
+	if row.Sent != "" {
+		return row.ID
+	}
+	return row.ID - 1
+}
+
+// refuse tells why a merge cannot be undone.
+func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
+	switch {
+	case row.Undone != 0:
+		return store.Fault("", doc.UndoneMerge)
+	case survivor.Erased() || other.Erased():
+		return store.Fault("", doc.ErasedMerge)
+	case survivor.MergedInto != 0:
+		away, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.a.Account, survivor.ID)
+		if err != nil {
+			return err
+		}
+		return store.Fault("", doc.MergedSince, survivor.ID, survivor.MergedInto, away.ID)
+	case survivor.Archived():
+		return store.Fault("", doc.ArchivedFirst)
+	case first(row) < m.a.Oldest:
+		return store.Fault("", doc.MergeTooOld)
+	}
+	return nil
+}
+
+func (m merging) undo(row store.Merge) (u Undone, err error) {
+	u.merge = row.ID
+	survivor, err := m.load(row.Survivor)
+	if err != nil {
+		return u, err
+	}
+	other := &contacts.Stored{}
+	if row.Other != 0 {
+		other, err = m.load(row.Other)
+	}
+	if err == nil {
+		err = m.refuse(&row, &survivor.Contact, &other.Contact)
+	}
+	if err != nil {
+		return u, err
+	}
+	changes, err := db.List(m.t.Conn, store.ScanChange, sqlMergeChanges, m.a.Account, first(&row), row.Last)
+	if err != nil {
+		return u, err
+	}
+	own := changes[row.ID-first(&row)]
+	before, left, err := takeBack(survivor.Contact, own, m.region, m.now)
+	if err != nil {
+		return u, err
+	}
+	if u.Survivor, err = m.record(survivor, history.DidPart, row.ID, nil, before); err != nil {
+		return u, err
+	}
+	u.undo, u.Left = u.Survivor.Tag.Revision, left
+	row.Undone = u.undo
+	if row.Sent != "" {
+		row.Other, err = m.makeSent(row.Sent, &u)
+	} else {
+		err = m.bringBack(other, changes[0], &u)
+	}
+	if err == nil {
+		err = m.giveBack(&row, changes)
+	}
+	if err != nil {
+		return u, err
+	}
+	m.t.Save(store.MergeTable, row.Values(m.a.Account)...)
+	if u.Survivor, err = contacts.Current(m.t, m.a, row.Survivor); err == nil {
+		u.Other, err = contacts.Current(m.t, m.a, row.Other)
+	}
+	return u, err
+}
+
+// bringBack makes the other contact what it was.
+func (m merging) bringBack(other *contacts.Stored, joined store.Change, u *Undone) error {
+	d, err := doc.ParseDifferences(joined.Data)
+	if err != nil {
+		return err
+	}
+	before, err := other.Contact.SeparateFrom(d, m.region, m.now)
+	if err == nil {
+		before, err = m.withFreeIDs(before, u)
+	}
+	if err == nil {
+		_, err = m.record(other, history.DidRestore, joined.Revision, nil, before)
+	}
+	return err
+}
+
+// makeSent makes a contact of what was sent.
+func (m merging) makeSent(sent string, u *Undone) (id int64, err error) {
+	c, err := contacts.SentContact(sent, m.now)
+	if err == nil {
+		c, err = m.withFreeIDs(c, u)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return contacts.InsertContact(m.t, m.a.Account, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&c, m.a.Account))
+}
+
+// withFreeIDs is a contact without the external ids that another one has by now.
+func (m merging) withFreeIDs(c crm.Contact, u *Undone) (_ crm.Contact, err error) {
+	const field = "external_ids"
+	c = c.WithoutExternalIDs(func(key string) bool {
+		var taken *doc.Invalid
+		switch failed := contacts.CheckIDs(m.t, m.a, c.ID, []string{key}); {
+		case failed == nil:
+			return false
+		case !errors.As(failed, &taken):
+			err = failed
+		case !slices.Contains(u.Left, field):
+			u.Left = append(u.Left, field)
+		}
+		return true
+	})
+	return c, err
+}
+
+// giveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still the survivor's. A gift that a plan has brought since goes with the plan.
+func (m merging) giveBack(row *store.Merge, changes []store.Change) error {
+	moved := map[history.Noun]map[int64]int64{history.GiftNoun: {}, history.PlanNoun: {}}
+	ids := make(map[history.Noun][]int64)
+	for _, c := range changes {
+		if of := moved[c.Noun]; of != nil {
+			of[c.ID] = c.Revision
+			ids[c.Noun] = append(ids[c.Noun], c.ID)
+		}
+	}
+	of := gifts.Of(m.a)
+	if err := gifts.FirstError(of.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]), of.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun])); err != nil {
+		return err
+	}
+	plans := slices.DeleteFunc(ids[history.PlanNoun], func(id int64) bool { return of.Plans.Rows[id].Contact != row.Survivor })
+	back := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool { return of.Gifts.Rows[id].Contact != row.Survivor })
+	since, err := db.List(m.t.Conn, store.Number, sqlOfPlans, m.a.Account, row.Survivor, plans)
+	for _, id := range since {
+		if _, known := moved[history.GiftNoun][id]; !known {
+			back = append(back, id)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return gifts.Reassign(m.t, m.a, back, plans, row.Other, moved)
+}
