@@ -155,6 +155,6 @@ func TestASearchKeepsTheFilters(t *testing.T) {
 	}
 	p.expects(http.StatusUnprocessableEntity)
 	p.visit(strings.Split(p.path(), "?")[0] + "?has=fax")
-	p.sees("Please check the filters. Contacts appear once the filters are fixed.")
+	p.sees("Please check the filters. The list appears once they are fixed.")
 	p.audit()
 }

@@ -153,6 +153,9 @@ func TestStopDelay(t *testing.T) {
 	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "no answer at 127.0.0.1:") {
 		t.Errorf("donorbook health after it: exit %d, %s", code, told)
 	}
+	if log := p.stderr.String(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("a stop that was asked for is told as an error:\n%s", log)
+	}
 	if took := time.Since(start); took < 1500*time.Millisecond {
 		t.Errorf("the server ended after %s, before the delay was over", took)
 	}

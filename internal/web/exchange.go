@@ -90,7 +90,7 @@ func (x *exchange) WriteHeader(status int) {
 // begin is called before the headers are sent. A server that stops closes the connection after this answer, even if it was asked before.
 func (x *exchange) begin(status int) {
 	x.status = status
-	if x.health != nil && x.health.stopping.Load() {
+	if x.health.isStopping() {
 		x.w.Header()["Connection"] = connectionClose
 	}
 }

@@ -53,6 +53,8 @@ func (h *Health) readyz(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, []byte(`{"status":"ready"}`))
 }
 
+func (h *Health) isStopping() bool { return h != nil && h.stopping.Load() }
+
 // plainCause names a cause that an operator can fix, in words that reveal nothing to strangers.
 func plainCause(err error) string {
 	switch {

@@ -173,10 +173,10 @@ func (p *wrapper) record(x *exchange, r *http.Request) {
 func (p *wrapper) logLine(x *exchange, r *http.Request, status int, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
+	case x.quiet && (status < http.StatusInternalServerError || p.Health.isStopping()): // a server that stops is not ready, as it should be
+		level = slog.LevelDebug
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
-	case x.quiet:
-		level = slog.LevelDebug
 	}
 	ctx := r.Context()
 	if !p.log.Enabled(ctx, level) {

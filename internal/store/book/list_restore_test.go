@@ -21,7 +21,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, s *Book) {
 				account := newAccount(t, s).Number
-				create(t, s, account, `{"first_name":"One","emails":["one@x.org"],"phones":["212 555 0101"]}`)
+				kept := create(t, s, account, `{"first_name":"One","emails":["one@x.org"],"phones":["212 555 0101"]}`).ID
 				lost := []int64{create(t, s, account, `{"first_name":"Two","emails":["two@x.org"],"phones":["212 555 0102"]}`).ID,
 					create(t, s, account, `{"first_name":"Three","emails":["three@x.org"],"phones":["212 555 0103"]}`).ID}
 				wantLists(t, s, account, []int64{1, 2, 3}, nil)
@@ -43,6 +43,11 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						}
 						tx.Delete(store.WordsTable, account, id)
 					}
+					first, loadErr := contacts.Load(tx, account, kept)
+					if loadErr != nil {
+						return loadErr
+					}
+					row.LastCreated = first.CreatedAt
 					row.SetRevision, row.Revision, row.ContactSeq, row.ContactActive = 0, 1, 1, 1
 					row.Touch(tx)
 					return err
