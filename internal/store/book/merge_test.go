@@ -253,6 +253,12 @@ func TestMergesOfAnImportAreUndone(t *testing.T) {
 		if err != nil || recordOf(t, s, account, undone.Other.ID).Company != "Ruiz Ltd" || recordOf(t, s, account, undone.Survivor.ID).Company != "" {
 			t.Fatalf("%+v, %v", undone, err)
 		}
+		old, survivor := createAs(t, s, account, `{"first_name":"Old","last_name":"Id"}`, crm.Force).ID, createAs(t, s, account, `{"first_name":"Old","last_name":"Id"}`, crm.Force).ID
+		mergeOf(t, s, account, survivor, old)
+		importFile(t, s, account, fmt.Sprintf("Contact ID,First name,Last name,Title,Total given,Recurring given,Created,Updated,Archived\n%d,Old,Id,Owner,0,0,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z,\n", old), jobs.MergeExisting) // an export from before the merge
+		if c := recordOf(t, s, account, survivor); c.Title != "Owner" {
+			t.Errorf("a row with the id of a merged contact does not lead to the survivor: %+v", c)
+		}
 		finishUndo(t, s, account, im.ID)
 		if found := all(); found[1].Undone == 0 {
 			t.Errorf("a merge of an import that was undone still stands: %+v", found[1])
