@@ -79,7 +79,13 @@ func (f *Finder) group(ctx context.Context) (all []match) {
 			single = append(single, m)
 		}
 	}
-	all = append(all[:0], single...)
+	all = all[:0]
+	for _, m := range slices.Compact(single) {
+		a, _ := g.of(m.a)
+		if b, _ := g.of(m.b); a != b { // no other pair has joined them since
+			all = append(all, m)
+		}
+	}
 	for leader := range g.members {
 		all = g.appendPairs(all, leader)
 	}
