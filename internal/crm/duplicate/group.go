@@ -60,16 +60,10 @@ type grouping struct {
 // group puts the records together that are about one person, the surest pairs first, but no groups that are rather two people. What comes back are the pairs
 // within the groups and those that are likely by themselves, the likeliest first.
 func (f *Finder) group(ctx context.Context) (all []match) {
-	for _, c := range f.kept {
-		if p := f.model.probability(&f.patterns[c.pattern].pair); p >= possible {
-			all = append(all, match{a: min(c.a, c.b), b: max(c.a, c.b), probability: p})
-		}
-	}
-	f.kept = nil
-	slices.SortFunc(all, likelier)
+	matches := f.matches()
 	var single []match
-	g := grouping{f, make(map[int32]int32), make(map[int32][]int32), make(map[[2]int32]float64, len(all))}
-	for _, m := range all {
+	g := grouping{f, make(map[int32]int32), make(map[int32][]int32), make(map[[2]int32]float64, len(matches))}
+	for _, m := range matches {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -79,7 +73,7 @@ func (f *Finder) group(ctx context.Context) (all []match) {
 			single = append(single, m)
 		}
 	}
-	all = all[:0]
+	all = matches[:0]
 	for _, m := range slices.Compact(single) {
 		a, _ := g.of(m.a)
 		if b, _ := g.of(m.b); a != b { // no other pair has joined them since
@@ -89,6 +83,18 @@ func (f *Finder) group(ctx context.Context) (all []match) {
 	for leader := range g.members {
 		all = g.appendPairs(all, leader)
 	}
+	slices.SortFunc(all, likelier)
+	return all
+}
+
+// matches are the pairs that are likely enough by what was learned, the likeliest first.
+func (f *Finder) matches() (all []match) {
+	for _, c := range f.kept {
+		if p := f.model.probability(&f.patterns[c.pattern].pair); p >= possible {
+			all = append(all, match{a: min(c.a, c.b), b: max(c.a, c.b), probability: p})
+		}
+	}
+	f.kept = nil
 	slices.SortFunc(all, likelier)
 	return all
 }
