@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
-	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone

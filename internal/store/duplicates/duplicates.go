@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -26,12 +25,12 @@ type DuplicateStore struct {
 	jobs   *jobs.JobStore
 	merges *merges.MergeStore
 
-	running sync.Mutex // one run at a time
-	models  models
+	turn    chan struct{} // one look at a time
+	learned cachedModel
 }
 
 func New(j *jobs.JobStore, m *merges.MergeStore) *DuplicateStore {
-	s := &DuplicateStore{base: j.Base, jobs: j, merges: m}
+	s := &DuplicateStore{base: j.Base, jobs: j, merges: m, turn: make(chan struct{}, 1)}
 	j.Idle = s.lookOnce
 	return s
 }
