@@ -8,6 +8,9 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/duplicate"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/store"
 	"donorbook/internal/store/duplicates"
 )
 
@@ -73,5 +76,157 @@ func TestFindDuplicates_one_by_one_finds_what_a_look_at_all_finds(t *testing.T) 
 		want := []string{"20-21", "22-23", "24-25"}
 		wantPairs(t, "a look at all", foundPairs(t, s, all, allIDs), want...)
 		wantPairs(t, "a look at what has changed", foundPairs(t, s, account, ids), want...)
+	})
+}
+
+// pairOf is an account with strangers and two contacts that are the same person, the last two of its ids.
+func pairOf(t testing.TB, s *Book) (account access.Account, ids []int64, pair string) {
+	account = newAccount(t, s)
+	ids = strangers(t, s, account)
+	for _, body := range doubles[:2] {
+		ids = append(ids, createAs(t, s, account.Number, body, crm.Force).ID)
+	}
+	pair = fmt.Sprintf("%d-%d", len(ids)-2, len(ids)-1)
+	wantPairs(t, "both", foundPairs(t, s, account, ids), pair)
+	return account, ids, pair
+}
+
+func TestDismiss_holds_until_something_that_is_compared_changes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		a, b := ids[len(ids)-2], ids[len(ids)-1]
+		if err := s.Dismiss(t.Context(), account.Number, b, a); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "after it was dismissed", shownPairs(t, s, account, ids))
+		change := func(body string) {
+			t.Helper()
+			if _, err := s.UpdateContact(t.Context(), account.Number, b, input(t, body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(`{"company":"Something else"}`)
+		wantPairs(t, "after a change that says nothing about who it is", foundPairs(t, s, account, ids))
+		forceLook(t, s, account.Number)
+		wantPairs(t, "after a look at all", foundPairs(t, s, account, ids))
+
+		change(`{"dob":"3/14/1961"}`)
+		wantPairs(t, "after a change of what is compared", foundPairs(t, s, account, ids), pair)
+
+		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Undismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "after that was taken back", shownPairs(t, s, account, ids), pair)
+		changes, _, err := s.Timeline(t.Context(), account.Number, history.ContactNoun, a, crm.PageRequest{Page: 1, PerPage: 2})
+		if err != nil || len(changes) != 2 || changes[0].Kind != history.DidDistinguish || !strings.Contains(changes[1].Data, fmt.Sprint(b)) {
+			t.Errorf("%v: the history says %+v", err, changes)
+		}
+		for _, other := range []int64{a, newAccountContact(t, s)} {
+			if err := s.Dismiss(t.Context(), account.Number, a, other); err == nil {
+				t.Errorf("contact %d was told apart from %d", a, other)
+			}
+		}
+	})
+}
+
+// newAccountContact is a contact of another account.
+func newAccountContact(t testing.TB, s *Book) int64 {
+	return createAs(t, s, newAccount(t, s).Number, doubles[0], crm.Force).ID
+}
+
+// forceLook lets the next look compare all contacts.
+func forceLook(t testing.TB, s *Book, account int64) {
+	t.Helper()
+	if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+		return tx.Run(`UPDATE duplicate_run SET at = 0 WHERE account_id = $1`, account)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDuplicates_vanish_with_a_contact_and_come_back_with_it(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		a, b := ids[len(ids)-2], ids[len(ids)-1]
+		if err := s.ArchiveContact(t.Context(), account.Number, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "archived", shownPairs(t, s, account, ids))
+		if _, err := s.RestoreContact(t.Context(), account.Number, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "restored", foundPairs(t, s, account, ids), pair)
+		merged, err := s.Merge(t.Context(), account.Number, a, crm.MergeInput{Contact: b}, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "merged", shownPairs(t, s, account, ids))
+		wantPairs(t, "merged, after a look", foundPairs(t, s, account, ids))
+		if _, err := s.UndoMerge(t.Context(), account.Number, merged.Merge, "US"); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "taken apart", foundPairs(t, s, account, ids), pair)
+	})
+}
+
+func TestDuplicates_are_never_of_two_accounts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		other := newAccount(t, s)
+		mine := append(strangers(t, s, other), createAs(t, s, other.Number, doubles[0], crm.Force).ID)
+		wantPairs(t, "another account", foundPairs(t, s, other, mine))
+		similar, err := s.Similar(t.Context(), other.Number, 0, input(t, doubles[1]))
+		if err != nil || len(similar) != 1 || similar[0].ID != mine[len(mine)-1] {
+			t.Errorf("%v: similar are %+v", err, similar)
+		}
+		wantPairs(t, "the first account", foundPairs(t, s, account, ids), pair)
+	})
+}
+
+func TestDuplicates_lists_groups_with_their_reasons(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _, _ := pairOf(t, s)
+		third := createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@example.org"]}`, crm.Force).ID
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		groups, result, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: third}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || result.Total != 1 || len(groups) != 1 || len(groups[0].Members) != 3 || len(groups[0].Pairs) != 3 || groups[0].Members[2].ID != third {
+			t.Fatalf("%v: %+v of %+v", err, groups, result)
+		}
+		if !slices.Contains(groups[0].Members[2].Reasons, "same phone") {
+			t.Errorf("the reasons are %q", groups[0].Members[2].Reasons)
+		}
+		n, err := s.DuplicateCounts(t.Context(), account.Number)
+		if err != nil || n.Sure+n.Likely+n.Possible != 1 || n.At.IsZero() || n.Running {
+			t.Errorf("%v: counts %+v", err, n)
+		}
+		level := groups[0].Level
+		for _, l := range []duplicate.Level{duplicate.Sure, duplicate.Likely, duplicate.Possible} {
+			found, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: l}, crm.PageRequest{Page: 1, PerPage: 10})
+			if err != nil || (len(found) == 1) != (l == level) {
+				t.Errorf("%v: %d groups of level %s, the group is %s", err, len(found), l, level)
+			}
+		}
+	})
+}
+
+func TestSimilar_asks_about_name_and_street_or_birth_date(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		street, born := createAs(t, s, account.Number, doubles[2], crm.Force).ID, createAs(t, s, account.Number, doubles[4], crm.Force).ID
+		for body, want := range map[string]int64{doubles[3]: street, doubles[5]: born, `{"first_name":"Maria","last_name":"Okonjo","dob":"3/14/1961"}`: 0} {
+			found, err := s.Similar(t.Context(), account.Number, 0, input(t, body))
+			if err != nil || (len(found) > 0) != (want != 0) || want != 0 && found[0].ID != want {
+				t.Errorf("%s: %v, %+v", body, err, found)
+			}
+		}
+		if found, err := s.Similar(t.Context(), account.Number, street, input(t, doubles[3])); err != nil || len(found) > 0 {
+			t.Errorf("%v: a contact is similar to itself: %+v", err, found)
+		}
 	})
 }
