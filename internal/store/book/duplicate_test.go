@@ -1,10 +1,16 @@
 package book
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -12,6 +18,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/duplicates"
+	"donorbook/internal/store/jobs"
 )
 
 // foundPairs are the pairs of an account after a look, as "a-b" of their places in a list of ids.
@@ -228,5 +235,81 @@ func TestSimilar_asks_about_name_and_street_or_birth_date(t *testing.T) {
 		if found, err := s.Similar(t.Context(), account.Number, street, input(t, doubles[3])); err != nil || len(found) > 0 {
 			t.Errorf("%v: a contact is similar to itself: %+v", err, found)
 		}
+	})
+}
+
+func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
+	eachPair(t, func(t *testing.T, s, other *Book) {
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		for i, name := range strings.Fields(`Abernathy Brockhurst Carmichael Dunworthy Ellingham`) {
+			short := strings.Fields(`Thomas/Tom Margaret/Peggy William/Bill Katherine/Kate Robert/Bob`)[i]
+			long, short, _ := strings.Cut(short, "/")
+			for _, first := range []string{long, short, long} {
+				createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":%q,"last_name":%q,"phones":["+1%d125550%d7"],"emails":["x%d@%s.example"],"dob":"%d/14/196%d"}`, first, name, 2+i, 10+i*17, i*i*77, name, i+2, i*2), crm.Force)
+			}
+		}
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		groups, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(groups) != 5 {
+			t.Fatalf("%v: there are %d groups: %+v", err, len(groups), groups)
+		}
+		apart := groups[4].Members // whom no job may merge
+		if err := s.Dismiss(t.Context(), account.Number, apart[0].ID, apart[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		before := everything(t, s, account.Number)
+		job, err := s.MergeSure(t.Context(), account.Number, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil { // a node that ends after one group
+			t.Fatal(err)
+		}
+		finishJobs(t, other)
+		done, err := s.Job(t.Context(), account.Number, job.ID)
+		var progress duplicates.SureProgress
+		if err := cmp.Or(err, json.Unmarshal(done.Progress, &progress)); err != nil || done.State != jobs.JobDone || progress.Groups < 5 || progress.Merged != 8 || progress.Left < 1 {
+			t.Errorf("%v: the job is %s, %+v", err, done.State, progress)
+		}
+		counts, err := s.Counts(t.Context(), account.Number)
+		if err != nil || counts.Active != 20+15-8 {
+			t.Errorf("%v: %d contacts are left", err, counts.Active)
+		}
+		if _, err := s.UndoJob(t.Context(), account.Number, job.ID, "US", false); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		wantState(t, "after the merges were undone", everything(t, s, account.Number), before)
+	})
+}
+
+func TestLookingForDuplicates_in_the_background_after_an_import(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o store.Options) {
+		ahead := new(atomic.Int64) // of the clock
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		s := open(t, o)
+		account := newAccount(t, s)
+		ids := strangers(t, s, account)
+		rows := openTable(t, "First name,Last name,Phone,Email\nThomas,Abernathy,+1 212 555 0101,\nTom,Abernathy,,tom.abernathy@example.org\nTom,Abernathy,+1 212 555 0101,tom.abernathy@example.org\n")
+		if _, _, err := s.ImportFile(t.Context(), account.Number, rows, importOf(rows, jobs.ForceCreate), 3, false, func(jobs.ImportProgress) {}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var working sync.WaitGroup
+		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
+		time.Sleep(50 * time.Millisecond)
+		wantPairs(t, "while changes come in", shownPairs(t, s, account, ids))
+		ahead.Store(int64(time.Minute))
+		for deadline := time.Now().Add(20 * time.Second); len(shownPairs(t, s, account, ids)) == 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			s.WakeJobs()
+		}
+		if found := shownPairs(t, s, account, ids); len(found) == 0 {
+			t.Errorf("found %q", found)
+		}
+		stop()
+		working.Wait()
 	})
 }
