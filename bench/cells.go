@@ -11,19 +11,15 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 )
 
-// cell is one variant: the work, the place where it is done, and by how many connections.
+// cell is one thing that is measured in every round: the work, the place where it is done, and by how many connections.
 type cell struct {
 	name        string
 	at          string // the kind of place
 	size        size
 	connections int // 0 for a loop
 	task        func(*place, int) task
-	amid        bool // while our server of the middle size creates as fast as it can
 }
 
 // task is what is timed, by requests or in a loop, with the question that comes before: is the answer right?
@@ -36,116 +32,96 @@ type task struct {
 type place struct {
 	*server
 	data    *dataset
-	loops   *loops
+	raw     *raw
 	peer    *pocketbase
 	contact []byte // what the ceiling answers
 	list    []byte
-	remote  bool // the file has nothing of what is written
 }
 
 // at is the name of a work on an amount of data.
-func at(name string, s size) string { return name + " at " + s.name }
+func at(name string, s size) string { return name + " at " + s.String() }
 
 // searchers is how many connections search: an account may have one search in work and 16 that wait.
 const searchers = 8
 
 // requestCells are measured on SQLite, against the ceiling, raw and, where asked for, a peer.
-func (b *bench) requestCells() (cells []cell) {
-	add := func(name, place string, s size, connections int, task func(*place, int) task) {
-		cells = append(cells, cell{at(name, s), place, s, connections, task, false})
+func (b *bench) requestCells() []cell {
+	cells := []cell{
+		{"get ceiling", "ceiling", b.large, 64, ceilingGet},
+		{"list ceiling", "ceiling", b.large, 64, ceilingList},
+		{"get ceiling beside creates", "ceiling", b.large, 2, b.amidCreates(ceilingGet)},
+		{"get beside creates", "write", b.base, 2, b.amidCreates(getAnyone)},
 	}
-	cells = append(cells,
-		cell{"get ceiling", "ceiling", b.large, 64, ceilingGet, false},
-		cell{"list ceiling", "ceiling", b.large, 64, ceilingList, false},
-		cell{"get ceiling beside creates", "ceiling", b.large, 2, ceilingGet, true},
-		cell{"get beside creates", "write", b.base, 2, getAnyone, true})
-	for _, s := range []size{b.small, b.large, b.many} {
-		add("get", "ours", s, 64, getAnyone)
-		add("list, any page", "ours", s, 64, listAnyPage)
-		add("search, a rare name", "ours", s, searchers, searchRare)
-		add("search, a common name", "ours", s, searchers, searchCommon)
-		add("change", "write", s, 64, change)
-		add("create", "write", s, 64, create)
+	add := func(name, place string, connections int, task func(*place, int) task, sizes ...size) {
+		for _, s := range sizes {
+			cells = append(cells, cell{at(name, s), place, s, connections, task})
+		}
 	}
-	for _, s := range []size{b.small, b.many} {
-		add("get raw", "raw", s, 0, readOne)
-		add("list raw", "raw", s, 0, readList)
-		add("create raw in 32s", "raw", s, 0, insert(32)) // as many as our server writes together for 64 clients
-	}
-	for _, s := range []size{b.small, b.large} {
-		add("gift", "write", s, 64, give)
-	}
-	add("create", "write", b.base, 64, create)
-	add("create raw", "raw", b.base, 0, insert(100))
+	add("get", "ours", 64, getAnyone, b.small, b.large, b.many)
+	add("list, any page", "ours", 64, listAnyPage, b.small, b.large, b.many)
+	add("search, a rare name", "ours", searchers, searchRare, b.small, b.large)
+	add("search, a common name", "ours", searchers, searchCommon, b.small, b.large)
+	add("change", "write", 64, change, b.small, b.large)
+	add("gift", "write", 64, give, b.small, b.large)
+	add("create", "write", 64, create, b.small, b.base, b.large, b.many)
+	add("create raw", "raw", 0, replayCreates, b.small, b.base, b.many)
+	add("get raw", "raw reads", 0, replayReads(1, getOne), b.small, b.many)
+	add("list, any page raw", "raw reads", 0, replayReads(20, listOne), b.small, b.many)
 	for _, l := range []listing{contactList, giftList, planList} {
-		add(l.table+" list, page 1", "ours", b.large, 64, listPage(l, false))
-		add(l.table+" list, last page", "ours", b.large, 64, listPage(l, true))
+		add(l.table+" list, page 1", "ours", 64, listPage(l, false), b.large)
+		add(l.table+" list, last page", "ours", 64, listPage(l, true), b.large)
 	}
 	for _, f := range filters {
-		add("filter "+f.path, "ours", b.large, 1, f.task)
+		add("filter "+f.path, "ours", 1, f.task, b.large)
 	}
 	if b.peers {
 		cells = append(cells,
-			cell{"pocketbase get", "pocketbase", b.base, 64, pocketbaseGet, false},
-			cell{"pocketbase list", "pocketbase", b.base, 64, pocketbaseList, false},
-			cell{"pocketbase create", "pocketbase", b.base, 64, pocketbaseCreate, false})
+			cell{"pocketbase get", "pocketbase", b.base, 64, pocketbaseGet},
+			cell{"pocketbase list", "pocketbase", b.base, 64, pocketbaseList},
+			cell{"pocketbase create", "pocketbase", b.base, 64, pocketbaseCreate})
 	}
 	return cells
 }
 
 // postgresCells work on one database, so that it grows for all of them alike.
-var postgresCells = []cell{
-	{"postgres get", "postgres", size{}, 64, getAnyone, false},
-	{"postgres list", "postgres", size{}, 64, listPage(contactList, false), false},
-	{"postgres search", "postgres", size{}, searchers, searchRare, false},
-	{"postgres get pgx", "pgx", size{}, 0, readOne, false},
-	{"postgres create", "postgres", size{}, 64, create, false},
-	{"postgres gift", "postgres", size{}, 64, give, false},
-	{"postgres create pgx", "pgx", size{}, 0, insert(32), false},
-}
-
-// variants are those cells that were asked for.
-func (b *bench) variants(cells []cell) (list []variant) {
-	for _, c := range cells {
-		if !b.only.MatchString(c.name) {
-			continue
-		}
-		v := variant{c.name, c.task(b.place(c.at, c.size), c.connections)}
-		if c.amid {
-			v.task = b.amidCreates(v.task)
-		}
-		list = append(list, v)
+func (b *bench) postgresCells() (cells []cell) {
+	for _, c := range []cell{
+		{"get", "postgres", b.base, 64, getAnyone},
+		{"list, any page", "postgres", b.base, 64, listAnyPage},
+		{"search, a rare name", "postgres", b.base, searchers, searchRare},
+		{"search, a common name", "postgres", b.base, searchers, searchCommon},
+		{"change", "postgres", b.base, 64, change},
+		{"create", "postgres", b.base, 64, create},
+		{"gift", "postgres", b.base, 64, give},
+		{"get pgx", "pgx", b.base, 0, replayReads(1, getOne)},
+		{"create raw", "pgx", b.base, 0, replayCreates},
+	} {
+		c.name = at("postgres "+c.name, b.base)
+		cells = append(cells, c)
 	}
-	return list
+	return cells
 }
 
-// amidCreates is a task while our server creates as fast as it can. The same on the ceiling shows how much of the difference comes from
-// sharing the processors.
-func (b *bench) amidCreates(t task) task {
-	creates := create(b.place("write", b.base), 62)
-	return task{check: func() { t.check(); creates.check() }, run: func(d timing) result {
-		ended := make(chan result)
-		go func() { ended <- creates.run(timing{measured: d.warm + d.measured + time.Second/4}) }()
-		r := t.run(d)
-		r.err = errors.Join(r.err, (<-ended).err)
-		return r
-	}}
-}
-
-// measureRequests measures our server on SQLite and what it is compared with.
-func (b *bench) measureRequests() {
-	b.repeat(b.variants(b.requestCells()))
-	ours, writing := b.places[at("ours", b.large)], b.places[at("write", b.large)]
-	if ours != nil && writing != nil { // not with -only
-		b.note("loaded", max(memory(ours.pid, "VmHWM"), memory(writing.pid, "VmHWM")))
+// amidCreates is a task while our server of the middle size creates as fast as it can. The same on the ceiling shows how much of the
+// difference comes from sharing the processors.
+func (b *bench) amidCreates(of func(*place, int) task) func(*place, int) task {
+	return func(p *place, connections int) task {
+		t, creates := of(p, connections), create(b.place("write", b.base), 62)
+		return task{check: func() { t.check(); creates.check() }, run: func(d timing) result {
+			ended := make(chan result)
+			go func() { ended <- creates.run(timing{measured: d.warm + d.measured + time.Second/4}) }()
+			r := t.run(d)
+			r.err = errors.Join(r.err, (<-ended).err)
+			return r
+		}}
 	}
 }
 
 // place opens a place when the first cell needs it.
 func (b *bench) place(kind string, s size) *place {
 	name := at(kind, s)
-	if p := b.places[name]; p != nil {
-		return p
+	if b.places[name] != nil {
+		return b.places[name]
 	}
 	p := &place{data: b.dataset(s)}
 	switch kind {
@@ -155,15 +131,14 @@ func (b *bench) place(kind string, s size) *place {
 		b.startCeiling(p, s)
 	case "pocketbase":
 		b.servePocketbase(p)
-	case "raw":
+	case "raw reads": // of what no one changes: a statement may ask for what was there when it was recorded
+		p.raw = b.openRaw(p.data, p.data, "", "")
+	case "raw": // records in the copy of our server, and replays in its own
 		p.data = b.copy(p.data, name)
-		b.openRaw(p)
+		p.raw = b.openRaw(b.place("write", s).data, p.data, "", "")
 	default: // one that writes, on a copy of its own
 		p.data = b.copy(p.data, name)
 		p.server = b.serve(p.data)
-	}
-	if b.places == nil {
-		b.places = make(map[string]*place)
 	}
 	b.places[name] = p
 	return p
@@ -172,12 +147,12 @@ func (b *bench) place(kind string, s size) *place {
 // startCeiling starts the bare server, which answers what our server has just answered.
 func (b *bench) startCeiling(p *place, s size) {
 	a, ours := p.data.Accounts[0], b.place("ours", s).address
-	p.contact, p.list = once(ours, "GET", contactPath(a.id(0)), a.Key, nil), once(ours, "GET", "/v1/contacts", a.Key, nil)
+	contact, list := request(nil, "GET", contactPath(a.id(0)), a.Key, nil), request(nil, "GET", "/v1/contacts", a.Key, nil)
+	p.contact, p.list = must(once(ours, contact)), must(once(ours, list))
 	address, files := freeAddress(), []string{filepath.Join(b.tmp, "contact"), filepath.Join(b.tmp, "list")}
 	check(os.WriteFile(files[0], p.contact, 0o600))
 	check(os.WriteFile(files[1], p.list, 0o600))
-	ready := request(nil, "GET", "/v1/contacts", a.Key, nil)
-	p.server = b.start(address, ready, must(os.Executable()), "ceiling", address, a.Key, files[0], files[1])
+	p.server = b.start(address, list, must(os.Executable()), "ceiling", address, a.Key, files[0], files[1])
 }
 
 // newcomer is the mark of people whom requests create.
@@ -190,15 +165,26 @@ type asking struct {
 	right             func(answer []byte) bool
 }
 
-// asks sends requests of one kind, and looks at the answer to one of them before that.
+// asks sends requests of one kind, each with a number that no other has, and looks at the answer to one of them before that.
 func (p *place) asks(connections int, next func(r *rand.Rand, n int64) asking) task {
 	wire := func(dst []byte, q asking) []byte { return request(dst, q.method, q.path, q.key, q.body) }
-	work := func(dst []byte, r *rand.Rand, n int64) []byte { return wire(dst, next(r, n)) }
-	return task{run: func(t timing) result { return p.load(connections, work, t) }, check: func() {
-		q := next(p.data.dice(), serial.Add(1))
-		if got := must(onceWire(p.address, wire(nil, q))); !q.right(got) {
+	return task{check: func() {
+		q := next(newDice(), serial.Add(1))
+		if got := must(once(p.address, wire(nil, q))); !q.right(got) {
 			fail("%s %s answers %.300s", q.method, q.path, got)
 		}
+	}, run: func(t timing) result {
+		clients, wires := make([]*client, connections), make([][]byte, connections)
+		for i := range clients {
+			clients[i] = must(dial(p.address))
+			defer clients[i].close()
+		}
+		r := measure(t, connections, p.cpu, func(i int, dice *rand.Rand) {
+			wires[i] = wire(wires[i][:0], next(dice, serial.Add(1)))
+			must(clients[i].ask(wires[i], nil))
+		})
+		r.rss = memory(p.pid, "VmRSS")
+		return r
 	}}
 }
 
@@ -233,14 +219,14 @@ func contactPath(id int64) string { return fmt.Sprintf("/v1/contacts/%d", id) }
 func getAnyone(p *place, connections int) task {
 	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
 		a, id := p.data.anyone(r)
-		return asking{"GET", contactPath(id), a.Key, nil, func(answer []byte) bool { return bytes.Equal(answer, p.data.contact(a, id)) }}
+		return asking{"GET", contactPath(id), a.Key, nil, func(answer []byte) bool { return p.data.holds(a, id, answer) }}
 	})
 }
 
 // listPage asks for the first page of a list, or for its last full one.
 func listPage(l listing, last bool) func(*place, int) task {
 	return func(p *place, connections int) task {
-		a, path, number := p.data.Accounts[0], l.path[:len(l.path)-1], 1
+		a, path, number := p.data.Accounts[0], l.path[:len(l.path)-1], int64(1)
 		if last {
 			number = p.data.total(a, l) / 20
 			path = l.page(number)
@@ -252,8 +238,7 @@ func listPage(l listing, last bool) func(*place, int) task {
 // listAnyPage asks for random pages of random accounts; one contact in 16 is archived.
 func listAnyPage(p *place, connections int) task {
 	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a := p.data.byWeight(r)
-		number := 1 + r.IntN(a.Contacts*15/16/20)
+		a, number := pick(r, p.data.Accounts), int64(1+r.IntN(p.data.Contacts*15/16/20))
 		return asking{"GET", contactList.page(number), a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, contactList, number) }}
 	})
 }
@@ -261,16 +246,19 @@ func listAnyPage(p *place, connections int) task {
 // searchRare searches for a name that one contact has, searchCommon for one of 24 first names.
 func searchRare(p *place, connections int) task {
 	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a, id := p.data.anyoneWho(r, rare)
-		name := rareName(a.First + int(doc.IDSeq(id)) - 1)
-		return asking{"GET", "/v1/contacts?q=" + name, a.Key, nil, has(fmt.Sprintf(`{"data":[{"id":%d,`, id), `"total":1}`)}
+		n := p.data.active(r)
+		for !rare(n) {
+			n = p.data.active(r)
+		}
+		a, id := p.data.contact(n)
+		return asking{"GET", "/v1/contacts?q=" + rareName(n), a.Key, nil, has(fmt.Sprintf(`{"data":[{"id":%d,`, id), `"total":1}`)}
 	})
 }
 
 func searchCommon(p *place, connections int) task {
 	names := []string{"Grace", "Priya", "Fatima", "Hannah"} // no other word begins so
 	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a, name := p.data.byWeight(r), pick(r, names)
+		a, name := pick(r, p.data.Accounts), pick(r, names)
 		l := listing{"", "contact", `archived = 0 AND instr(body, '"first_name":"` + name + `"') > 0`, "id"}
 		return asking{"GET", "/v1/contacts?q=" + name, a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) }}
 	})
@@ -310,25 +298,23 @@ func change(p *place, connections int) task {
 	})
 }
 
-// create makes people who are not there yet. An answer is compared with the document that crm makes of the same request.
+// create makes people who are not there yet. An answer is compared with what was sent, and with what is there after it.
 func create(p *place, connections int) task {
 	return p.asks(connections, func(r *rand.Rand, n int64) asking {
-		a, begun := p.data.byWeight(r), time.Now()
-		return asking{"POST", "/v1/contacts", a.Key, personBody(int(n), newcomer), func(answer []byte) bool {
-			var made struct{ ID int64 }
-			check(json.Unmarshal(answer, &made))
-			p.same(1, contactPath(made.ID), a.Key, is(answer)).check()
-			return slices.ContainsFunc([]time.Time{begun, begun.Add(time.Second)}, func(at time.Time) bool {
-				return is(answer)(crm.AppendContact(nil, made.ID, makePerson(a.Number, int(n), newcomer, at).body))
-			})
+		a, body := pick(r, p.data.Accounts), personBody(int(n), newcomer)
+		return asking{"POST", "/v1/contacts", a.Key, body, func(answer []byte) bool {
+			var sent, made map[string]any
+			check(errors.Join(json.Unmarshal(body, &sent), json.Unmarshal(answer, &made)))
+			p.same(1, contactPath(int64(made["id"].(float64))), a.Key, is(answer)).check()
+			return made["linkedin_url"] == sent["linkedin_url"] && len(made["emails"].([]any)) == 2 && len(made["tags"].([]any)) == 3
 		}}
 	})
 }
 
-// give records gifts of random contacts of the account that has campaigns.
+// give records gifts of random contacts.
 func give(p *place, connections int) task {
 	return p.asks(connections, func(r *rand.Rand, n int64) asking {
-		a, id := p.data.anyoneWho(r, func(n int) bool { return n < p.data.Accounts[0].Contacts })
+		a, id := p.data.anyone(r)
 		body := fmt.Appendf(nil, `{"contact_id":%d,"campaign_id":%d,"amount":%d.25,"method":"card","fee":0.55,"transacted_at":"%s"}`,
 			id, pick(r, p.data.Campaigns), 1+n%500, time.Now().UTC().Format(time.RFC3339))
 		return asking{"POST", "/v1/transactions", a.Key, body, func(answer []byte) bool {

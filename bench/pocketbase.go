@@ -49,7 +49,7 @@ func (b *bench) servePocketbase(p *place) {
 	output("go", "-C", "bench/pocketbase", "build", "-o", program, ".")
 	version := output("go", "-C", "bench/pocketbase", "list", "-m", "-f", "{{.Version}}", "github.com/pocketbase/pocketbase")
 	b.versions["PocketBase"] = version
-	p.peer = &pocketbase{contacts: baseContacts}
+	p.peer = &pocketbase{contacts: p.data.Contacts}
 	filled := fmt.Sprintf("%s-%s-%d-people%d", program, version, p.peer.contacts, peopleVersion)
 	if _, err := os.Stat(filled); err != nil {
 		fillPocketbase(program, filled, p.peer.contacts)
