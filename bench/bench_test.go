@@ -81,7 +81,7 @@ func TestWhatAnswersWronglyOrFailsOnceHasNoFigures(t *testing.T) {
 	p := &place{data: made(t)}
 	b.places[at("here", b.small)] = p
 	cellOf := func(name string, check func(), err func() error) cell {
-		return cell{name, "here", b.small, 0, func(*place, int) task {
+		return cell{name, "here", b.small, func(*place) task {
 			return task{check, func(timing) result { return result{requests: 1, seconds: 1, err: err()} }}
 		}}
 	}
@@ -137,7 +137,7 @@ func TestRawDoesWhatTheProgramDoes(t *testing.T) {
 	defer b.close()
 	reading, writing := &place{data: d, raw: b.openRaw(d, d, "", "")}, &place{data: b.copy(d, "replayed")}
 	writing.raw = b.openRaw(d, writing.data, "", "")
-	for _, task := range []task{replayReads(1, getOne)(reading, 0), replayReads(20, listOne)(reading, 0), replayCreates(writing, 0)} {
+	for _, task := range []task{replayReads(1, getOne)(reading), replayReads(20, listOne)(reading), replayCreates(writing)} {
 		if err := try(task.check); err != nil {
 			t.Error(err)
 		}
@@ -155,7 +155,7 @@ func TestReadsThatFindNothingAreNoFigures(t *testing.T) {
 	b, d := small(t), made(t)
 	defer b.close()
 	p := &place{data: d, raw: b.openRaw(d, d, "", "")}
-	task := replayReads(20, listOne)(p, 0)
+	task := replayReads(20, listOne)(p)
 	check(try(task.check))
 	check(p.raw.recording.ArchiveContact(t.Context(), d.Accounts[0].Number, d.Accounts[0].id(1)))
 	if r := task.run(timing{0, time.Millisecond}); r.err == nil {

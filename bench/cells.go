@@ -10,16 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
-// cell is one thing that is measured in every round: the work, the place where it is done, and by how many connections.
+// cell is one thing that is measured in every round: the work, and the place where it is done.
 type cell struct {
-	name        string
-	at          string // the kind of place
-	size        size
-	connections int // 0 for a loop
-	task        func(*place, int) task
+	name string
+	at   string // the kind of place
+	size size
+	task func(*place) task
 }
 
 // task is what is timed, by requests or in a loop, with the question that comes before: is the answer right?
@@ -33,7 +33,7 @@ type place struct {
 	*server
 	data    *dataset
 	raw     *raw
-	peer    *pocketbase
+	token   string // of the peer
 	contact []byte // what the ceiling answers
 	list    []byte
 }
@@ -41,72 +41,65 @@ type place struct {
 // at is the name of a work on an amount of data.
 func at(name string, s size) string { return name + " at " + s.String() }
 
-// searchers is how many connections search: an account may have one search in work and 16 that wait.
-const searchers = 8
+// clients is how many connections ask at once, searchers how many search: an account may have one search in work and 16 that wait.
+const clients, searchers = 64, 8
 
 // requestCells are measured on SQLite, against the ceiling, raw and, where asked for, a peer.
 func (b *bench) requestCells() []cell {
 	cells := []cell{
-		{"get ceiling", "ceiling", b.large, 64, ceilingGet},
-		{"list ceiling", "ceiling", b.large, 64, ceilingList},
-		{"get ceiling beside creates", "ceiling", b.large, 2, b.amidCreates(ceilingGet)},
-		{"get beside creates", "write", b.base, 2, b.amidCreates(getAnyone)},
+		{"get ceiling", "ceiling", b.large, asks(clients, ceilingGet)},
+		{"list ceiling", "ceiling", b.large, asks(clients, ceilingList)},
+		{"get ceiling beside creates", "ceiling", b.large, b.amidCreates(asks(2, ceilingGet))},
+		{"get beside creates", "write", b.base, b.amidCreates(asks(2, getAnyone))},
 	}
-	add := func(name, place string, connections int, task func(*place, int) task, sizes ...size) {
+	add := func(name, place string, task func(*place) task, sizes ...size) {
 		for _, s := range sizes {
-			cells = append(cells, cell{at(name, s), place, s, connections, task})
+			cells = append(cells, cell{at(name, s), place, s, task})
 		}
 	}
-	add("get", "ours", 64, getAnyone, b.small, b.large, b.many)
-	add("list, any page", "ours", 64, listAnyPage, b.small, b.large, b.many)
-	add("search, a rare name", "ours", searchers, searchRare, b.small, b.large)
-	add("search, a common name", "ours", searchers, searchCommon, b.small, b.large)
-	add("change", "write", 64, change, b.small, b.large)
-	add("gift", "write", 64, give, b.small, b.large)
-	add("create", "write", 64, create, b.small, b.base, b.large, b.many)
-	add("create raw", "raw", 0, replayCreates, b.small, b.base, b.many)
-	add("get raw", "raw reads", 0, replayReads(1, getOne), b.small, b.many)
-	add("list, any page raw", "raw reads", 0, replayReads(20, listOne), b.small, b.many)
+	add("get", "ours", asks(clients, getAnyone), b.small, b.large, b.many)
+	add("list, any page", "ours", asks(clients, listAnyPage), b.small, b.large, b.many)
+	add("search, a rare name", "ours", asks(searchers, searchRare), b.small, b.large)
+	add("search, a common name", "ours", asks(searchers, searchCommon), b.small, b.large)
+	add("change", "write", asks(clients, change), b.small, b.large)
+	add("gift", "write", asks(clients, give), b.small, b.large)
+	add("create", "write", asks(clients, create), b.small, b.base, b.large, b.many)
+	add("create raw", "raw", replayCreates, b.small, b.base, b.many)
+	add("get raw", "raw reads", replayReads(1, getOne), b.small, b.many)
+	add("list, any page raw", "raw reads", replayReads(20, listOne), b.small, b.many)
 	for _, l := range []listing{contactList, giftList, planList} {
-		add(l.table+" list, page 1", "ours", 64, listPage(l, false), b.large)
-		add(l.table+" list, last page", "ours", 64, listPage(l, true), b.large)
+		add(l.table+" list, page 1", "ours", listPage(l, false), b.large)
+		add(l.table+" list, last page", "ours", listPage(l, true), b.large)
 	}
-	for _, f := range filters {
-		add("filter "+f.path, "ours", 1, f.task, b.large)
+	for _, l := range filters {
+		add("filter "+l.path, "ours", listPage(l, false), b.large)
 	}
 	if b.peers {
 		cells = append(cells,
-			cell{"pocketbase get", "pocketbase", b.base, 64, pocketbaseGet},
-			cell{"pocketbase list", "pocketbase", b.base, 64, pocketbaseList},
-			cell{"pocketbase create", "pocketbase", b.base, 64, pocketbaseCreate})
+			cell{"pocketbase get", "pocketbase", b.base, asks(clients, pocketbaseGet)},
+			cell{"pocketbase list", "pocketbase", b.base, asks(clients, pocketbaseList)},
+			cell{"pocketbase create", "pocketbase", b.base, asks(clients, pocketbaseCreate)})
 	}
 	return cells
 }
 
 // postgresCells work on one database, so that it grows for all of them alike.
 func (b *bench) postgresCells() (cells []cell) {
-	for _, c := range []cell{
-		{"get", "postgres", b.base, 64, getAnyone},
-		{"list, any page", "postgres", b.base, 64, listAnyPage},
-		{"search, a rare name", "postgres", b.base, searchers, searchRare},
-		{"search, a common name", "postgres", b.base, searchers, searchCommon},
-		{"change", "postgres", b.base, 64, change},
-		{"create", "postgres", b.base, 64, create},
-		{"gift", "postgres", b.base, 64, give},
-		{"get pgx", "pgx", b.base, 0, replayReads(1, getOne)},
-		{"create raw", "pgx", b.base, 0, replayCreates},
+	for name, task := range map[string]func(*place) task{
+		"get": asks(clients, getAnyone), "list, any page": asks(clients, listAnyPage), "search, a rare name": asks(searchers, searchRare), "search, a common name": asks(searchers, searchCommon),
+		"change": asks(clients, change), "create": asks(clients, create), "gift": asks(clients, give),
 	} {
-		c.name = at("postgres "+c.name, b.base)
-		cells = append(cells, c)
+		cells = append(cells, cell{at("postgres "+name, b.base), "postgres", b.base, task})
 	}
-	return cells
+	slices.SortFunc(cells, func(a, b cell) int { return strings.Compare(a.name, b.name) })
+	return append(cells, cell{at("postgres get pgx", b.base), "pgx", b.base, replayReads(1, getOne)}, cell{at("postgres create raw", b.base), "pgx", b.base, replayCreates})
 }
 
 // amidCreates is a task while our server of the middle size creates as fast as it can. The same on the ceiling shows how much of the
 // difference comes from sharing the processors.
-func (b *bench) amidCreates(of func(*place, int) task) func(*place, int) task {
-	return func(p *place, connections int) task {
-		t, creates := of(p, connections), create(b.place("write", b.base), 62)
+func (b *bench) amidCreates(of func(*place) task) func(*place) task {
+	return func(p *place) task {
+		t, creates := of(p), asks(clients-2, create)(b.place("write", b.base))
 		return task{check: func() { t.check(); creates.check() }, run: func(d timing) result {
 			ended := make(chan result)
 			go func() { ended <- creates.run(timing{measured: d.warm + d.measured + time.Second/4}) }()
@@ -165,32 +158,38 @@ type asking struct {
 	right             func(answer []byte) bool
 }
 
-// asks sends requests of one kind, each with a number that no other has, and looks at the answer to one of them before that.
-func (p *place) asks(connections int, next func(r *rand.Rand, n int64) asking) task {
-	wire := func(dst []byte, q asking) []byte { return request(dst, q.method, q.path, q.key, q.body) }
-	return task{check: func() {
-		q := next(newDice(), serial.Add(1))
-		if got := must(once(p.address, wire(nil, q))); !q.right(got) {
-			fail("%s %s answers %.300s", q.method, q.path, got)
-		}
-	}, run: func(t timing) result {
-		clients, wires := make([]*client, connections), make([][]byte, connections)
-		for i := range clients {
-			clients[i] = must(dial(p.address))
-			defer clients[i].close()
-		}
-		r := measure(t, connections, p.cpu, func(i int, dice *rand.Rand) {
-			wires[i] = wire(wires[i][:0], next(dice, serial.Add(1)))
-			must(clients[i].ask(wires[i], nil))
-		})
-		r.rss = memory(p.pid, "VmRSS")
-		return r
-	}}
+func (q asking) wire(dst []byte) []byte { return request(dst, q.method, q.path, q.key, q.body) }
+
+// checked fails where the answer is wrong.
+func (q asking) checked(p *place) {
+	if got := must(once(p.address, q.wire(nil))); !q.right(got) {
+		fail("%s %s answers %.300s", q.method, q.path, got)
+	}
 }
 
-// same asks for the same thing again and again.
-func (p *place) same(connections int, path, key string, right func(answer []byte) bool) task {
-	return p.asks(connections, func(*rand.Rand, int64) asking { return asking{"GET", path, key, nil, right} })
+// asks sends requests of one kind on so many connections, each with a number that no other has. The answer to one of them is looked at before.
+func asks(connections int, next func(p *place, r *rand.Rand, n int64) asking) func(*place) task {
+	return func(p *place) task {
+		run := func(t timing) (r result) {
+			all, wires := make([]*client, connections), make([][]byte, connections)
+			for i := range all {
+				all[i] = must(dial(p.address))
+				defer all[i].close()
+			}
+			r = measure(t, connections, p.cpu, func(i int, dice *rand.Rand) {
+				wires[i] = next(p, dice, serial.Add(1)).wire(wires[i][:0])
+				must(all[i].ask(wires[i], nil))
+			})
+			r.rss = memory(p.pid, "VmRSS")
+			return r
+		}
+		return task{check: func() { next(p, newDice(), serial.Add(1)).checked(p) }, run: func(t timing) (r result) {
+			if err := try(func() { r = run(t) }); err != nil {
+				return result{err: err}
+			}
+			return r
+		}}
+	}
 }
 
 // has tells whether an answer has all texts.
@@ -205,123 +204,107 @@ func is(want []byte) func([]byte) bool {
 }
 
 // The ceiling is asked for one contact and one list.
-func ceilingGet(p *place, connections int) task {
+func ceilingGet(p *place, _ *rand.Rand, _ int64) asking {
 	a := p.data.Accounts[0]
-	return p.same(connections, contactPath(a.id(0)), a.Key, is(p.contact))
+	return asking{"GET", contactPath(a.id(0)), a.Key, nil, is(p.contact)}
 }
-func ceilingList(p *place, connections int) task {
-	return p.same(connections, "/v1/contacts", p.data.Accounts[0].Key, is(p.list))
+
+func ceilingList(p *place, _ *rand.Rand, _ int64) asking {
+	return asking{"GET", "/v1/contacts", p.data.Accounts[0].Key, nil, is(p.list)}
 }
 
 func contactPath(id int64) string { return fmt.Sprintf("/v1/contacts/%d", id) }
 
 // getAnyone asks for contacts uniformly.
-func getAnyone(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a, id := p.data.anyone(r)
-		return asking{"GET", contactPath(id), a.Key, nil, func(answer []byte) bool { return p.data.holds(a, id, answer) }}
-	})
+func getAnyone(p *place, r *rand.Rand, _ int64) asking {
+	a, id := p.data.anyone(r)
+	return asking{"GET", contactPath(id), a.Key, nil, func(answer []byte) bool { return p.data.holds(a, id, answer) }}
 }
 
 // listPage asks for the first page of a list, or for its last full one.
-func listPage(l listing, last bool) func(*place, int) task {
-	return func(p *place, connections int) task {
-		a, path, number := p.data.Accounts[0], l.path[:len(l.path)-1], int64(1)
+func listPage(l listing, last bool) func(*place) task {
+	return func(p *place) task {
+		a, path, number := p.data.Accounts[0], strings.TrimSuffix(l.path, "?"), int64(1)
 		if last {
 			number = p.data.total(a, l) / 20
 			path = l.page(number)
 		}
-		return p.same(connections, path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, number) })
+		return asks(l.connections, func(p *place, _ *rand.Rand, _ int64) asking {
+			return asking{"GET", path, a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, l, number) }}
+		})(p)
 	}
 }
 
 // listAnyPage asks for random pages of random accounts; one contact in 16 is archived.
-func listAnyPage(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a, number := pick(r, p.data.Accounts), int64(1+r.IntN(p.data.Contacts*15/16/20))
-		return asking{"GET", contactList.page(number), a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, contactList, number) }}
-	})
+func listAnyPage(p *place, r *rand.Rand, _ int64) asking {
+	a, number := pick(r, p.data.Accounts), int64(1+r.IntN(p.data.Contacts*15/16/20))
+	return asking{"GET", contactList.page(number), a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, contactList, number) }}
 }
 
 // searchRare searches for a name that one contact has, searchCommon for one of 24 first names.
-func searchRare(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		n := p.data.active(r)
-		for !rare(n) {
-			n = p.data.active(r)
-		}
-		a, id := p.data.contact(n)
-		return asking{"GET", "/v1/contacts?q=" + rareName(n), a.Key, nil, has(fmt.Sprintf(`{"data":[{"id":%d,`, id), `"total":1}`)}
-	})
+func searchRare(p *place, r *rand.Rand, _ int64) asking {
+	n := p.data.active(r)
+	for !rare(n) {
+		n = p.data.active(r)
+	}
+	a, id := p.data.contact(n)
+	return asking{"GET", "/v1/contacts?q=" + rareName(n), a.Key, nil, has(fmt.Sprintf(`{"data":[{"id":%d,`, id), `"total":1}`)}
 }
 
-func searchCommon(p *place, connections int) task {
-	names := []string{"Grace", "Priya", "Fatima", "Hannah"} // no other word begins so
-	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		a, name := pick(r, p.data.Accounts), pick(r, names)
-		l := listing{"", "contact", `archived = 0 AND instr(body, '"first_name":"` + name + `"') > 0`, "id"}
-		return asking{"GET", "/v1/contacts?q=" + name, a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) }}
-	})
+func searchCommon(p *place, r *rand.Rand, _ int64) asking {
+	a, name := pick(r, p.data.Accounts), pick(r, []string{"Grace", "Priya", "Fatima", "Hannah"}) // no other word begins so
+	l := filter("q="+name, inBody("first_name", name), "id")
+	return asking{"GET", l.path, a.Key, nil, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) }}
 }
 
-// filter is a list of contacts with conditions.
-type filter listing
+// filter is a list of contacts with conditions, asked for by one client.
+func filter(query, where, order string) listing {
+	return listing{"/v1/contacts?" + query, "contact", "archived = 0 AND " + where, order, 1}
+}
 
 // filters are some that find many contacts, alone and two together, and orders of all contacts.
-var filters = []filter{
-	{"city=Boston", "contact", inBody("city", "Boston"), "id"},
-	{"city=Austin&tag=vip", "contact", inBody("city", "Austin") + ` AND instr(body, '"vip"') > 0`, "id"},
-	{"first_name=Grace&zip=021", "contact", inBody("first_name", "Grace") + ` AND instr(body, '"zipcode":"021') > 0`, "id"},
-	{"q=grace&tag_none=vip", "contact", inBody("first_name", "Grace") + ` AND instr(body, '"vip"') = 0`, "id"},
-	{"gave_after=2025-06-01&city=Boston", "contact", inBody("city", "Boston") + ` AND id IN (SELECT contact_id FROM gift WHERE net > 0 AND given_at >= unixepoch('2025-06-01'))`, "id"},
-	{"total_contributions_min=500&sort=-total_contributions", "contact", "given >= 500", "given DESC, id DESC"},
-	{"sort=-last_gift", "contact", "true", "last_gift DESC, id DESC"},
-	{"sort=last_name&tag=volunteer", "contact", `instr(body, '"volunteer"') > 0`, "sort_name, id"},
+var filters = []listing{
+	filter("city=Boston", inBody("city", "Boston"), "id"),
+	filter("city=Austin&tag=vip", inBody("city", "Austin")+` AND instr(body, '"vip"') > 0`, "id"),
+	filter("first_name=Grace&zip=021", inBody("first_name", "Grace")+` AND instr(body, '"zipcode":"021') > 0`, "id"),
+	filter("q=grace&tag_none=vip", inBody("first_name", "Grace")+` AND instr(body, '"vip"') = 0`, "id"),
+	filter("gave_after=2025-06-01&city=Boston", inBody("city", "Boston")+` AND id IN (SELECT contact_id FROM gift WHERE net > 0 AND given_at >= unixepoch('2025-06-01'))`, "id"),
+	filter("total_contributions_min=500&sort=-total_contributions", "given >= 500", "given DESC, id DESC"),
+	filter("sort=-last_gift", "true", "last_gift DESC, id DESC"),
+	filter("sort=last_name&tag=volunteer", `instr(body, '"volunteer"') > 0`, "sort_name, id"),
 }
 
 func inBody(field, value string) string {
 	return fmt.Sprintf(`instr(body, '"%s":"%s"') > 0`, field, value)
 }
 
-func (f filter) task(p *place, connections int) task {
-	a, l := p.data.Accounts[0], listing(f)
-	l.where = "archived = 0 AND " + l.where
-	return p.same(connections, "/v1/contacts?"+f.path, a.Key, func(answer []byte) bool { return p.data.isPage(answer, a, l, 1) })
-}
-
 // change gives random contacts another title.
-func change(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, n int64) asking {
-		a, id := p.data.anyone(r)
-		title := fmt.Sprintf(`"title":"Changed %d"`, n)
-		return asking{"PATCH", contactPath(id), a.Key, []byte("{" + title + "}"), has(fmt.Sprintf(`{"id":%d,`, id), title)}
-	})
+func change(p *place, r *rand.Rand, n int64) asking {
+	a, id := p.data.anyone(r)
+	title := fmt.Sprintf(`"title":"Changed %d"`, n)
+	return asking{"PATCH", contactPath(id), a.Key, []byte("{" + title + "}"), has(fmt.Sprintf(`{"id":%d,`, id), title)}
 }
 
 // create makes people who are not there yet. An answer is compared with what was sent, and with what is there after it.
-func create(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, n int64) asking {
-		a, body := pick(r, p.data.Accounts), personBody(int(n), newcomer)
-		return asking{"POST", "/v1/contacts", a.Key, body, func(answer []byte) bool {
-			var sent, made map[string]any
-			check(errors.Join(json.Unmarshal(body, &sent), json.Unmarshal(answer, &made)))
-			p.same(1, contactPath(int64(made["id"].(float64))), a.Key, is(answer)).check()
-			return made["linkedin_url"] == sent["linkedin_url"] && len(made["emails"].([]any)) == 2 && len(made["tags"].([]any)) == 3
-		}}
-	})
+func create(p *place, r *rand.Rand, n int64) asking {
+	a, body := pick(r, p.data.Accounts), personBody(int(n), newcomer)
+	return asking{"POST", "/v1/contacts", a.Key, body, func(answer []byte) bool {
+		var sent, made map[string]any
+		check(errors.Join(json.Unmarshal(body, &sent), json.Unmarshal(answer, &made)))
+		asking{"GET", contactPath(int64(made["id"].(float64))), a.Key, nil, is(answer)}.checked(p)
+		return made["linkedin_url"] == sent["linkedin_url"] && len(made["emails"].([]any)) == 2 && len(made["tags"].([]any)) == 3
+	}}
 }
 
 // give records gifts of random contacts.
-func give(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, n int64) asking {
-		a, id := p.data.anyone(r)
-		body := fmt.Appendf(nil, `{"contact_id":%d,"campaign_id":%d,"amount":%d.25,"method":"card","fee":0.55,"transacted_at":"%s"}`,
-			id, pick(r, p.data.Campaigns), 1+n%500, time.Now().UTC().Format(time.RFC3339))
-		return asking{"POST", "/v1/transactions", a.Key, body, func(answer []byte) bool {
-			var made struct{ ID string }
-			check(json.Unmarshal(answer, &made))
-			p.same(1, "/v1/transactions/"+url.PathEscape(made.ID), a.Key, is(answer)).check()
-			return has(fmt.Sprintf(`"contact_id":%d,`, id), fmt.Sprintf(`"amount":%d.25,`, 1+n%500))(answer)
-		}}
-	})
+func give(p *place, r *rand.Rand, n int64) asking {
+	a, id := p.data.anyone(r)
+	body := fmt.Appendf(nil, `{"contact_id":%d,"campaign_id":%d,"amount":%d.25,"method":"card","fee":0.55,"transacted_at":"%s"}`,
+		id, pick(r, p.data.Campaigns), 1+n%500, time.Now().UTC().Format(time.RFC3339))
+	return asking{"POST", "/v1/transactions", a.Key, body, func(answer []byte) bool {
+		var made struct{ ID string }
+		check(json.Unmarshal(answer, &made))
+		asking{"GET", "/v1/transactions/" + url.PathEscape(made.ID), a.Key, nil, is(answer)}.checked(p)
+		return has(fmt.Sprintf(`"contact_id":%d,`, id), fmt.Sprintf(`"amount":%d.25,`, 1+n%500))(answer)
+	}}
 }

@@ -213,12 +213,15 @@ func (d *dataset) holds(a account, id int64, answer []byte) (right bool) {
 }
 
 // listing is a list of the API, and what it must have by the tables alone.
-type listing struct{ path, table, where, order string }
+type listing struct {
+	path, table, where, order string
+	connections               int
+}
 
 var (
-	contactList = listing{"/v1/contacts?", "contact", "archived = 0", "id"}
-	giftList    = listing{"/v1/transactions?", "gift", "true", "id"}
-	planList    = listing{"/v1/plans?", "plan", "true", "id"}
+	contactList = listing{"/v1/contacts?", "contact", "archived = 0", "id", clients}
+	giftList    = listing{"/v1/transactions?", "gift", "true", "id", clients}
+	planList    = listing{"/v1/plans?", "plan", "true", "id", clients}
 )
 
 func (l listing) page(number int64) string { return fmt.Sprintf("%s&page=%d", l.path, number) }

@@ -69,7 +69,7 @@ func (b *bench) derive() {
 	}
 	for _, f := range filters {
 		if took := b.figures[at("filter "+f.path, b.large)+" p50 ms"]; b.slowest == "" || spreadOf(took).median > spreadOf(b.figures["slowest filter ms"]).median {
-			b.slowest, b.figures["slowest filter ms"] = "`"+f.path+"`", took
+			b.slowest, b.figures["slowest filter ms"] = "`"+f.path[len(contactList.path):]+"`", took
 		}
 	}
 	var first, last float64

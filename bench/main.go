@@ -139,7 +139,7 @@ func (b *bench) repeat(cells []cell) {
 			return true
 		}
 		err := try(func() {
-			tasks[c.name] = c.task(b.place(c.at, c.size), c.connections)
+			tasks[c.name] = c.task(b.place(c.at, c.size))
 			tasks[c.name].check()
 		})
 		return b.fails(c.name, err)

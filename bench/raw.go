@@ -69,8 +69,8 @@ func cloned(args []any) (list []any) {
 var samples = 10_000
 
 // replayReads reads at random what was recorded, on all connections at once. documents is how many of an answer must be read, at the end, too.
-func replayReads(documents int, ask func(*book.Book, *dataset, *rand.Rand) ([]byte, error)) func(*place, int) task {
-	return func(p *place, _ int) task {
+func replayReads(documents int, ask func(*book.Book, *dataset, *rand.Rand) ([]byte, error)) func(*place) task {
+	return func(p *place) task {
 		w, dice, reads := p.raw, newDice(), [][]statement(nil)
 		var answer []byte // to the last one
 		return task{check: func() {
@@ -111,8 +111,8 @@ func listOne(s *book.Book, d *dataset, dice *rand.Rand) ([]byte, error) {
 }
 
 // replayCreates creates contacts that as many clients have created in the program before, in the same groups. To record them does not count.
-func replayCreates(p *place, _ int) task {
-	const clients, perSecond = 64, 4000
+func replayCreates(p *place) task {
+	const perSecond = 4000
 	w := p.raw
 	record := func(creates int) (tape [][]statement, a account, last int64) {
 		tape = w.recorded(true, func() {
