@@ -148,9 +148,6 @@ func (b *bench) startCeiling(p *place, s size) {
 	p.server = b.start(address, list, must(os.Executable()), "ceiling", address, a.Key, files[0], files[1])
 }
 
-// newcomer is the mark of people whom requests create.
-const newcomer = "x"
-
 // asking is a request, and what its answer must be.
 type asking struct {
 	method, path, key string

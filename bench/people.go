@@ -44,30 +44,23 @@ func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 // different people.
 func personBody(n int, mark string) (dst []byte) {
 	r := choices(n)
-	first, last := names(r, n)
-	city := pick(r, cities)
+	first, last, city := pick(r, firstNames), pick(r, lastNames), pick(r, cities)
+	if rare(n) {
+		last = rareName(n)
+	}
 	handle := handle(n, mark)
 	tag := r.IntN(len(causes))
 	dst = fmt.Appendf(dst, `{"first_name":"%s","middle_name":"%c.","last_name":"%s"`, first, 'A'+rune(r.IntN(26)), last)
 	dst = fmt.Appendf(dst, `,"dob":"%02d/%02d/%d","company":"%s","title":"%s"`, 1+r.IntN(12), 1+r.IntN(28), 1930+r.IntN(75), pick(r, companies), pick(r, titles))
 	dst = fmt.Appendf(dst, `,"linkedin_url":"https://www.linkedin.example/in/%s"`, handle)
 	dst = fmt.Appendf(dst, `,"emails":[{"type":"personal","value":"%s@mail.example.org"},{"type":"work","value":"%s@work.example.com"}]`, handle, handle)
-	dst = append(dst, `,"phones":[{"type":"cell","value":"`...)
-	dst = append(dst, phone(n, mark)...)
-	dst = fmt.Appendf(dst, `"}],"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
+	dst = fmt.Appendf(dst, `,"phones":[{"type":"cell","value":"%s"}]`, phone(n, mark))
+	dst = fmt.Appendf(dst, `,"addresses":[{"address_1":"%d %s","address_2":"Suite %d","city":"%s","state":"%s","zipcode":"%s","country":"USA"}]`,
 		1+r.IntN(9999), pick(r, streets), 1+r.IntN(400), city[0], city[1], city[2])
 	return fmt.Appendf(dst, `,"tags":["%s","%s","%s"]}`, causes[tag], causes[(tag+5)%len(causes)], causes[(tag+11)%len(causes)])
 }
 
-// names are the first choices. Most people share both names with many others; one in ten has a last name of their own.
-func names(r *rand.Rand, n int) (first, last string) {
-	first, last = pick(r, firstNames), pick(r, lastNames)
-	if rare(n) {
-		last = rareName(n)
-	}
-	return first, last
-}
-
+// rare people, one in ten, have a last name of their own; the others share both names with many.
 func rare(n int) bool { return n%10 == 3 }
 
 // rareName is a name of five syllables that no other of 1,889,568 people has.
@@ -92,15 +85,17 @@ func scattered(n int) int {
 	return n/room*room + n%room*7_654_321%room
 }
 
-// phone is a number that no one else has, as people of the server's region write it: each mark has ten million of its own.
+// phone is a number that no one else has, as people of the server's region write it: those with a mark have ten million of their own.
 func phone(n int, mark string) string {
-	slot := uint32(0)
-	for _, letter := range []byte(mark) {
-		slot = slot*31 + uint32(letter)
+	digits := 2_000_000_000 + scattered(n)
+	if mark != "" {
+		digits += 10_000_000
 	}
-	digits := 2_000_000_000 + (scattered(n)+int(slot%700)*10_000_000)%7_000_000_000
 	return fmt.Sprintf("(%03d) %03d-%04d", digits/10_000_000, digits/10_000%1000, digits%10_000)
 }
+
+// newcomer is the mark of people whom requests create.
+const newcomer = "x"
 
 // input is the body of a create as the program reads it.
 func input(body []byte) crm.ContactInput {
