@@ -74,11 +74,7 @@ func (c *client) ask(wire, dst []byte) ([]byte, error) {
 }
 
 // once asks on a connection of its own and returns the body.
-func once(address, method, path, key string, body []byte) []byte {
-	return must(onceWire(address, request(nil, method, path, key, body)))
-}
-
-func onceWire(address string, wire []byte) ([]byte, error) {
+func once(address string, wire []byte) ([]byte, error) {
 	c, err := dial(address)
 	if err != nil {
 		return nil, err
@@ -87,10 +83,7 @@ func onceWire(address string, wire []byte) ([]byte, error) {
 	return c.ask(wire, []byte{})
 }
 
-// work makes requests of one kind: it appends the next one to dst. n is a number that no other request of the run has.
-type work func(dst []byte, r *rand.Rand, n int64) []byte
-
-// timing is how long a variant runs.
+// timing is how long a cell runs.
 type timing struct{ warm, measured time.Duration }
 
 // serial numbers the requests of the whole run.
@@ -99,55 +92,31 @@ var serial atomic.Int64
 // newDice is a source of random choices that no other client has.
 func newDice() *rand.Rand { return rand.New(rand.NewPCG(uint64(serial.Add(1)), 1)) }
 
-// load sends requests on so many connections at once, first to warm up. Any answer but 2xx makes the result an error.
-func (s *server) load(connections int, next work, t timing) (r result) {
-	var clients []*client
-	for range connections {
-		c, err := dial(s.address)
-		if err != nil {
-			return result{err: err}
-		}
-		defer c.close()
-		clients = append(clients, c)
+// measure lets so many workers do one step after the other, first to warm up. A step that fails makes the result an error.
+func measure(t timing, workers int, cpu func() time.Duration, step func(worker int, dice *rand.Rand)) (r result) {
+	drive := func(d time.Duration) ([]time.Duration, error) {
+		times, end := make([][]time.Duration, workers), time.Now().Add(d)
+		err := inParallel(workers, func(i int) {
+			dice := newDice()
+			for begun := time.Now(); begun.Before(end); {
+				step(i, dice)
+				now := time.Now()
+				times[i] = append(times[i], now.Sub(begun))
+				begun = now
+			}
+		})
+		return slices.Concat(times...), err
 	}
-	_, warm := drive(clients, next, t.warm)
-	cpu, start := s.cpu(), time.Now()
-	times, err := drive(clients, next, t.measured)
-	r = result{requests: len(times), seconds: time.Since(start).Seconds(), err: errors.Join(warm, err), cpu: perRequest(s.cpu()-cpu, len(times)), rss: memory(s.pid, "VmRSS")}
+	_, warm := drive(t.warm)
+	before, start := cpu(), time.Now()
+	times, err := drive(t.measured)
+	r = result{requests: len(times), seconds: time.Since(start).Seconds(), cpu: cpu() - before, err: errors.Join(warm, err)}
+	if len(times) == 0 {
+		return result{err: errors.Join(r.err, errors.New("no answer came in time"))}
+	}
 	slices.Sort(times)
 	r.p50, r.p99 = percentile(times, .5), percentile(times, .99)
-	if r.err == nil && len(times) == 0 {
-		r.err = errors.New("no request came back in time")
-	}
 	return r
-}
-
-// perRequest is a time in microseconds, divided by the requests.
-func perRequest(d time.Duration, n int) float64 {
-	return float64(d.Nanoseconds()) / 1000 / float64(max(1, n))
-}
-
-// after is a condition that becomes true when the time is over.
-func after(d time.Duration) func() bool {
-	end := time.Now().Add(d)
-	return func() bool { return !time.Now().Before(end) }
-}
-
-// drive lets each client send one request after the other, and returns how long each took.
-func drive(clients []*client, next work, d time.Duration) ([]time.Duration, error) {
-	times, over := make([][]time.Duration, len(clients)), after(d)
-	err := inParallel(len(clients), func(i int) {
-		dice := newDice()
-		var wire []byte
-		for begun := time.Now(); !over(); {
-			wire = next(wire[:0], dice, serial.Add(1))
-			must(clients[i].ask(wire, nil))
-			now := time.Now()
-			times[i] = append(times[i], now.Sub(begun))
-			begun = now
-		}
-	})
-	return slices.Concat(times...), err
 }
 
 // inParallel runs workers until all have ended.

@@ -11,36 +11,28 @@ import (
 	"strings"
 )
 
-// pocketbase is a peer: the same kind of people in a collection of PocketBase, which is a program of its own module.
-type pocketbase struct {
-	token    string
-	contacts int
-}
+// A peer has the same kind of people in a collection of PocketBase, which is a program of its own module.
 
 // records is where PocketBase has the contacts.
 const records = "/api/collections/contacts/records"
 
-func pocketbaseGet(p *place, connections int) task {
-	return p.asks(connections, func(r *rand.Rand, _ int64) asking {
-		n := r.IntN(p.peer.contacts)
-		return asking{"GET", records + "/" + pocketbaseID(n), p.peer.token, nil, has(handle(n, "") + "@mail.example.org")}
-	})
+func pocketbaseGet(p *place, r *rand.Rand, _ int64) asking {
+	n := r.IntN(p.data.Contacts)
+	return asking{"GET", records + "/" + pocketbaseID(n), p.token, nil, has(handle(n, "") + "@mail.example.org")}
 }
 
-func pocketbaseList(p *place, connections int) task {
-	return p.same(connections, records+"?perPage=20", p.peer.token, func(answer []byte) bool {
+func pocketbaseList(p *place, _ *rand.Rand, _ int64) asking {
+	return asking{"GET", records + "?perPage=20", p.token, nil, func(answer []byte) bool {
 		var list struct {
 			Items      []any
 			TotalItems int
 		}
-		return json.Unmarshal(answer, &list) == nil && len(list.Items) == 20 && list.TotalItems == p.peer.contacts
-	})
+		return json.Unmarshal(answer, &list) == nil && len(list.Items) == 20 && list.TotalItems == p.data.Contacts
+	}}
 }
 
-func pocketbaseCreate(p *place, connections int) task {
-	return p.asks(connections, func(_ *rand.Rand, n int64) asking {
-		return asking{"POST", records, p.peer.token, pocketbaseRecord(int(n), newcomer), has(handle(int(n), newcomer) + "@mail.example.org")}
-	})
+func pocketbaseCreate(p *place, _ *rand.Rand, n int64) asking {
+	return asking{"POST", records, p.token, pocketbaseRecord(int(n), newcomer), has(handle(int(n), newcomer) + "@mail.example.org")}
 }
 
 // servePocketbase builds the peer, fills its data or finds that of an earlier run, and serves a copy of it.
@@ -49,14 +41,13 @@ func (b *bench) servePocketbase(p *place) {
 	output("go", "-C", "bench/pocketbase", "build", "-o", program, ".")
 	version := output("go", "-C", "bench/pocketbase", "list", "-m", "-f", "{{.Version}}", "github.com/pocketbase/pocketbase")
 	b.versions["PocketBase"] = version
-	p.peer = &pocketbase{contacts: baseContacts}
-	filled := fmt.Sprintf("%s-%s-%d-people%d", program, version, p.peer.contacts, peopleVersion)
+	filled := fmt.Sprintf("%s-%s-%d-people%d", program, version, p.data.Contacts, peopleVersion)
 	if _, err := os.Stat(filled); err != nil {
-		fillPocketbase(program, filled, p.peer.contacts)
+		fillPocketbase(program, filled, p.data.Contacts)
 	}
 	dir := filepath.Join(b.tmp, "pocketbase-data")
 	copyTree(filled, dir)
-	p.peer.token = strings.TrimSpace(string(must(exec.Command(program, "token", dir).Output())))
+	p.token = strings.TrimSpace(string(must(exec.Command(program, "token", dir).Output())))
 	address := freeAddress()
 	p.server = b.start(address, request(nil, "GET", "/api/health", "", nil), program, "serve", "--dir", dir, "--http", address)
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,7 +46,7 @@ func (b *bench) start(address string, ready []byte, args ...string) *server {
 	s.pid = s.cmd.Process.Pid
 	b.running = append(b.running, s)
 	for {
-		_, err := onceWire(s.address, ready)
+		_, err := once(s.address, ready)
 		if err == nil {
 			s.first = time.Since(begun)
 			return s
@@ -58,6 +57,13 @@ func (b *bench) start(address string, ready []byte, args ...string) *server {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// serve starts our server on a dataset, with more arguments.
+func (b *bench) serve(d *dataset, more ...string) *server {
+	address, a := freeAddress(), d.Accounts[0]
+	args := []string{b.program, "--data", d.dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address}
+	return b.start(address, request(nil, "GET", contactPath(a.id(0)), a.Key, nil), append(args, more...)...)
 }
 
 // stop ends the process in order, and waits for it.
@@ -95,8 +101,6 @@ func numberAfter(text []byte, name string) float64 {
 // ownProcess is this process, for loops that run in it.
 const ownProcess = 0
 
-func ownCPU() time.Duration { return cpuOfProcesses(ownProcess) }
-
 // cpuOfProcesses is the time that processes have used, as in /proc/PID/stat, but from the kernel's clock of each process, which counts
 // nanoseconds and not hundredths of a second.
 func cpuOfProcesses(pids ...int) (sum time.Duration) {
@@ -110,25 +114,11 @@ func cpuOfProcesses(pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// spent is time of processors, time that went by and, of a command, the most MB of memory.
-type spent struct {
-	cpu, elapsed time.Duration
-	peak         float64
-}
-
-// add adds what a function takes in this process.
-func (s *spent) add(fn func()) {
-	cpu, start := ownCPU(), time.Now()
-	fn()
-	s.cpu, s.elapsed = s.cpu+ownCPU()-cpu, s.elapsed+time.Since(start)
-}
-
-// command runs a command of the program to its end.
-func (b *bench) command(args ...string) (used spent) {
+// command runs a command of the program to its end, and tells how many seconds it took and the most MB of memory that it had.
+func (b *bench) command(args ...string) (seconds, peak float64) {
 	var out bytes.Buffer
-	cmd := exec.Command(b.program, args...)
+	cmd, begun, ended := exec.Command(b.program, args...), time.Now(), make(chan error, 1)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &out, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	begun, ended := time.Now(), make(chan error, 1)
 	check(cmd.Start())
 	go func() { ended <- cmd.Wait() }()
 	for {
@@ -137,10 +127,9 @@ func (b *bench) command(args ...string) (used spent) {
 			if err != nil {
 				fail("%s: %v: %s", strings.Join(args, " "), err, &out)
 			}
-			used.cpu, used.elapsed = cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), time.Since(begun)
-			return used
-		case <-time.After(10 * time.Millisecond): // the kernel keeps the peak as long as the process lives
-			used.peak = max(used.peak, memory(cmd.Process.Pid, "VmHWM"))
+			return time.Since(begun).Seconds(), peak
+		case <-time.After(10 * time.Millisecond): // the kernel keeps the peak as long as the process lives, and rusage may have ours
+			peak = max(peak, memory(cmd.Process.Pid, "VmHWM"))
 		}
 	}
 }
@@ -189,44 +178,25 @@ func output(program string, args ...string) string {
 }
 
 // describeMachine says where the figures come from.
-func describeMachine(dir string) string {
+func describeMachine() string {
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
+	memory, _ := os.ReadFile("/proc/meminfo")
+	load, _ := os.ReadFile("/proc/loadavg")
 	processor := "unknown"
 	if found := regexp.MustCompile(`model name\s*: (.*)`).FindSubmatch(cpu); found != nil {
 		processor = string(found[1])
 	}
-	text, _ := os.ReadFile("/proc/meminfo")
-	disk, _ := exec.Command("df", "--output=fstype", dir).Output()
-	return fmt.Sprintf("%d processors (%s), %.0f GB of memory, %s, where a flush takes %.2f ms, %s",
-		runtime.NumCPU(), processor, numberAfter(text, "MemTotal:")/1e6, strings.Join(strings.Fields(string(disk))[1:], ""), milliseconds(flushTime(dir)), runtime.Version())
-}
-
-// flushTime is the median of some small writes that wait for the disk.
-func flushTime(dir string) time.Duration {
-	file := must(os.Create(filepath.Join(dir, "flush")))
-	defer file.Close() //nolint:errcheck // its content does not matter, and it goes with its directory
-	var times []time.Duration
-	for range 50 {
-		start := time.Now()
-		must(file.Write(make([]byte, 4096)))
-		check(file.Sync())
-		times = append(times, time.Since(start))
-	}
-	slices.Sort(times)
-	return percentile(times, .5)
+	return fmt.Sprintf("%d processors (%s) with a load of %s, %.0f GB of memory, %s", runtime.NumCPU(), processor, bytes.Fields(load)[0], numberAfter(memory, "MemTotal:")/1e6, runtime.Version())
 }
 
 // ceiling is the fastest server that can be expected of net/http: it routes, takes a bearer key, hashes it, looks it up in a map, and
 // answers bytes that never change. It is this program again, called as bench ceiling ADDRESS KEY FILE-OF-A-CONTACT FILE-OF-A-LIST.
 func ceiling(args []string) {
-	if len(args) != 5 {
-		fail("ceiling takes an address, a key and two files, not %q", args[1:])
-	}
-	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[2])): 1}
+	keys := map[[sha256.Size]byte]int64{sha256.Sum256([]byte(args[1])): 1}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, must(os.ReadFile(args[3]))))
-	mux.HandleFunc("GET /v1/contacts", behindKey(keys, must(os.ReadFile(args[4]))))
-	check(http.ListenAndServe(args[1], mux))
+	mux.HandleFunc("GET /v1/contacts/{id}", behindKey(keys, must(os.ReadFile(args[2]))))
+	mux.HandleFunc("GET /v1/contacts", behindKey(keys, must(os.ReadFile(args[3]))))
+	check(http.ListenAndServe(args[0], mux))
 }
 
 // behindKey answers those who have a key.

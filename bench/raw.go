@@ -2,126 +2,222 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"donorbook/internal/crm"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 )
 
-// loops do what the program's store does, in this process and with nothing around it: the same driver, schema, statements and
-// durability. They are what the database allows.
-type loops struct {
-	data    *dataset
-	cpu     func() time.Duration
-	readers []func(a account, id int64) []byte // each reads one contact, on a connection of its own
-	list    func(a account, from, to int64) []byte
-	write   func([]person) (id int64) // in one transaction; the id is that of the last one
-	single  bool                      // a transaction is about one account
+// raw is what the database allows: the very statements that the program sends for a work, sent again by a bare loop over the same connections
+// to a copy of the same tables. There is no SQL here that could fall behind the program's.
+type raw struct {
+	recording, replaying *book.Book
+	readers              []func([]statement) (all []byte) // each on a connection of its own; the result are the documents
+	cpu                  func() time.Duration
 }
 
-// openRaw opens the loops over SQLite.
-func (b *bench) openRaw(p *place) {
-	db := openDatabase(p.data.file(), durable)
-	b.closing = append(b.closing, db.close)
-	var dst []byte
-	read := func(a account, id int64) []byte {
-		dst = db.appendContacts(dst[:0], sqlGet, a.Number, id)
-		return dst
-	}
-	p.loops = &loops{
-		data: p.data, cpu: ownCPU, readers: []func(account, int64) []byte{read},
-		list: func(a account, from, to int64) []byte {
-			dst = db.appendContacts(dst[:0], sqlRange, a.Number, from, to)
-			return dst
+type statement struct {
+	sql  string
+	args []any
+}
+
+// recorded are the statements of a work: of each of its transactions where it writes, and all together where it reads.
+func (w *raw) recorded(writing bool, work func()) (tape [][]statement) {
+	var current []statement
+	var mu sync.Mutex
+	end := func() error { tape, current = append(tape, current), nil; return nil }
+	w.recording.DB().Observe(&db.Observer{
+		Writing: func() { current = nil }, // an earlier attempt may have failed
+		Ran: func(sql string, args []any, in bool) {
+			if in == writing {
+				mu.Lock()
+				current = append(current, statement{sql, cloned(args)})
+				mu.Unlock()
+			}
 		},
-		write: func(people []person) int64 { return db.write(people, true) },
+		Committing: end,
+	})
+	work()
+	w.recording.DB().Observe(new(db.Observer))
+	if !writing {
+		_ = end()
+	}
+	return tape
+}
+
+// cloned are arguments that the program may use again.
+func cloned(args []any) (list []any) {
+	for _, arg := range args {
+		if b, ok := arg.([]byte); ok {
+			arg = bytes.Clone(b)
+		}
+		list = append(list, arg)
+	}
+	return list
+}
+
+// samples is how many reads are recorded: their pages must not fit into a cache. Tests have fewer.
+var samples = 10_000
+
+// replayReads reads at random what was recorded, on all connections at once. documents is how many of an answer must be read, at the end, too.
+func replayReads(documents int, ask func(*book.Book, *dataset, *rand.Rand) ([]byte, error)) func(*place) task {
+	return func(p *place) task {
+		w, dice, reads := p.raw, newDice(), [][]statement(nil)
+		var answer []byte // to the last one
+		return task{check: func() {
+			for range samples {
+				reads = append(reads, w.recorded(false, func() { answer = must(ask(w.recording, p.data, dice)) })...)
+			}
+			w.compare(reads[samples-1], answer, documents)
+		}, run: func(t timing) result {
+			r := measure(t, len(w.readers), w.cpu, func(i int, dice *rand.Rand) { w.readers[i](pick(dice, reads)) })
+			r.err = errors.Join(r.err, try(func() { w.compare(reads[samples-1], answer, documents) }))
+			return r
+		}}
 	}
 }
 
-// readOne reads random contacts, on all connections at once.
-func readOne(p *place, _ int) task {
-	l := p.loops
-	right := func() {
-		a, id := l.data.anyone(l.data.dice())
-		compare(l.readers[0](a, id), l.data.contact(a, id))
+// compare fails where the documents that the loop reads are not those of the program's answer.
+func (w *raw) compare(tape []statement, answer []byte, documents int) {
+	found := 0
+	for _, one := range bytes.Split(w.readers[0](tape), []byte{0}) {
+		if bytes.HasPrefix(one, []byte(",")) && bytes.Contains(answer, crm.AppendContact(nil, 0, one)[len(`{"id":0`):]) { // others are sets
+			found++
+		}
 	}
-	return task{check: right, run: l.measured(len(l.readers), func(reader int, dice *rand.Rand, _ *spent) int {
-		l.readers[reader](l.data.anyone(dice))
-		return 1
-	})}
+	if found != documents {
+		fail("the loop reads %d documents of %.300s", found, answer)
+	}
 }
 
-// readList reads 21 contacts in a range, about 20 of them active, as they are on any page.
-func readList(p *place, _ int) task {
-	l := p.loops
-	return task{run: l.measured(1, func(_ int, dice *rand.Rand, _ *spent) int {
-		a := l.data.byWeight(dice)
-		from := dice.IntN(a.Contacts - 20)
-		l.list(a, a.id(from), a.id(from+20))
-		return 1
-	}), check: func() {
-		a := l.data.Accounts[0]
-		compare(l.list(a, a.id(0), a.id(20)), l.data.entries(a, contactList, 1)) // one of the 21 is archived
+func getOne(s *book.Book, d *dataset, dice *rand.Rand) ([]byte, error) {
+	a, id := d.anyone(dice)
+	return s.Contact(context.Background(), a.Number, id, nil)
+}
+
+func listOne(s *book.Book, d *dataset, dice *rand.Rand) ([]byte, error) {
+	page := crm.PageRequest{Page: int64(1 + dice.IntN(d.Contacts*15/16/20)), PerPage: 20}
+	answer, _, err := s.Contacts(context.Background(), pick(dice, d.Accounts).Number, crm.Active, page, nil, nil)
+	return answer, err
+}
+
+// replayCreates creates contacts that as many clients have created in the program before, in the same groups. To record them does not count.
+func replayCreates(p *place) task {
+	const perSecond = 4000
+	w := p.raw
+	record := func(creates int) (tape [][]statement, a account, last int64) {
+		tape = w.recorded(true, func() {
+			check(inParallel(clients, func(client int) {
+				dice := newDice()
+				for i := client; i < creates; i += clients {
+					to := pick(dice, p.data.Accounts)
+					made := must(w.recording.CreateContact(context.Background(), to.Number, input(personBody(int(serial.Add(1)), newcomer)), crm.Dedupe))
+					if i == creates-1 {
+						a, last = to, made.ID
+					}
+				}
+			}))
+		})
+		return tape, a, last
+	}
+	replay := func(tape [][]statement) error {
+		return try(func() {
+			for _, transaction := range tape {
+				w.write(transaction)
+			}
+		})
+	}
+	return task{check: func() {
+		tape, a, id := record(clients)
+		check(replay(tape))
+		var answer []byte
+		read := w.recorded(false, func() { answer = must(w.recording.Contact(context.Background(), a.Number, id, nil)) })
+		w.compare(read[0], answer, 1)
+	}, run: func(t timing) (r result) {
+		r.err = try(func() {
+			warm, _, _ := record(int(perSecond * t.warm.Seconds()))
+			check(replay(warm))
+			r.requests = int(perSecond * t.measured.Seconds())
+			tape, _, _ := record(r.requests)
+			cpu, start := w.cpu(), time.Now()
+			check(replay(tape))
+			r.seconds, r.cpu = time.Since(start).Seconds(), w.cpu()-cpu
+		})
+		return r
 	}}
 }
 
-// compare fails where what was read is not right.
-func compare(got, want []byte) {
-	if !bytes.Equal(got, want) {
-		fail("the loop reads %.300s", got)
-	}
-}
-
-// insert creates contacts, so many in a transaction. The people themselves are made outside of what is counted, as a server makes
-// them before it queues.
-func insert(group int) func(*place, int) task {
-	return func(p *place, _ int) task {
-		l := p.loops
-		right := func() {
-			people := l.newcomers(1, l.data.dice())
-			id := l.write(people)
-			compare(l.readers[0](account{Number: people[0].account}, id), crm.AppendContact(nil, id, people[0].body))
+// openRaw records what is asked of one database, and does it in another.
+func (b *bench) openRaw(recorded, replayed *dataset, recordedURL, replayedURL string) *raw {
+	w := &raw{recording: recorded.open(recordedURL), replaying: replayed.open(replayedURL)}
+	b.closing = append(b.closing, func() { check(errors.Join(w.recording.Close(), w.replaying.Close())) })
+	var dst []byte
+	w.readers = []func([]statement) []byte{func(statements []statement) []byte {
+		dst = dst[:0]
+		for _, s := range statements {
+			check(w.replaying.Read(context.Background(), func(c db.Conn) error {
+				return c.Each(func(row db.Row) error {
+					dst = append(append(append(append(dst, row.Bytes(0)...), 0), row.Bytes(1)...), 0)
+					return nil
+				}, s.sql, s.args...)
+			}))
 		}
-		return task{check: right, run: l.measured(1, func(_ int, dice *rand.Rand, making *spent) int {
-			var people []person
-			making.add(func() { people = l.newcomers(group, dice) })
-			l.write(people)
-			return group
-		})}
-	}
+		return dst
+	}}
+	w.cpu = func() time.Duration { return cpuOfProcesses(ownProcess) }
+	return w
 }
 
-// newcomers are people who are not there yet, in accounts as clients would choose them.
-func (l *loops) newcomers(n int, dice *rand.Rand) (people []person) {
-	a := l.data.byWeight(dice)
-	for range n {
-		if !l.single {
-			a = l.data.byWeight(dice)
-		}
-		people = append(people, makePerson(a.Number, int(serial.Add(1)), "raw", time.Now()))
-	}
-	return people
-}
-
-// measured warms up and measures a loop, whose steps tell how many requests they stood for, and what does not count.
-func (l *loops) measured(workers int, step func(worker int, dice *rand.Rand, other *spent) int) func(timing) result {
-	run := func(d time.Duration) (n int, other spent, err error) {
-		var count atomic.Int64
-		over := after(d)
-		err = inParallel(workers, func(i int) {
-			for dice := newDice(); !over(); {
-				count.Add(int64(step(i, dice, &other)))
+// write does what one transaction has done: what it looked up together, and what it wrote together with the commit.
+func (w *raw) write(statements []statement) {
+	check(w.replaying.DB().Update(context.Background(), 0, nil, func(b db.Batch) (err error) {
+		t, looking := b.(*store.Tx).Tx, true
+		t.Touch()
+		for _, s := range statements {
+			var read func(db.Row) error
+			if reads(s) {
+				read = func(db.Row) error { return nil }
+			} else if looking {
+				looking, err = false, t.Fetch()
 			}
+			if err = errors.Join(err, t.Prefetch(read, s.sql, s.args...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func reads(s statement) bool { return strings.HasPrefix(s.sql, "SELECT") }
+
+// pgx reads by pgx, on as many connections as one of our nodes has.
+func (w *raw) pgx(b *bench, url string) {
+	w.readers = nil
+	for range 16 {
+		conn := must(pgx.Connect(context.Background(), url))
+		b.closing = append(b.closing, func() { _ = conn.Close(context.Background()) })
+		var dst []byte
+		w.readers = append(w.readers, func(statements []statement) []byte {
+			dst = dst[:0]
+			for _, s := range statements {
+				rows := must(conn.Query(context.Background(), s.sql, s.args...))
+				for rows.Next() {
+					for _, value := range rows.RawValues() {
+						dst = append(append(dst, value...), 0)
+					}
+				}
+				check(rows.Err())
+			}
+			return dst
 		})
-		return int(count.Load()), other, err
-	}
-	return func(t timing) result {
-		_, _, warm := run(t.warm)
-		cpu, start := l.cpu(), time.Now()
-		n, other, err := run(t.measured)
-		took := time.Since(start) - other.elapsed
-		return result{requests: n, seconds: took.Seconds(), cpu: perRequest(l.cpu()-cpu-other.cpu, n), err: errors.Join(warm, err)}
 	}
 }

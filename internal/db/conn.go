@@ -142,6 +142,7 @@ func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 		if err := c.tx.write(); err != nil {
 			return err
 		}
+		c.tx.observer.ran(sql, args, true)
 	}
 	s := statement{sql: sql, args: args, limit: c.limit}
 	if c.observer == nil {
@@ -154,6 +155,7 @@ func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 	if c.observer.Read != nil {
 		c.observer.Read(sql)
 	}
+	c.observer.ran(sql, args, false)
 	return err
 }
 

@@ -11,6 +11,8 @@ type Observer struct {
 	Read       func(sql string) // after the rows of such a query were read
 	Wrote      func(sql string) // after a statement of a write transaction
 	Asked      func(sql string) // after a query that a write transaction asks for in advance
+
+	Ran func(sql string, args []any, writing bool) // after each statement, with its arguments; writing is one of a write transaction
 }
 
 // Observe sets the observer of a database. Nothing may be under way.
@@ -31,7 +33,14 @@ func (o *Observer) committing() error {
 	return o.Committing()
 }
 
+func (o *Observer) ran(sql string, args []any, writing bool) {
+	if o.Ran != nil {
+		o.Ran(sql, args, writing)
+	}
+}
+
 func (o *Observer) wrote(s statement) {
+	o.ran(s.sql, s.args, true)
 	do := o.Wrote
 	if s.read != nil {
 		do = o.Asked

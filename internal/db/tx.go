@@ -36,7 +36,7 @@ func (t *Tx) queue(s statement) error {
 // exec runs a statement beside the rows that are kept in memory.
 func (t *Tx) exec(sql string, args ...any) (changed int64, err error) {
 	changed, err = exec(t.conn, sql, args...)
-	t.observer.wrote(statement{sql: sql})
+	t.observer.wrote(statement{sql: sql, args: args})
 	return changed, err
 }
 
