@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -192,6 +193,9 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 	})
 }
 
+// collectAt is the GOGC while all contacts are in memory, where the usual one would let garbage take several times as much.
+const collectAt = 40
+
 // What parts of a look take.
 const (
 	reading   = 0.3
@@ -200,6 +204,7 @@ const (
 
 // lookAtAll compares all contacts of an account with each other.
 func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64, progress func(done float64)) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	f := new(duplicate.Finder)
 	n, err := s.readAll(ctx, account, f, progress)
 	if err != nil {
