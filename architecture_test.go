@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
-	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
+	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone
@@ -43,18 +43,19 @@ var arrows = map[string][]string{
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs"},
 	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
-	"internal/store/merges": {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts"},
-	"internal/store/book":   {"internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/jobs", "internal/store/move", "internal/store/check"},
+	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts"},
+	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
+	"internal/store/book":       {"internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web/certs": {},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
-	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/web"},
-	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/web"},
+	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
+	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/text", "internal/store", "internal/web", "internal/web/certs"},
 	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book"},
-	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup"},
+	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 

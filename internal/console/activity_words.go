@@ -255,6 +255,11 @@ func (n names) didWords(a *history.Activity) string {
 		return "restored " + what
 	case history.DidJoin:
 		return "merged " + what + " into another contact"
+	case history.DidDistinguish:
+		if strings.HasSuffix(a.Data, `,null]}`) {
+			return "said that " + what + " may be another contact after all"
+		}
+		return "said that " + what + " is not the same person as another contact"
 	case history.DidPart:
 		return "undid a merge into " + what
 	case history.DidMerge:

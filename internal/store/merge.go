@@ -48,6 +48,7 @@ const forgottenSent = "-"
 const (
 	SQLForgetMerges = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND sent <> '' AND (survivor = ANY($2) OR other = ANY($2) AND other <> 0)`
 	SQLForgetPairs  = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
+	SQLForgetFound  = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = $2 OR b = $2)` // of a contact that is no longer active
 	SQLForgetSent   = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
 	SQLSent         = MergeColumns + ` AND sent <> '' ORDER BY id`
 )

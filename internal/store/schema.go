@@ -36,8 +36,8 @@ var (
 	JobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
 	MappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")
 
-	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "level probability reasons:text state digest_a digest_b")
-	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision contacts at model:text")
+	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "person level probability reasons:text against:text state digest_a digest_b")
+	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision at busy learned contacts changed model:text")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
 

@@ -149,11 +149,12 @@ func (r *Record) parts(has *[parts]uint64, i int) {
 // head are the first bytes of a text. They are hashed alone, so half a letter does no harm.
 func head(s string, n int) string { return s[:min(n, len(s))] }
 
-// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins.
+// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins, or one of Words.
 // Those with one of its match keys are compared in any case.
 type Probe struct {
 	Names      []string
 	Zip, Email string
+	Word       string
 }
 
 // Probes are what is looked for to find the contacts that may be about the person of a record: each on its own finds few, so that one contact is checked at once.
@@ -178,6 +179,9 @@ func Probes(r *Record) (probes []Probe) {
 		if local, _, _ := strings.Cut(email, "@"); len(local) > 3 && !isRole(local) {
 			probes = append(probes, Probe{Email: local + "@"})
 		}
+	}
+	for _, word := range r.words() {
+		probes = append(probes, Probe{Word: word})
 	}
 	return probes
 }

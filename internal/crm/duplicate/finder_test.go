@@ -54,6 +54,41 @@ func TestFinder_finds_most_duplicates_and_hardly_anything_else(t *testing.T) {
 	}
 }
 
+// What several contacts of one person have in common only in part is put together; an initial that fits two people joins them to one of them at most.
+func TestFinder_groups_the_contacts_of_a_person(t *testing.T) {
+	f, who, _ := account(5, 1000)
+	n := int64(len(who))
+	for i, line := range []string{
+		"Ilse|Habermann||ilse.h@x.example||1 Dock St, Salem, 97301", "Ilse|Habermann||ilse.h@x.example|212 555 7201", "Ilsa|Habermann|||212 555 7201|77 Quay Rd, Austin, 78701",
+		"Johannes|Tverberg|||212 555 7202|2 Dock St, Salem, 97301", "J.|Tverberg|||212 555 7202|2 Dock St, Salem, 97301", "Jorunn|Tverberg|||212 555 7202|2 Dock St, Salem, 97301",
+	} {
+		r := contactOf(t, line)
+		f.Add(n+int64(i), &r)
+	}
+	groups := make(map[[2]int64]Found)
+	if _, err := f.Run(context.Background(), func(float64) {}, func(x Found) error {
+		pair := [2]int64{min(x.A, x.B) - n, max(x.A, x.B) - n}
+		if _, again := groups[pair]; again {
+			t.Errorf("%v came twice", pair)
+		}
+		groups[pair] = x
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]int64{{0, 1}, {1, 2}, {0, 2}} {
+		if got := groups[pair]; got.Level == "" || got.Group != n {
+			t.Errorf("%v of one person: %+v", pair, got)
+		}
+	}
+	if got := groups[[2]int64{0, 2}]; !slices.Contains(got.Reasons, "both are like another contact") || got.Level == Sure {
+		t.Errorf("the first and the third: %+v", got)
+	}
+	if _, joined := groups[[2]int64{3, 5}]; joined {
+		t.Errorf("spouses are one person by an initial: %+v", groups[[2]int64{3, 5}])
+	}
+}
+
 func TestFinder_stops_when_it_is_told_to(t *testing.T) {
 	f, _, _ := account(2, 500)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -40,12 +40,14 @@ func levelOf(probability float64) Level {
 type match struct {
 	a, b        int32
 	probability float64
-	group       int32
-	through     bool // others of the group
+	group       int32 // -1 for none
+	through     bool  // others of the group
 }
 
-// maxGroup is how many contacts are taken for one person.
-const maxGroup = 50
+const (
+	maxGroup = 50   // contacts that are taken for one person
+	byItself = 0.97 // what a pair must have to be shown where the groups of both are rather two people
+)
 
 // grouping is which records are taken for one person.
 type grouping struct {
@@ -55,29 +57,44 @@ type grouping struct {
 	links   map[[2]int32]float64 // how likely the pairs are that were taken
 }
 
-// group puts the records together that are about one person, the surest pairs first, but never two that are clearly different people. What comes back are all
-// pairs within the groups, the likeliest first.
+// group puts the records together that are about one person, the surest pairs first, but no groups that are rather two people. What comes back are the pairs
+// within the groups and those that are likely by themselves, the likeliest first.
 func (f *Finder) group(ctx context.Context) (all []match) {
+	matches := f.matches()
+	var single []match
+	g := grouping{f, make(map[int32]int32), make(map[int32][]int32), make(map[[2]int32]float64, len(matches))}
+	for _, m := range matches {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if g.join(m) {
+			g.links[[2]int32{m.a, m.b}] = m.probability
+		} else if m.group = -1; m.probability >= byItself {
+			single = append(single, m)
+		}
+	}
+	all = matches[:0]
+	for _, m := range slices.Compact(single) {
+		a, _ := g.of(m.a)
+		if b, _ := g.of(m.b); a != b { // no other pair has joined them since
+			all = append(all, m)
+		}
+	}
+	for leader := range g.members {
+		all = g.appendPairs(all, leader)
+	}
+	slices.SortFunc(all, likelier)
+	return all
+}
+
+// matches are the pairs that are likely enough by what was learned, the likeliest first.
+func (f *Finder) matches() (all []match) {
 	for _, c := range f.kept {
 		if p := f.model.probability(&f.patterns[c.pattern].pair); p >= possible {
 			all = append(all, match{a: min(c.a, c.b), b: max(c.a, c.b), probability: p})
 		}
 	}
 	f.kept = nil
-	slices.SortFunc(all, likelier)
-	g := grouping{f, make(map[int32]int32), make(map[int32][]int32), make(map[[2]int32]float64, len(all))}
-	for _, m := range all {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if g.join(m) {
-			g.links[[2]int32{m.a, m.b}] = m.probability
-		}
-	}
-	all = all[:0]
-	for leader := range g.members {
-		all = g.appendPairs(all, leader)
-	}
 	slices.SortFunc(all, likelier)
 	return all
 }
@@ -162,7 +179,7 @@ func (g *grouping) appendPairs(all []match, leader int32) []match {
 // Found is a pair of contacts that are taken for one person.
 type Found struct {
 	A, B        int64
-	Group       int64 // the id of one contact of all those that are taken for this person
+	Group       int64 // the id of one contact of all those that are taken for this person; 0 for a pair that is in no group
 	Probability float64
 	Level       Level
 	Reasons     []string // what speaks for it
@@ -178,7 +195,10 @@ func (f *Finder) found(m match) Found {
 	if m.through {
 		found.Reasons = append(found.Reasons, "both are like another contact")
 	}
-	found.A, found.B, found.Group, found.Probability, found.Level = f.ids[m.a], f.ids[m.b], f.ids[m.group], m.probability, levelOf(m.probability)
+	if m.group >= 0 {
+		found.Group = f.ids[m.group]
+	}
+	found.A, found.B, found.Probability, found.Level = f.ids[m.a], f.ids[m.b], m.probability, levelOf(m.probability)
 	return found
 }
 

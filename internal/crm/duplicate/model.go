@@ -64,13 +64,13 @@ const unsure = 0.98
 // probability that a pair is about one person.
 func (m *Model) probability(p *pair) float64 {
 	l := m.likelihoods(p)
-	likely := l[person] / (l[person] + l[household] + l[strangers])
+	chance := l[person] / (l[person] + l[household] + l[strangers])
 	reached := within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace)
 	related := p.levels[birth] == otherBirth || p.levels[middle] == otherMiddle || p.levels[suffix] > same && p.levels[birth] != same
 	if !reached || related {
-		return min(unsure, likely)
+		return min(unsure, chance)
 	}
-	return likely
+	return chance
 }
 
 func within(level, limit uint8) bool { return level != unknown && level <= limit }

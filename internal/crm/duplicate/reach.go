@@ -79,7 +79,7 @@ func (c *comparison) mailboxes(x, y string) uint8 {
 		return roleEmail
 	case x == y:
 		return same
-	case isOfName(lx, c.a) && isOfName(ly, c.b) && withoutDigits(lx) == withoutDigits(ly):
+	case withoutDigits(lx) == withoutDigits(ly) && isOfName(lx, c.a) && isOfName(ly, c.b):
 		return unknown
 	case dx == dy && len(lx) > 4 && isOneEdit(lx, ly), lx == ly && isOneEdit(dx, dy):
 		return typoEmail

@@ -104,10 +104,13 @@ func companyName(name string) string {
 	return compared(words, " ")
 }
 
-// plainEmail is an email without what stands behind a plus: that part is for sorting mail.
+// plainEmail is an email without what stands behind a plus, which is for sorting mail, and without the points that Google ignores.
 func plainEmail(email string) string {
 	local, domain, _ := strings.Cut(email, "@")
 	local, _, _ = strings.Cut(local, "+")
+	if domain == "gmail.com" || domain == "googlemail.com" {
+		local = strings.ReplaceAll(local, ".", "")
+	}
 	return local + "@" + domain
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/text"
 )
 
@@ -87,6 +88,24 @@ func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
 	}
 	s.add(term)
 	return s, len(term) > 0
+}
+
+// PersonSearch finds the contacts that have what a probe asks for.
+func PersonSearch(p *duplicate.Probe) (s Search) {
+	var choice SearchChoice
+	for _, name := range p.Names {
+		choice = append(choice, SearchWord{Text: searchWord(name)})
+	}
+	if p.Zip != "" {
+		choice = append(choice, beginning(zipWord(p.Zip)))
+	}
+	if p.Email != "" {
+		choice = append(choice, beginning(emailSign+p.Email))
+	}
+	if p.Word != "" {
+		choice = append(choice, SearchWord{Text: searchWord(personSign + p.Word)})
+	}
+	return Search{Terms: []SearchTerm{{choice}}}
 }
 
 func wordsOf(name string) (choice SearchChoice) {

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/text"
 )
 
@@ -21,6 +22,7 @@ const (
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-"
+	personSign   = "_" // what tells that two contacts may be the same person
 	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, and common words
 )
 
@@ -29,7 +31,7 @@ const (
 )
 
 // WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 7
+const WordsVersion = 8
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func SearchWords(c *crm.Contact) []string {
@@ -71,6 +73,9 @@ func SearchWords(c *crm.Contact) []string {
 		if word, common := fieldValueWord(v.Field, v.Text()); !common {
 			found = append(found, word)
 		}
+	}
+	for _, word := range duplicate.Words(c) {
+		found = append(found, personSign+word)
 	}
 	for i := range found {
 		found[i] = searchWord(found[i])

@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
@@ -20,6 +21,7 @@ type Book struct {
 	*store.Base
 	*check.CheckStore
 	*merges.MergeStore
+	*duplicates.DuplicateStore
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
@@ -31,5 +33,6 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	people := people.New(base)
 	contacts := contacts.New(base)
 	gifts := gifts.New(contacts, campaigns.New(people))
-	return &Book{base, check.New(move.New(jobs.New(gifts))), merges.New(base)}, nil
+	jobs, merges := jobs.New(gifts), merges.New(base)
+	return &Book{base, check.New(move.New(jobs)), merges, duplicates.New(jobs, merges)}, nil
 }

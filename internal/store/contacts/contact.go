@@ -264,6 +264,11 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences
 		a.Touch(t)
 		a.ContactActive += 1 - 2*Flag(changed.Archived())
 	}
+	if moved && changed.Archived() {
+		if err := t.Run(store.SQLForgetFound, account, s.ID); err != nil {
+			return err
+		}
+	}
 	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind, more), changed, body)
 	for _, key := range gone {
 		dropKey(t, a, key, s.ID)

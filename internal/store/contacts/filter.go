@@ -382,7 +382,7 @@ func (w *Filtering) search(search find.Search) error {
 	}
 	var set db.Set
 	n, most := int64(0), w.most()
-	err := w.conn.Search(store.WordsTable, query(w.row.Account, search), most+1, func(id int64) error {
+	err := w.conn.Search(store.WordsTable, Query(w.row.Account, search), most+1, func(id int64) error {
 		n++
 		set.Add(doc.IDSeq(id))
 		return w.alive(n)

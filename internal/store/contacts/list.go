@@ -193,8 +193,8 @@ func IDsOf(account int64, seqs []int64) []int64 {
 	return ids
 }
 
-// query is a search among the contacts of an account, whatever their state.
-func query(account int64, search find.Search) db.Query {
+// Query is a search among the contacts of an account, whatever their state.
+func Query(account int64, search find.Search) db.Query {
 	q := db.Query{Account: account, Space: find.WordSpace(account)}
 	for _, term := range search.Terms {
 		var choices [][]db.Word

@@ -120,7 +120,7 @@ func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) 
 		return nil, nil
 	}
 	var ids []int64
-	err = t.Search(store.WordsTable, query(a.Account, search), maxNeighbors+1, func(id int64) error {
+	err = t.Search(store.WordsTable, Query(a.Account, search), maxNeighbors+1, func(id int64) error {
 		ids = append(ids, id)
 		return nil
 	})

@@ -312,6 +312,9 @@ type JobStore struct {
 	jobsBegun chan struct{} // there is a new job
 	Files     *openedFiles  // of imports
 
+	// Idle begins what is done in the background when no job waits. Package duplicates has it.
+	Idle func(ctx context.Context, report func(error))
+
 	// Erase removes people for good, in a unit of work. Package move has it.
 	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error
 }

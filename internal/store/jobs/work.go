@@ -78,6 +78,7 @@ func (s *JobStore) WorkOnJobs(ctx context.Context, report func(error)) {
 		switch {
 		case !busy:
 			rest, woken, ready = JobLook, s.jobsBegun, w.Ready
+			s.Idle(ctx, report)
 		case s.Waiting() > 0:
 			rest = time.Since(start)
 		}

@@ -24,15 +24,17 @@ CREATE INDEX contact_merge_other ON contact_merge (account_id, other, id) WHERE 
 
 CREATE INDEX contact_merge_review ON contact_merge (account_id, id) WHERE review = 1;
 
--- Two contacts that may be the same person, a < b. The probability is in millionths. state is 1 where a person has said that they are not, which holds until one of the digests of what is compared
--- is another one.
+-- Two contacts that may be the same person, a < b. person stands for all contacts that are taken for this person. The probability is in millionths, and level 1 is the surest. Reasons are lines. state
+-- is 1 where a person has said that they are not the same, which holds until one of the digests of what is compared is another one.
 CREATE TABLE duplicate (
 	account_id BIGINT NOT NULL,
 	a BIGINT NOT NULL,
 	b BIGINT NOT NULL,
+	person BIGINT NOT NULL,
 	level BIGINT NOT NULL,
 	probability BIGINT NOT NULL,
 	reasons TEXT NOT NULL,
+	against TEXT NOT NULL,
 	state BIGINT NOT NULL,
 	digest_a BIGINT NOT NULL,
 	digest_b BIGINT NOT NULL,
@@ -41,12 +43,20 @@ CREATE TABLE duplicate (
 
 CREATE INDEX duplicate_b ON duplicate (account_id, b, a);
 
--- Up to which change an account was looked through for duplicates, how many contacts it had, and what was learned of them.
+CREATE INDEX duplicate_person ON duplicate (account_id, person);
+
+CREATE INDEX duplicate_rank ON duplicate (account_id, state, probability DESC, a, b);
+
+-- Up to which change an account was looked through for duplicates, and when; up to which one all contacts were compared with each other, how many these were, what was learned of them, and how many were
+-- looked at one by one since. A node that is at it says until when.
 CREATE TABLE duplicate_run (
 	account_id BIGINT NOT NULL PRIMARY KEY,
 	revision BIGINT NOT NULL,
-	contacts BIGINT NOT NULL,
 	at BIGINT NOT NULL,
+	busy BIGINT NOT NULL,
+	learned BIGINT NOT NULL,
+	contacts BIGINT NOT NULL,
+	changed BIGINT NOT NULL,
 	model TEXT NOT NULL
 );
 `

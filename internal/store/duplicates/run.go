@@ -1,0 +1,339 @@
+package duplicates
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/duplicate"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+)
+
+// A look at an account reads beside all other work, and writes what it has found in small units. It notes up to which change it has seen everything: what changes meanwhile is for the next look. One that
+// was cut off is begun again.
+
+const (
+	claimed  = 30 * time.Second // a node says for so long that it is at an account
+	renewed  = claimed / 3      // and says so again
+	quiet    = 10 * time.Second // after a change, before a look
+	patience = 10 * time.Minute // a look comes at last where changes do not end
+
+	fewChanges = 20      // that are looked at one by one, however few contacts there are
+	shareOf    = 33      // one of so many contacts may have changed before all are compared again
+	pairUnit   = 200     // pairs of one unit of work
+	maxPairs   = 500_000 // that are kept
+	farBehind  = 10_000  // changes of other things, before a look notes that it has seen them
+)
+
+// run is how far an account was looked through.
+type run struct{ revision, at, busy, learned, contacts, changed int64 }
+
+const (
+	sqlRun   = `SELECT revision, at, busy, learned, contacts, changed FROM duplicate_run WHERE account_id = $1`
+	sqlModel = `SELECT model FROM duplicate_run WHERE account_id = $1`
+	sqlBusy  = `UPDATE duplicate_run SET busy = $2 WHERE account_id = $1`
+	sqlSeen  = `UPDATE duplicate_run SET revision = $2, at = $3, changed = changed + $4 WHERE account_id = $1`
+
+	sqlPending = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
+		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND (c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
+	sqlActive = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
+	// Contacts with a change of something that is compared.
+	sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = $4 AND NOT (kind = ANY($5)) LIMIT $6`
+
+	sqlFound     = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1 AND state = 0`
+	sqlDrop      = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 0`
+	sqlDismissed = `SELECT a, b, digest_a, digest_b FROM duplicate WHERE account_id = $1 AND state = 1`
+)
+
+// others are kinds of changes that are not about what is compared.
+var others = []int64{int64(history.DidTag), int64(history.DidUntag), int64(history.DidNote), int64(history.DidGive), int64(history.DidRefund), int64(history.DidPlan), int64(history.DidDistinguish)}
+
+func readRun(c db.Conn, account int64) (r run, err error) {
+	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} }, sqlRun, account)
+	return r, err
+}
+
+// lookOnce looks at the accounts that have changed, beside what its caller does, unless that is being done.
+func (s *DuplicateStore) lookOnce(ctx context.Context, report func(error)) {
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		return
+	}
+	s.base.Touching.Go(func() {
+		defer func() { <-s.turn }()
+		now := s.base.Now()
+		accounts, err := store.List(ctx, s.base, store.Number, sqlPending, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
+		for _, account := range accounts {
+			if err == nil {
+				_, err = s.look(ctx, account, func(float64) {})
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, crm.ErrImporting) && !errors.Is(err, crm.ErrNotFound) {
+				report(err)
+			}
+			err = ctx.Err()
+		}
+	})
+}
+
+// FindDuplicates brings the duplicates of an account up to date: what was changed since the last look is compared, or all contacts with each other where much was changed. It waits for a look that is
+// under way. progress is told how much is done, from 0 to 1; it may be nil.
+func (s *DuplicateStore) FindDuplicates(ctx context.Context, account int64, progress func(done float64)) error {
+	if progress == nil {
+		progress = func(float64) {}
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	for {
+		ours, err := s.look(ctx, account, progress)
+		if ours || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// look brings an account up to date, unless another node is at it.
+func (s *DuplicateStore) look(ctx context.Context, account int64, progress func(done float64)) (ours bool, err error) {
+	if ours, err = s.claim(ctx, account); !ours || err != nil {
+		return ours, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-time.After(renewed):
+				_ = s.sayBusy(ctx, account, s.base.Now().Add(claimed)) // the next one may come through
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	err = s.bringUp(ctx, account, progress)
+	cancel()
+	<-done
+	return true, cmp.Or(err, s.sayBusy(context.WithoutCancel(ctx), account, time.Time{}))
+}
+
+// claim says that this node is at an account.
+func (s *DuplicateStore) claim(ctx context.Context, account int64) (ours bool, err error) {
+	now := s.base.Now()
+	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		r, err := readRun(t.Conn, account)
+		if ours = err == nil && r.busy <= store.Seconds(now); !ours {
+			return err
+		}
+		if known, err := t.Exists(sqlRun, account); err != nil || !known {
+			t.Save(store.DuplicateRunTable, account, int64(0), int64(0), store.Seconds(now.Add(claimed)), int64(0), int64(0), int64(0), "")
+			return err
+		}
+		return t.Run(sqlBusy, account, store.Seconds(now.Add(claimed)))
+	})
+	return ours, err
+}
+
+func (s *DuplicateStore) sayBusy(ctx context.Context, account int64, until time.Time) error {
+	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return t.Run(sqlBusy, account, store.Seconds(until)) })
+}
+
+// bringUp looks at the contacts that were changed since the last look, or at all of them.
+func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress func(done float64)) error {
+	var at run
+	var row store.Tally
+	var ids []int64
+	most := int64(0)
+	err := s.base.View(ctx, func(c db.Conn) (err error) {
+		if at, err = readRun(c, account); err == nil {
+			row, err = store.ReadTally(c, account)
+		}
+		if most = max(fewChanges, row.ContactActive/shareOf) - at.changed; err != nil || at.at == 0 || at.revision+1 < row.Oldest || most < 0 {
+			return err
+		}
+		ids, err = db.List(c, store.Number, sqlChanged, account, at.revision, row.Revision, int64(history.ContactNoun), others, most+1)
+		return err
+	})
+	if err != nil || at.at != 0 && at.revision == row.Revision {
+		return err
+	}
+	model, err := s.model(ctx, account, at.learned)
+	if err != nil || at.at == 0 || at.revision+1 < row.Oldest || int64(len(ids)) > most {
+		return s.lookAtAll(ctx, account, row.Revision, progress)
+	}
+	slices.Sort(ids)
+	for i, id := range ids {
+		if err := s.lookAt(ctx, account, id, model); err != nil {
+			return err
+		}
+		progress(float64(i+1) / float64(len(ids)))
+	}
+	if len(ids) == 0 && row.Revision-at.revision < farBehind {
+		return nil
+	}
+	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		return t.Run(sqlSeen, account, row.Revision, store.Seconds(s.base.Now()), int64(len(ids)))
+	})
+}
+
+// What parts of a look take.
+const (
+	reading   = 0.3
+	comparing = 0.6
+)
+
+// lookAtAll compares all contacts of an account with each other.
+func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64, progress func(done float64)) error {
+	f := new(duplicate.Finder)
+	n, err := s.readAll(ctx, account, f, progress)
+	if err != nil {
+		return err
+	}
+	var pairs []duplicate.Found
+	model, err := f.Run(ctx, func(done float64) { progress(reading + comparing*done) }, func(found duplicate.Found) error {
+		if len(pairs) < maxPairs {
+			pairs = append(pairs, found)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	f = nil // its memory is for what follows
+	text, err := model.Encode()
+	if err == nil {
+		err = s.forgetDismissals(ctx, account)
+	}
+	if err == nil {
+		err = s.replace(ctx, account, pairs, func(done float64) { progress(reading + comparing + (1-reading-comparing)*done) })
+	}
+	if err != nil {
+		return err
+	}
+	now := store.Seconds(s.base.Now())
+	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		t.Save(store.DuplicateRunTable, account, revision, now, now+int64(claimed.Seconds()), revision, n, int64(0), string(text))
+		return nil
+	})
+}
+
+// readAll reads the active contacts of an account.
+func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicate.Finder, progress func(done float64)) (n int64, err error) {
+	row, err := store.Snapshot(ctx, s.base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
+	at, end := doc.MakeID(account, 0), doc.MakeID(account, row.ContactSeq)
+	for last := int64(-1); err == nil && last != at; {
+		last = at
+		err = s.base.Read(ctx, func(c db.Conn) error {
+			return c.Each(func(r db.Row) error {
+				at = r.Int(0)
+				body, err := store.ContactBody(r, 2, at)
+				if err != nil {
+					return nil // a check tells of what cannot be read
+				}
+				contact, err := crm.ParseContact(at, body, store.SplitKeys(r.Text(1)))
+				if err != nil {
+					return nil
+				}
+				record := duplicate.Of(&contact)
+				f.Add(at, &record)
+				n++
+				return nil
+			}, sqlActive, account, last, end)
+		})
+		progress(reading * float64(doc.IDSeq(at)) / float64(max(1, row.ContactSeq)))
+	}
+	return n, err
+}
+
+// key is what a pair is found by.
+type key struct{ a, b int64 }
+
+func keyOf(f *duplicate.Found) key { return key{min(f.A, f.B), max(f.A, f.B)} }
+
+// personOf stands for the person of a pair. A pair that is in no group stands apart from the groups of both.
+func personOf(f *duplicate.Found) int64 { return cmp.Or(f.Group, -min(f.A, f.B)) }
+
+// values are what is kept of a pair.
+func values(f *duplicate.Found) Pair {
+	k := keyOf(f)
+	return Pair{k.a, k.b, f.Probability, f.Level, f.Reasons, f.Against, personOf(f)}
+}
+
+func (p *Pair) row(account int64) []any {
+	return []any{account, p.A, p.B, p.person, int64(slices.Index(levels, p.Level)), int64(p.Probability * millionths), strings.Join(p.Reasons, "\n"), strings.Join(p.Against, "\n"), int64(0), int64(0), int64(0)}
+}
+
+// replace writes the pairs of an account in the place of those that it has.
+func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []duplicate.Found, progress func(done float64)) error {
+	known := make(map[key]bool, len(pairs))
+	for i := range pairs {
+		known[keyOf(&pairs[i])] = true
+	}
+	var gone []key
+	same := make(map[key]bool)
+	old, err := store.List(ctx, s.base, scanPair, sqlFound, account)
+	was := store.Keyed(old, func(p Pair) key { return key{p.A, p.B} })
+	for k := range was {
+		if !known[k] {
+			gone = append(gone, k)
+		}
+	}
+	for i := range pairs {
+		p := values(&pairs[i])
+		if before, ok := was[key{p.A, p.B}]; ok && slices.Equal(before.row(account), p.row(account)) {
+			same[key{p.A, p.B}] = true
+		}
+	}
+	pairs = slices.DeleteFunc(pairs, func(f duplicate.Found) bool { return same[keyOf(&f)] })
+	for total := len(gone) + len(pairs); err == nil && len(gone)+len(pairs) > 0; progress(1 - float64(len(gone)+len(pairs))/float64(total)) {
+		drop, add := gone[:min(pairUnit, len(gone))], pairs[:min(pairUnit, len(pairs))]
+		gone, pairs = gone[len(drop):], pairs[len(add):]
+		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return write(t, account, drop, add) })
+	}
+	return err
+}
+
+// write writes some pairs, but for those of contacts that are no longer active, and those that a person has dismissed.
+func write(t *store.Tx, account int64, drop []key, add []duplicate.Found) error {
+	var ids []int64
+	for i := range add {
+		ids = append(ids, add[i].A, add[i].B)
+	}
+	active := make(map[int64]bool)
+	dismissed := make(map[key]bool)
+	if len(ids) > 0 {
+		err := cmp.Or(
+			t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, contacts.SQLActive, account, ids),
+			t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil }, sqlDismissed+` AND a = ANY($2)`, account, ids))
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range drop {
+		if err := t.Run(sqlDrop, account, k.a, k.b); err != nil {
+			return err
+		}
+	}
+	for i := range add {
+		if p := values(&add[i]); active[p.A] && active[p.B] && !dismissed[key{p.A, p.B}] {
+			t.Save(store.DuplicateTable, p.row(account)...)
+		}
+	}
+	return nil
+}
