@@ -67,11 +67,12 @@ type commands struct {
 		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
-		Import  contactImport  `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
-		Export  contactExport  `cmd:"" help:"Write contacts to a file, or everything about one of them."`
-		Merge   contactMerge   `cmd:"" help:"Merge a contact into another one, with its gifts and recurring gifts."`
-		Unmerge contactUnmerge `cmd:"" help:"Undo a merge."`
-		Erase   contactErase   `cmd:"" help:"Remove a person for good. What they gave stays in all totals."`
+		Import     contactImport     `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
+		Export     contactExport     `cmd:"" help:"Write contacts to a file, or everything about one of them."`
+		Merge      contactMerge      `cmd:"" help:"Merge a contact into another one, with its gifts and recurring gifts."`
+		Duplicates contactDuplicates `cmd:"" help:"Find contacts that may be the same person."`
+		Unmerge    contactUnmerge    `cmd:"" help:"Undo a merge."`
+		Erase      contactErase      `cmd:"" help:"Remove a person for good. What they gave stays in all totals."`
 	} `cmd:"" help:"Contacts."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`

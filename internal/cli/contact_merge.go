@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
+	"donorbook/internal/store/duplicates"
+	"donorbook/internal/table"
 )
 
 type contactMerge struct {
@@ -106,4 +110,65 @@ func (c *contactUnmerge) Run(t *terminal) error {
 		fmt.Fprintln(t.stdout, undone.ID())
 		return nil
 	})
+}
+
+type contactDuplicates struct {
+	Account string `help:"Id of the account." required:"" placeholder:"ID"`
+	CSV     bool   `name:"csv" help:"Print a CSV file."`
+	Level   string `help:"Only pairs of a level: sure, likely or possible." enum:",sure,likely,possible" default:"" placeholder:"LEVEL"`
+}
+
+func (contactDuplicates) Help() string {
+	return `Prints the pairs of contacts that may be the same person, the likeliest first, with what speaks for it. What was changed since the last look is looked at before.
+
+	donorbook contact duplicates --account ID
+	donorbook contact duplicates --account ID --csv --level sure > sure.csv
+
+A pair that is "sure" is wrong in less than one of 1,000 cases. "donorbook contact merge" makes one contact of two.`
+}
+
+func (c *contactDuplicates) Run(t *terminal) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
+		counts, err := s.Counts(t.ctx, account.Number)
+		if err != nil {
+			return err
+		}
+		w := newWatch(t, watch{quiet: true})
+		err = s.FindDuplicates(t.ctx, account.Number, func(done float64) {
+			w.progress("looking for duplicates", int64(done*float64(counts.Active)), counts.Active)
+		})
+		w.end()
+		if err != nil {
+			return err
+		}
+		return c.print(t, s, account.Number)
+	})
+}
+
+// print prints all pairs, page by page.
+func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) error {
+	out, err := table.NewWriter(t.stdout, "csv")
+	if err == nil && c.CSV {
+		err = out.Header([]string{"contact_id_a", "contact_id_b", "probability", "level", "reasons"})
+	}
+	n := int64(0)
+	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
+		pairs, found, failed := s.Pairs(t.ctx, account, duplicates.Filter{Level: duplicate.Level(c.Level)}, page)
+		for _, p := range pairs {
+			reasons := strings.Join(p.Reasons, "; ")
+			if c.CSV {
+				err = out.Row([]any{p.A, p.B, table.Number(fmt.Sprintf("%.6f", p.Probability)), string(p.Level), reasons})
+			} else {
+				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", p.Level, p.A, p.B, reasons)
+			}
+		}
+		if n += found.Count; failed != nil || n >= found.Total || found.Count == 0 {
+			err = cmp.Or(err, failed)
+			break
+		}
+	}
+	if err == nil && !c.CSV {
+		fmt.Fprintf(t.stderr, "Pairs of contacts that may be the same person: %d.\n", n)
+	}
+	return cmp.Or(err, out.Close())
 }

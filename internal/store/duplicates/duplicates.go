@@ -31,7 +31,7 @@ type DuplicateStore struct {
 
 func New(j *jobs.JobStore, m *merges.MergeStore) *DuplicateStore {
 	s := &DuplicateStore{base: j.Base, jobs: j, merges: m, turn: make(chan struct{}, 1)}
-	j.Idle = s.lookOnce
+	j.Idle, j.MergeSure = s.lookOnce, s.sureStep
 	return s
 }
 

@@ -1,9 +1,21 @@
 package duplicates
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
 
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/duplicate"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 )
 
 // SureJob merges the contacts that surely are the same person.
@@ -14,12 +26,159 @@ type SureProgress struct {
 	Total  int64 `json:"total"`  // groups
 	Groups int64 `json:"groups"` // that were looked at
 	Merged int64 `json:"merged"` // contacts that became part of another one
-	Left   int64 `json:"left"`   // groups that were left alone, because something was changed since or a merge was refused
-	At     int64 `json:"at"`
+	Left   int64 `json:"left"`   // groups that were left alone, because something was changed since, or a merge was refused
+	At     int64 `json:"at"`     // the contact that was looked at last
 }
+
+type sureSpec struct {
+	Region string `json:"region"` // of phone numbers without a country
+}
+
+func init() {
+	jobs.JobSteps[SureJob] = func(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error { return w.MergeSure(ctx, w, j) }
+	jobs.JobUndos[SureJob] = func(u *jobs.Undoing, c store.Change) (undone bool, err error) {
+		if c.Noun != history.ContactNoun || c.Kind != history.DidMerge {
+			return false, nil // what else a merge has changed is undone with it
+		}
+		return true, merges.Unmerge(u.T, u.A, c.Revision, u.Region, u.Now)
+	}
+}
+
+const (
+	sqlSureGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
+	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
+	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2`
+	sqlApart      = sqlDismissed + ` AND a = ANY($2) AND b = ANY($2)`
+)
 
 // MergeSure merges the contacts of each group that is sure, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
 // like other jobs (jobs.UndoJob).
-func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string) (jobs.Job, error) {
-	return jobs.Job{}, nil
+func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string) (j jobs.Job, err error) {
+	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		groups, err := t.Int(sqlSureGroups, account)
+		if err != nil {
+			return err
+		}
+		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region})
+		made.Progress = jobs.JSONOf(SureProgress{Total: groups})
+		jobs.SaveJob(t, made)
+		j = *made
+		return nil
+	})
+	if err == nil {
+		s.jobs.WakeJobs()
+	}
+	return j, err
+}
+
+// sureStep merges the contacts of one more group.
+func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
+	var spec sureSpec
+	var progress SureProgress
+	if err := errors.Join(json.Unmarshal(j.Spec, &spec), json.Unmarshal(j.Progress, &progress)); err != nil {
+		return err
+	}
+	at, err := store.Snapshot(ctx, s.base, func(c db.Conn) (run, error) { return readRun(c, j.Account) })
+	if err != nil {
+		return err
+	}
+	model, unknown := s.model(ctx, j.Account, at.learned)
+	now := s.base.Now()
+	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+		at := progress
+		found, err := db.List(t.Conn, scanPair, sqlNextSure, a.Account, at.At)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return jobs.EndJob(t, next, jobs.JobDone)
+		}
+		at.At = found[0].A
+		at.Groups++
+		var same []crm.Contact
+		if unknown == nil {
+			same, err = samePerson(t, a.Account, found[0], model)
+		}
+		if err == nil {
+			same, err = mergeAll(t, a, same, spec.Region, now)
+		}
+		if at.Merged += max(0, int64(len(same))-1); len(same) == 0 {
+			at.Left++
+		}
+		next.Progress = jobs.JSONOf(at)
+		return err
+	})
+}
+
+// samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that survives first. None comes back where something was changed since, or a person has said that
+// two of them are not the same.
+func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) ([]crm.Contact, error) {
+	pairs, err := db.List(t.Conn, scanPair, sqlSureOf, account, first.person)
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{first.A, first.B}
+	for grown := 0; grown < len(ids); {
+		grown = len(ids)
+		for _, p := range pairs {
+			if slices.Contains(ids, p.A) != slices.Contains(ids, p.B) {
+				ids = append(ids, p.A, p.B)
+				slices.Sort(ids)
+				ids = slices.Compact(ids)
+			}
+		}
+	}
+	apart, err := t.Exists(sqlApart, account, ids)
+	if err != nil || apart {
+		return nil, err
+	}
+	all, err := loadActive(t.Conn, account, ids)
+	sure := 0
+	for _, f := range group(model, all) {
+		if f.Level == duplicate.Sure {
+			sure++
+		}
+	}
+	if err != nil || sure < len(ids)-1 {
+		return nil, err
+	}
+	given := make(map[int64]int)
+	for i := range all {
+		given[all[i].ID], err = countGifts(t, account, all[i].ID)
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b crm.Contact) int {
+		return cmp.Or(cmp.Compare(given[b.ID], given[a.ID]), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+func countGifts(t *store.Tx, account, contact int64) (int, error) {
+	all, plans, err := gifts.GivenBy(t.Conn, account, contact)
+	return len(all) + len(plans), err
+}
+
+// mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was done.
+func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
+	if len(same) == 0 {
+		return nil, nil
+	}
+	merged := same[0]
+	for i := range same[1:] {
+		err := merged.CheckMerge(&same[i+1])
+		if err == nil {
+			merged, err = merged.Absorb(&same[i+1], crm.MergeChoice{}, region, now)
+		}
+		if err != nil {
+			return nil, nil //nolint:nilerr // the group is left as it is
+		}
+	}
+	for i := range same[1:] {
+		if _, err := merges.MergeInto(t, a, same[0].ID, crm.MergeInput{Contact: same[i+1].ID}, region, now); err != nil {
+			return nil, err
+		}
+	}
+	return same, nil
 }

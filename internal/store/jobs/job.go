@@ -315,6 +315,9 @@ type JobStore struct {
 	// Idle begins what is done in the background when no job waits. Package duplicates has it.
 	Idle func(ctx context.Context, report func(error))
 
+	// MergeSure merges a few more contacts that are the same person, for a job of package duplicates.
+	MergeSure func(ctx context.Context, w *JobWorker, j *Job) error
+
 	// Erase removes people for good, in a unit of work. Package move has it.
 	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error
 }

@@ -234,8 +234,19 @@ type Undoing struct {
 	Known map[int64]int64
 }
 
+// JobUndos take a change of a job back, for kinds of jobs whose changes belong together.
+var JobUndos = map[JobKind]func(u *Undoing, c store.Change) (undone bool, err error){}
+
 // Take takes one change back, unless what it has changed was changed since by anyone but the job itself.
 func (u *Undoing) Take(c store.Change) (undone bool, err error) {
+	if undo := JobUndos[u.Of.Kind]; undo != nil {
+		var refused *doc.Invalid
+		if undone, err = undo(u, c); errors.As(err, &refused) {
+			u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
+			return false, nil
+		}
+		return undone, err
+	}
 	switch c.Noun {
 	case history.ContactNoun:
 		return u.takeContact(c)

@@ -34,6 +34,11 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 	})
 }
 
+// MergeInto is Merge in a unit of work.
+func MergeInto(t *store.Tx, a *store.Account, survivor int64, in crm.MergeInput, region string, now time.Time) (contacts.Document, error) {
+	return merging{t, a, region, now}.merge(survivor, in, store.Change{})
+}
+
 // Preview is what a merge would do.
 type Preview struct {
 	Survivor, Other crm.Contact // as they are

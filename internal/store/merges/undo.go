@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -85,6 +86,16 @@ func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region st
 		}
 		return m.undo(row)
 	})
+}
+
+// Unmerge is UndoMerge of a merge in a unit of work. Nothing is done where it was undone before.
+func Unmerge(t *store.Tx, a *store.Account, id int64, region string, now time.Time) error {
+	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
+	if err != nil || row.Undone != 0 {
+		return err
+	}
+	_, err = merging{t, a, region, now}.undo(row)
+	return err
 }
 
 // redo undoes an undo.
