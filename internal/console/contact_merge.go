@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
 
@@ -33,6 +34,7 @@ type mergeView struct {
 
 	Query string // that other contacts are searched by
 	Found []*crm.Contact
+	Twins []duplicateOther // that the finder has found
 
 	Other   *crm.Contact
 	Rows    []mergeRow
@@ -125,6 +127,17 @@ func (r *request) chooseOther(view *mergeView) error {
 			return err
 		}
 		view.Found = slices.DeleteFunc(search.Contacts, func(c *crm.Contact) bool { return c.ID == view.Survivor.ID || c.Archived() })
+	}
+	groups, _, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Contact: view.Survivor.ID}, crm.PageRequest{Page: 1, PerPage: 1})
+	for _, g := range groups {
+		for i := range g.Members {
+			if g.Members[i].Contact.ID != view.Survivor.ID {
+				view.Twins = append(view.Twins, duplicateOther{Contact: &g.Members[i].Contact, Pair: g.Members[i].Pair})
+			}
+		}
+	}
+	if err != nil {
+		return err
 	}
 	return r.render("merge_with", page{Title: title, Section: "contacts", Form: r.form, Data: view})
 }

@@ -117,7 +117,9 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	p := s.member(s.organization("Harbor"), access.Editor)
 	viewer := s.member(p.account, access.Viewer)
 	tom, thomas := twoThomases(s, p)
-	company := s.contact(p, "", "", func(in *crm.ContactInput) { in.Company, in.IsCompany, in.FirstName, in.LastName = new("Boats"), new(true), nil, nil })
+	company := s.contact(p, "", "", func(in *crm.ContactInput) {
+		in.Company, in.IsCompany, in.FirstName, in.LastName = new("Boats"), new(true), nil, nil
+	})
 	gone := s.contact(p, "Gone", "Person")
 	p.follow(gone + "/archive")
 	for other, want := range map[string]string{
