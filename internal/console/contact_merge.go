@@ -263,6 +263,7 @@ type mergeLine struct {
 	By       string // who merged
 	How      string // by which way
 	State    mark
+	survivor crm.Contact
 	Undo     string       // address of the form that takes it apart, or puts it together again; "" where that is not possible
 	Changes  []doc.Change // what it did to the survivor
 }
@@ -291,6 +292,7 @@ func (r *request) mergesPage() error {
 		if line.Changes, err = r.changesOf(line.ID); err != nil {
 			return err
 		}
+		line.Survivor.Label = nameBefore(line.survivor, line.Changes)
 	}
 	return r.render("merges", page{Title: "Merges", Section: "duplicates", Form: r.form, Data: view})
 }
@@ -310,7 +312,7 @@ func (r *request) mergeLines(all []store.Merge) (lines []*mergeLine, err error) 
 		return nil, err
 	}
 	for _, m := range all {
-		line := &mergeLine{Merge: m, Survivor: link{contactName(named[m.Survivor]), r.path(contactPath(m.Survivor))}, By: people.called(m.Who), How: "By hand"}
+		line := &mergeLine{Merge: m, Survivor: link{contactName(named[m.Survivor]), r.path(contactPath(m.Survivor))}, By: people.called(m.Who), How: "By hand", survivor: named[m.Survivor]}
 		switch other, known := named[m.Other]; {
 		case known:
 			line.Other = link{contactName(other), r.path(contactPath(m.Other))}
@@ -358,6 +360,17 @@ func (r *request) changesOf(revision int64) ([]doc.Change, error) {
 		}
 	}
 	return nil, nil
+}
+
+// nameBefore is what a contact was called before some changes.
+func nameBefore(c crm.Contact, changes []doc.Change) string {
+	names := map[string]*string{"First name": &c.FirstName, "Middle name": &c.MiddleName, "Last name": &c.LastName, "Company": &c.Company}
+	for _, change := range changes {
+		if name := names[change.Field]; name != nil {
+			*name = change.Before
+		}
+	}
+	return contactName(c)
 }
 
 // mergeOf is the id of the merge, or of its undo, in the path.

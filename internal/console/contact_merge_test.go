@@ -180,7 +180,7 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 		}
 	}
 	a := p.get(p.org("/merges"))
-	p.sees(a, "Please review 2", "Bob Unger was merged into Zachary Unger", "First name Bob Zachary", "Take apart", "Keep merged")
+	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Take apart", "Keep merged")
 	keep := between(t, a.body, `action="`+p.org("/merges/"), `/keep"`)
 	keep = keep[strings.LastIndex(keep, "/")+1:]
 	p.sees(p.follow(p.org("/merges/"+keep+"/keep")), "The merge stays.", "Please review 1")
