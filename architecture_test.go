@@ -63,7 +63,7 @@ var arrows = map[string][]string{
 
 	"internal/pgtest":  {},                                                                                                  // for tests, and for bench
 	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"}, // for tests alone
-	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
+	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
 	"bench/pocketbase": {},                                                                                                  // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":          {},                                                                                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
 }

@@ -4,6 +4,7 @@
 //
 //	make bench         everything, with 1,000,000 contacts and gifts; writes docs/benchmarks.md and docs/benchmarks.svg
 //	make bench-quick   everything, with 100,000 contacts and gifts, in less than three minutes
+//	bin/bench duplicates [FILE.csv]   how well the finder of duplicates finds them (duplicates.go)
 //	bin/bench -only 'create|get'   only variants with such names; start, import and postgres are those of the steps
 package main
 
@@ -30,6 +31,9 @@ func main() {
 	command, args := run, os.Args[1:]
 	if len(args) > 0 && args[0] == "ceiling" { // which a run starts
 		command = ceiling
+	}
+	if len(args) > 0 && args[0] == "duplicates" {
+		command, args = duplicates, args[1:]
 	}
 	if err := try(func() { command(args) }); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -43,7 +43,8 @@ type Contact struct {
 	DoNotEmail     bool          `json:"do_not_email"`
 	DoNotCall      bool          `json:"do_not_call"`
 	Deceased       bool          `json:"deceased"`
-	ErasedAt       time.Time     `json:"erased_at,omitzero"` // zero unless the person was erased
+	ErasedAt       time.Time     `json:"erased_at,omitzero"`   // zero unless the person was erased
+	MergedInto     int64         `json:"merged_into,omitzero"` // 0 unless it was merged into another contact
 }
 
 // Email is an email address.
@@ -275,6 +276,26 @@ func (s Contacts) Archive(ctx context.Context, id int64) error {
 // Restore makes an archived contact active again.
 func (s Contacts) Restore(ctx context.Context, id int64) (Contact, error) {
 	return call[Contact](ctx, s.c, http.MethodPatch, contactPath(id)+"/restore", nil)
+}
+
+// Merge merges another contact into one, with its gifts and plans. The merge can be undone by its id.
+func (s Contacts) Merge(ctx context.Context, id, other int64) (contact Contact, merge int64, err error) {
+	a, err := s.c.send(ctx, http.MethodPost, contactPath(id)+"/merge", nil, map[string]int64{"contact_id": other}, &contact)
+	merge, _ = strconv.ParseInt(a.header.Get("X-Merge-Id"), 10, 64) // of an error there is none
+	return contact, merge, err
+}
+
+// Undone is what the undoing of a merge has made of its contacts.
+type Undone struct {
+	UndoID   int64    `json:"undo_id"` // by which it can be undone itself; 0 where that was done
+	Survivor Contact  `json:"survivor"`
+	Other    Contact  `json:"other"`
+	Left     []string `json:"left"` // fields that were changed since and stay as they are
+}
+
+// UndoMerge makes both contacts of a merge again as they were.
+func (s Contacts) UndoMerge(ctx context.Context, merge int64) (Undone, error) {
+	return call[Undone](ctx, s.c, http.MethodPost, "/v1/merges/"+strconv.FormatInt(merge, 10)+"/undo", nil)
 }
 
 // AddTags adds tags to a contact.

@@ -31,7 +31,7 @@ func TestTypesAgreeWithTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for schema, value := range map[string]any{
-		"Contact": client.Contact{}, "Email": client.Email{}, "Phone": client.Phone{}, "Address": client.Address{}, "Stats": client.Stats{}, "CustomField": client.CustomField{},
+		"Contact": client.Contact{}, "UndoneMerge": client.Undone{}, "Email": client.Email{}, "Phone": client.Phone{}, "Address": client.Address{}, "Stats": client.Stats{}, "CustomField": client.CustomField{},
 		"Campaign": client.Campaign{}, "Cover": client.Cover{}, "Event": client.Event{}, "Livestream": client.Livestream{},
 		"Transaction": client.Transaction{}, "Dedication": client.Dedication{}, "LedgerEntry": client.LedgerEntry{}, "LineItem": client.LineItem{},
 		"Plan": client.Plan{}, "Tag": client.Tag{}, "CustomFieldDefinition": client.CustomFieldDefinition{}, "CustomFieldInput": client.CustomFieldInput{},

@@ -70,6 +70,7 @@ var routes = []route{
 	{"GET /v1/contacts/{id}/activities", access.ContactsRead, (*API).listActivities},
 	{"POST /v1/contacts/{id}/activities", access.ContactsWrite, (*API).addNote},
 	{"POST /v1/contacts/{id}/merge", access.ContactsWrite, (*API).mergeContact},
+	{"GET /v1/duplicates", access.ContactsRead, (*API).listDuplicates},
 	{"GET /v1/merges", access.ContactsRead, (*API).listMerges},
 	{"POST /v1/merges/{id}/undo", access.ContactsWrite, (*API).undoMerge},
 	{"GET /v1/tags", access.ContactsRead, (*API).listTags},

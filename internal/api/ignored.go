@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
 
@@ -24,6 +25,7 @@ var parameters = map[string][]string{
 	"GET /v1/plans":                    append(sorted(giving.PlanParameters()), "page", "per_page"),
 	"GET /v1/contacts/{id}/activities": sorted([]string{"page", "per_page"}),
 	"GET /v1/custom-fields":            {"page", "per_page"},
+	"GET /v1/duplicates":               append(slices.Clone(duplicates.Parameters), "page", "per_page"),
 	"GET /v1/merges":                   append(sorted(merges.Parameters), "page", "per_page"),
 	"GET /v1/tags":                     {"page", "per_page", "q"},
 }

@@ -5,6 +5,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
 
@@ -47,6 +48,28 @@ func (a *API) listMerges(w http.ResponseWriter, r *http.Request, c call) error {
 				dst = append(dst, ',')
 			}
 			dst = merges.Append(dst, &found[i])
+		}
+		return dst, result, err
+	})
+}
+
+// listDuplicates lists pairs of contacts that may be the same person.
+func (a *API) listDuplicates(w http.ResponseWriter, r *http.Request, c call) error {
+	l, err := a.newList(r)
+	if err != nil {
+		return err
+	}
+	filter, err := duplicates.ParseFilter(l.text)
+	if err := l.check(err); err != nil {
+		return err
+	}
+	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
+		found, result, err := a.store.Pairs(r.Context(), c.who.Account, filter, l.page)
+		for i := range found {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = found[i].Append(dst)
 		}
 		return dst, result, err
 	})

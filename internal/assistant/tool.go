@@ -29,6 +29,7 @@ var tools = []tool{
 	{"archive_contact", "Archive a contact", "Archives a contact: it is no longer found or changed until it is restored. Its gifts stay.", "archiveContact", overwrites | repeats},
 	{"restore_contact", "Restore a contact", "Makes an archived contact active again.", "restoreContact", repeats},
 	{"merge_contacts", "Merge contacts", "Merges another contact into the one of the id, with its gifts and plans. Ask the person first, and tell them the id of the merge: it can be undone.", "mergeContact", overwrites},
+	{"list_duplicates", "List duplicates", "Lists pairs of contacts that may be the same person, the likeliest first, with what speaks for it and against it.", "listDuplicates", 0},
 	{"list_merges", "List merges", "Lists merges of contacts, also those that creates and imports made because an email or a phone was known.", "listMerges", 0},
 	{"undo_merge", "Undo a merge", "Makes both contacts of a merge again as they were.", "undoMerge", overwrites},
 	{"list_custom_fields", "List custom fields", "Lists the fields that the organization has added to its contacts, with their types and options.", "listCustomFields", 0},

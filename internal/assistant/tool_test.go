@@ -17,7 +17,7 @@ var hints = map[string][3]bool{
 	"archive_contact": {false, true, true}, "restore_contact": {false, false, true}, "list_campaigns": {true, false, true},
 	"get_campaign": {true, false, true}, "list_gifts": {true, false, true}, "get_gift": {true, false, true},
 	"record_gift": {false, false, false}, "refund_gift": {false, true, false}, "undo_refund": {false, true, false}, "list_plans": {true, false, true}, "list_tags": {true, false, true},
-	"list_custom_fields": {true, false, true}, "merge_contacts": {false, true, false}, "list_merges": {true, false, true}, "undo_merge": {false, true, false},
+	"list_custom_fields": {true, false, true}, "merge_contacts": {false, true, false}, "list_merges": {true, false, true}, "list_duplicates": {true, false, true}, "undo_merge": {false, true, false},
 }
 
 func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {

@@ -174,6 +174,7 @@ func bulkTold(action crm.BulkAction, n crm.BulkCounts) string {
 	add(n.Already, bulkText(said.already, n.Already, action.Tags))
 	add(n.Archived, choose(n.Archived, "is archived and was", "are archived and were")+" left alone")
 	add(n.Erased, choose(n.Erased, "was", "were")+" erased and cannot be restored")
+	add(n.Merged, choose(n.Merged, "was", "were")+" merged into another contact: undo the merge to bring "+choose(n.Merged, "it", "them")+" back")
 	add(n.Refused, "would have too many tags and "+choose(n.Refused, "was", "were")+" left alone")
 	add(n.Unreadable, "could not be read")
 	return strings.Join(told, " ")

@@ -78,16 +78,13 @@ const (
 
 	// The changes of one document. Only a statement that says that the id is not 0 uses the index by document: a planner without statistics would take it
 	// for a range of revisions, too.
-	ofDocument   = ` AND noun = $2 AND id = $3 AND id <> 0`
-	sqlChangesOf = ChangeColumns + ofDocument + ` ORDER BY revision DESC LIMIT $4`
-	SQLHowMany   = `SELECT COUNT(*) FROM change WHERE account_id = $1` + ofDocument
-	SQLOldestOf  = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision LIMIT $4 OFFSET $5`
-	SQLNewestOf  = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision DESC LIMIT $4 OFFSET $5`
-
-	// The same of a contact and of those that were merged into it.
-	OfOne, OfSeveral = ` AND id = $3 `, ` AND id = ANY($3) `
-	SQLBackFrom      = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` AND revision <= $4 ORDER BY revision DESC LIMIT $5`
-	SQLUndosSince    = `SELECT revision, undoes FROM change WHERE account_id = $1` + ofDocument + ` AND revision > $4 AND undoes >= $4 ORDER BY revision DESC`
+	ofDocument    = ` AND noun = $2 AND id = $3 AND id <> 0`
+	sqlChangesOf  = ChangeColumns + ofDocument + ` ORDER BY revision DESC LIMIT $4`
+	SQLHowMany    = `SELECT COUNT(*) FROM change WHERE account_id = $1` + ofDocument
+	SQLOldestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision LIMIT $4 OFFSET $5`
+	SQLNewestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision DESC LIMIT $4 OFFSET $5`
+	SQLBackFrom   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` AND revision <= $4 ORDER BY revision DESC LIMIT $5`
+	SQLUndosSince = `SELECT revision, undoes FROM change WHERE account_id = $1` + ofDocument + ` AND revision > $4 AND undoes >= $4 ORDER BY revision DESC`
 )
 
 // MadeByImport finds what an import has created, among its changes: of a noun, by the kind of the change and the number of the argument that has the

@@ -149,7 +149,7 @@ func (r *Record) parts(has *[parts]uint64, i int) {
 // head are the first bytes of a text. They are hashed alone, so half a letter does no harm.
 func head(s string, n int) string { return s[:min(n, len(s))] }
 
-// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins, or one of Words.
+// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins, or one of the words of AppendWords.
 // Those with one of its match keys are compared in any case.
 type Probe struct {
 	Names      []string

@@ -2,7 +2,8 @@ package duplicate
 
 import (
 	"context"
-	"fmt"
+	"strconv"
+	"strings"
 
 	"donorbook/internal/crm"
 )
@@ -28,27 +29,42 @@ func (m *Model) Group(ids []int64, records []Record) (all []Found) {
 	return all
 }
 
-// Words are what contacts are kept by, beside their names and where they are reached, so that those who may be the same person find each other: the day of birth, and each house with its ZIP code.
-func Words(c *crm.Contact) (words []string) {
-	var r Record
+// AppendWords appends what contacts are kept by, beside their names and where they are reached, so that those who may be the same person find each other: the day of birth, and each house with its
+// ZIP code.
+func AppendWords(words []string, c *crm.Contact) []string {
 	if !c.DOB.IsZero() {
 		year, month, day := c.DOB.Date()
-		r.Year, r.Month, r.Day = year, int(month), day
+		words = appendBirth(words, year, int(month), day)
 	}
 	for i := range c.Addresses[:min(few, len(c.Addresses))] {
-		r.Places = append(r.Places, placeOf(&c.Addresses[i]))
+		if a := &c.Addresses[i]; a.Line1 != "" && a.Zipcode != "" {
+			words = appendHouse(words, a.Line1, crm.ShortZip(a.Zipcode))
+		}
 	}
-	return r.words()
+	return words
 }
 
 func (r *Record) words() (words []string) {
 	if r.Year != 0 {
-		words = append(words, fmt.Sprintf("b%d-%d-%d", r.Year, r.Month, r.Day))
+		words = appendBirth(words, r.Year, r.Month, r.Day)
 	}
 	for i := range r.Places {
-		if p := &r.Places[i]; p.Number != "" && p.Zip != "" {
-			words = append(words, "h"+p.Number+"-"+p.Zip)
-		}
+		words = appendHouse(words, r.Places[i].Number, r.Places[i].Zip)
 	}
 	return words
+}
+
+func appendBirth(words []string, year, month, day int) []string {
+	return append(words, "b"+strconv.Itoa(year*10_000+month*100+day))
+}
+
+// appendHouse adds the word of a house, by the first digits of its street.
+func appendHouse(words []string, street, zip string) []string {
+	const digits = "0123456789"
+	from := strings.IndexAny(street, digits)
+	if from < 0 || zip == "" {
+		return words
+	}
+	number := street[from:]
+	return append(words, "h"+number[:len(number)-len(strings.TrimLeft(number, digits))]+"-"+zip)
 }

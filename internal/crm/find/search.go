@@ -103,7 +103,7 @@ func PersonSearch(p *duplicate.Probe) (s Search) {
 		choice = append(choice, beginning(emailSign+p.Email))
 	}
 	if p.Word != "" {
-		choice = append(choice, SearchWord{Text: searchWord(personSign + p.Word)})
+		choice = append(choice, SearchWord{Text: searchWord(filterSign + p.Word)})
 	}
 	return Search{Terms: []SearchTerm{{choice}}}
 }

@@ -22,8 +22,7 @@ const (
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-"
-	personSign   = "_" // what tells that two contacts may be the same person
-	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, and common words
+	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, common words, a day of birth and a house
 )
 
 const (
@@ -74,8 +73,10 @@ func SearchWords(c *crm.Contact) []string {
 			found = append(found, word)
 		}
 	}
-	for _, word := range duplicate.Words(c) {
-		found = append(found, personSign+word)
+	plain := len(found)
+	found = duplicate.AppendWords(found, c)
+	for i := plain; i < len(found); i++ {
+		found[i] = filterSign + found[i]
 	}
 	for i := range found {
 		found[i] = searchWord(found[i])

@@ -36,8 +36,8 @@ func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 		c.AppendBody(document)
 		SearchWords(&c)
 	})
-	if !raceDetector && got > 82 {
-		t.Errorf("%v allocations to make a contact of a body, want at most 82", got)
+	if !raceDetector && got > 88 {
+		t.Errorf("%v allocations to make a contact of a body, want at most 88", got)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestSearchWords(t *testing.T) {
 		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
 		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
 	want := []string{
-		"#vip\uf820list", "+12125550100", "-b@x.org", ".nlucja", ".z100012345", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "co", "list", "lucja", "maria",
+		"#vip\uf820list", "+12125550100", "-b@x.org", ".h12-10001", ".nlucja", ".z100012345", "10001", "2345", "=\uf856ip\uf820list", "@x.org", "ana", "co", "list", "lucja", "maria",
 		"new", "ny", "obrien", "smith", "vip", "york", "~00105552121",
 	}
 	if diff := cmp.Diff(want, SearchWords(&c)); diff != "" {

@@ -1,14 +1,24 @@
 package book
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/duplicate"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/store"
 	"donorbook/internal/store/duplicates"
+	"donorbook/internal/store/jobs"
 )
 
 // foundPairs are the pairs of an account after a look, as "a-b" of their places in a list of ids.
@@ -73,5 +83,233 @@ func TestFindDuplicates_one_by_one_finds_what_a_look_at_all_finds(t *testing.T) 
 		want := []string{"20-21", "22-23", "24-25"}
 		wantPairs(t, "a look at all", foundPairs(t, s, all, allIDs), want...)
 		wantPairs(t, "a look at what has changed", foundPairs(t, s, account, ids), want...)
+	})
+}
+
+// pairOf is an account with strangers and two contacts that are the same person, the last two of its ids.
+func pairOf(t testing.TB, s *Book) (account access.Account, ids []int64, pair string) {
+	account = newAccount(t, s)
+	ids = strangers(t, s, account)
+	for _, body := range doubles[:2] {
+		ids = append(ids, createAs(t, s, account.Number, body, crm.Force).ID)
+	}
+	pair = fmt.Sprintf("%d-%d", len(ids)-2, len(ids)-1)
+	wantPairs(t, "both", foundPairs(t, s, account, ids), pair)
+	return account, ids, pair
+}
+
+func TestDismiss_holds_until_something_that_is_compared_changes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		a, b := ids[len(ids)-2], ids[len(ids)-1]
+		if err := s.Dismiss(t.Context(), account.Number, b, a); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "after it was dismissed", shownPairs(t, s, account, ids))
+		change := func(body string) {
+			t.Helper()
+			if _, err := s.UpdateContact(t.Context(), account.Number, b, input(t, body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(`{"company":"Something else"}`)
+		wantPairs(t, "after a change that says nothing about who it is", foundPairs(t, s, account, ids))
+		forceLook(t, s, account.Number)
+		wantPairs(t, "after a look at all", foundPairs(t, s, account, ids))
+
+		change(`{"dob":"3/14/1961"}`)
+		wantPairs(t, "after a change of what is compared", foundPairs(t, s, account, ids), pair)
+
+		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Undismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "after that was taken back", shownPairs(t, s, account, ids), pair)
+		changes, _, err := s.Timeline(t.Context(), account.Number, history.ContactNoun, a, crm.PageRequest{Page: 1, PerPage: 2})
+		if err != nil || len(changes) != 2 || changes[0].Kind != history.DidDistinguish || !strings.Contains(changes[1].Data, fmt.Sprint(b)) {
+			t.Errorf("%v: the history says %+v", err, changes)
+		}
+		for _, other := range []int64{a, newAccountContact(t, s)} {
+			if err := s.Dismiss(t.Context(), account.Number, a, other); err == nil {
+				t.Errorf("contact %d was told apart from %d", a, other)
+			}
+		}
+	})
+}
+
+// newAccountContact is a contact of another account.
+func newAccountContact(t testing.TB, s *Book) int64 {
+	return createAs(t, s, newAccount(t, s).Number, doubles[0], crm.Force).ID
+}
+
+// forceLook lets the next look compare all contacts.
+func forceLook(t testing.TB, s *Book, account int64) {
+	t.Helper()
+	if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+		return tx.Run(`UPDATE duplicate_run SET at = 0 WHERE account_id = $1`, account)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDuplicates_vanish_with_a_contact_and_come_back_with_it(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		a, b := ids[len(ids)-2], ids[len(ids)-1]
+		if err := s.ArchiveContact(t.Context(), account.Number, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "archived", shownPairs(t, s, account, ids))
+		if _, err := s.RestoreContact(t.Context(), account.Number, b); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "restored", foundPairs(t, s, account, ids), pair)
+		merged, err := s.Merge(t.Context(), account.Number, a, crm.MergeInput{Contact: b}, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "merged", shownPairs(t, s, account, ids))
+		wantPairs(t, "merged, after a look", foundPairs(t, s, account, ids))
+		if _, err := s.UndoMerge(t.Context(), account.Number, merged.Merge, "US"); err != nil {
+			t.Fatal(err)
+		}
+		wantPairs(t, "taken apart", foundPairs(t, s, account, ids), pair)
+	})
+}
+
+func TestDuplicates_are_never_of_two_accounts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, pair := pairOf(t, s)
+		other := newAccount(t, s)
+		mine := append(strangers(t, s, other), createAs(t, s, other.Number, doubles[0], crm.Force).ID)
+		wantPairs(t, "another account", foundPairs(t, s, other, mine))
+		similar, err := s.Similar(t.Context(), other.Number, 0, input(t, doubles[1]))
+		if err != nil || len(similar) != 1 || similar[0].ID != mine[len(mine)-1] {
+			t.Errorf("%v: similar are %+v", err, similar)
+		}
+		wantPairs(t, "the first account", foundPairs(t, s, account, ids), pair)
+	})
+}
+
+func TestDuplicates_lists_groups_with_their_reasons(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, _, _ := pairOf(t, s)
+		third := createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@example.org"]}`, crm.Force).ID
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		groups, result, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: third}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || result.Total != 1 || len(groups) != 1 || len(groups[0].Members) != 3 || len(groups[0].Pairs) != 3 || groups[0].Members[2].ID != third {
+			t.Fatalf("%v: %+v of %+v", err, groups, result)
+		}
+		if !slices.Contains(groups[0].Members[2].Reasons, "same phone") {
+			t.Errorf("the reasons are %q", groups[0].Members[2].Reasons)
+		}
+		n, err := s.DuplicateCounts(t.Context(), account.Number)
+		if err != nil || n.Sure+n.Likely+n.Possible != 1 || n.At.IsZero() || n.Running {
+			t.Errorf("%v: counts %+v", err, n)
+		}
+		level := groups[0].Level
+		for _, l := range []duplicate.Level{duplicate.Sure, duplicate.Likely, duplicate.Possible} {
+			found, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: l}, crm.PageRequest{Page: 1, PerPage: 10})
+			if err != nil || (len(found) == 1) != (l == level) {
+				t.Errorf("%v: %d groups of level %s, the group is %s", err, len(found), l, level)
+			}
+		}
+	})
+}
+
+func TestSimilar_asks_about_name_and_street_or_birth_date(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		street, born := createAs(t, s, account.Number, doubles[2], crm.Force).ID, createAs(t, s, account.Number, doubles[4], crm.Force).ID
+		for body, want := range map[string]int64{doubles[3]: street, doubles[5]: born, `{"first_name":"Maria","last_name":"Okonjo","dob":"3/14/1961"}`: 0} {
+			found, err := s.Similar(t.Context(), account.Number, 0, input(t, body))
+			if err != nil || (len(found) > 0) != (want != 0) || want != 0 && found[0].ID != want {
+				t.Errorf("%s: %v, %+v", body, err, found)
+			}
+		}
+		if found, err := s.Similar(t.Context(), account.Number, street, input(t, doubles[3])); err != nil || len(found) > 0 {
+			t.Errorf("%v: a contact is similar to itself: %+v", err, found)
+		}
+	})
+}
+
+func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
+	eachPair(t, func(t *testing.T, s, other *Book) {
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		for i, name := range strings.Fields(`Abernathy Brockhurst Carmichael Dunworthy Ellingham`) {
+			short := strings.Fields(`Thomas/Tom Margaret/Peggy William/Bill Katherine/Kate Robert/Bob`)[i]
+			long, short, _ := strings.Cut(short, "/")
+			for _, first := range []string{long, short, long} {
+				createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":%q,"last_name":%q,"phones":["+1%d125550%d7"],"emails":["x%d@%s.example"],"dob":"%d/14/196%d"}`, first, name, 2+i, 10+i*17, i*i*77, name, i+2, i*2), crm.Force)
+			}
+		}
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		groups, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(groups) != 5 {
+			t.Fatalf("%v: there are %d groups: %+v", err, len(groups), groups)
+		}
+		apart := groups[4].Members // whom no job may merge
+		if err := s.Dismiss(t.Context(), account.Number, apart[0].ID, apart[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		before := everything(t, s, account.Number)
+		job, err := s.MergeSure(t.Context(), account.Number, "US")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil { // a node that ends after one group
+			t.Fatal(err)
+		}
+		finishJobs(t, other)
+		done, err := s.Job(t.Context(), account.Number, job.ID)
+		var progress duplicates.SureProgress
+		if err := cmp.Or(err, json.Unmarshal(done.Progress, &progress)); err != nil || done.State != jobs.JobDone || progress.Groups < 5 || progress.Merged != 8 || progress.Left < 1 {
+			t.Errorf("%v: the job is %s, %+v", err, done.State, progress)
+		}
+		counts, err := s.Counts(t.Context(), account.Number)
+		if err != nil || counts.Active != 20+15-8 {
+			t.Errorf("%v: %d contacts are left", err, counts.Active)
+		}
+		if _, err := s.UndoJob(t.Context(), account.Number, job.ID, "US", false); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		wantState(t, "after the merges were undone", everything(t, s, account.Number), before)
+	})
+}
+
+func TestLookingForDuplicates_in_the_background_after_an_import(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o store.Options) {
+		ahead := new(atomic.Int64) // of the clock
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		s := open(t, o)
+		account := newAccount(t, s)
+		ids := strangers(t, s, account)
+		rows := openTable(t, "First name,Last name,Phone,Email\nThomas,Abernathy,+1 212 555 0101,\nTom,Abernathy,,tom.abernathy@example.org\nTom,Abernathy,+1 212 555 0101,tom.abernathy@example.org\n")
+		if _, _, err := s.ImportFile(t.Context(), account.Number, rows, importOf(rows, jobs.ForceCreate), 3, false, func(jobs.ImportProgress) {}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var working sync.WaitGroup
+		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
+		time.Sleep(50 * time.Millisecond)
+		wantPairs(t, "while changes come in", shownPairs(t, s, account, ids))
+		ahead.Store(int64(time.Minute))
+		for deadline := time.Now().Add(20 * time.Second); len(shownPairs(t, s, account, ids)) == 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			s.WakeJobs()
+		}
+		if found := shownPairs(t, s, account, ids); len(found) == 0 {
+			t.Errorf("found %q", found)
+		}
+		stop()
+		working.Wait()
 	})
 }

@@ -286,8 +286,9 @@ func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 		if diff := cmp.Diff(before, is); diff != "" {
 			t.Error(diff)
 		}
-		if merged := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`); merged.ID != id {
-			t.Error("its email does not lead to it any more")
+		var matched *crm.Matched
+		if _, err := s.CreateContact(ctx, account, input(t, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`), crm.MergeSeen); !errors.As(err, &matched) || matched.Contact.ID != id {
+			t.Errorf("its email does not lead to it any more: %v", err)
 		}
 		record, err := s.ContactRecord(t.Context(), account, id)
 		if ids := []crm.ExternalID{{Source: "crm", Value: "1"}}; err != nil || record.IsCompany || !record.DoNotMail || record.Deceased || !slices.Equal(record.ExternalIDs, ids) {

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -257,6 +259,10 @@ func TestMergesAndTheirUndoKeepEverything(t *testing.T) {
 		for i := 0; i < 250 && !t.Failed(); i++ {
 			what, err := m.step()
 			kind, _, _ := strings.Cut(what, " ")
+			var refused *doc.Invalid
+			if err != nil && !errors.As(err, &refused) && !errors.Is(err, crm.ErrArchived) {
+				t.Fatalf("step %d: %s: %v", i, what, err)
+			}
 			if err != nil {
 				faults[kind]++
 			} else {

@@ -207,6 +207,8 @@ const (
 		WHERE c.account_id = g.account_id AND c.id = g.contact_id) GROUP BY account_id, contact_id`
 	sqlLostMerges = `SELECT account_id, survivor, id FROM contact_merge AS m WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.survivor)
 		OR other <> 0 AND NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.other)`
+	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.a)
+		OR NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.b)`
 	sqlHalfMerges = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
 		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND
 		(EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) OR EXISTS (SELECT 1 FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other))`
@@ -221,6 +223,9 @@ var rules = []rule{
 	}},
 	{sqlLostMerges, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("merge %d names a contact that does not exist: %s", r.Int(2), restoreIt)}
+	}},
+	{sqlLostPairs, func(_ *checker, r db.Row) Problem {
+		return Problem{What: fmt.Sprintf("it is listed as a duplicate of contact %d, but one of them does not exist: %s", r.Int(2), restoreIt)}
 	}},
 	{sqlHalfMerges, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("it was merged into contact %d, but %d gifts and plans are still its own: restore a backup", r.Int(2), r.Int(3))}

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -88,41 +89,54 @@ type timelinePage struct {
 
 func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
 	ids := []int64{id}
-	if noun == history.ContactNoun {
+	if noun == history.ContactNoun { // the history of those that were merged into it is its own
 		merged, err := store.MergedInto(c, account, id)
 		if err != nil {
 			return found, err
 		}
 		ids = append(ids, merged...)
 	}
-	of := func(sql string) (string, any) {
-		if len(ids) == 1 {
-			return sql, id
+	for _, id := range ids {
+		n, err := c.Int(store.SQLHowMany, account, int64(noun), id)
+		if err != nil {
+			return found, err
 		}
-		return strings.Replace(sql, store.OfOne, store.OfSeveral, 1), ids
+		found.Total += n
 	}
-	sql, whose := of(store.SQLHowMany)
-	if found.Total, err = c.Int(sql, account, int64(noun), whose); err == nil {
-		err = w(found.Total)
-	}
-	if err != nil || page.Skip() >= found.Total {
+	if err = w(found.Total); err != nil || page.Skip() >= found.Total {
 		return found, err
 	}
-	sql, whose = of(store.SQLOldestOf)
-	if newest {
-		sql, whose = of(store.SQLNewestOf)
+	if found.revisions, err = revisionsOf(c, account, noun, ids, page, newest); err != nil {
+		return found, err
 	}
-	found.revisions, err = db.List(c, store.Number, sql, account, int64(noun), whose, page.PerPage, page.Skip())
 	found.Count, found.undone = int64(len(found.revisions)), make(map[int64]bool)
 	for _, id := range ids {
-		if err != nil || found.Count == 0 {
-			break
+		undone, err := store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
+		if maps.Copy(found.undone, undone); err != nil {
+			return found, err
 		}
-		var undone map[int64]bool
-		undone, err = store.UndoneSince(c, account, noun, id, slices.Min(found.revisions))
-		maps.Copy(found.undone, undone)
 	}
-	return found, err
+	return found, nil
+}
+
+// revisionsOf are the changes of a page of the history of documents. Those of several are read from their beginnings, and put in order.
+func revisionsOf(c db.Conn, account int64, noun history.Noun, ids []int64, page crm.PageRequest, newest bool) (revisions []int64, err error) {
+	sql, order := store.SQLOldestOf, cmp.Compare[int64]
+	if newest {
+		sql, order = store.SQLNewestOf, func(a, b int64) int { return cmp.Compare(b, a) }
+	}
+	if len(ids) == 1 {
+		return db.List(c, store.Number, sql, account, int64(noun), ids[0], page.PerPage, page.Skip())
+	}
+	for _, id := range ids {
+		some, err := db.List(c, store.Number, sql, account, int64(noun), id, page.Skip()+page.PerPage, int64(0))
+		if err != nil {
+			return nil, err
+		}
+		revisions = append(revisions, some...)
+	}
+	slices.SortFunc(revisions, order)
+	return revisions[page.Skip():min(int64(len(revisions)), page.Skip()+page.PerPage)], nil
 }
 
 const (

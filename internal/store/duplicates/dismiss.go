@@ -91,6 +91,7 @@ func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn fun
 			}
 		}
 		is := p
+		is.person = -p.A // unless it was found
 		if _, err := t.One(func(r db.Row) { is = scanPair(r) }, sqlPair, account, p.A, p.B); err != nil {
 			return err
 		}

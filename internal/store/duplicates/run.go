@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,16 +46,15 @@ const (
 	sqlPending = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
 		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND (c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
 	sqlActive = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
-	// Contacts with a change of something that is compared.
-	sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = $4 AND NOT (kind = ANY($5)) LIMIT $6`
 
 	sqlFound     = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1 AND state = 0`
 	sqlDrop      = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 0`
 	sqlDismissed = `SELECT a, b, digest_a, digest_b FROM duplicate WHERE account_id = $1 AND state = 1`
 )
 
-// others are kinds of changes that are not about what is compared.
-var others = []int64{int64(history.DidTag), int64(history.DidUntag), int64(history.DidNote), int64(history.DidGive), int64(history.DidRefund), int64(history.DidPlan), int64(history.DidDistinguish)}
+// sqlChanged finds the contacts with a change of something that may be compared.
+var sqlChanged = fmt.Sprintf(`SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = %d AND kind NOT IN (%d, %d, %d, %d, %d, %d, %d) LIMIT $4`,
+	history.ContactNoun, history.DidTag, history.DidUntag, history.DidNote, history.DidGive, history.DidRefund, history.DidPlan, history.DidDistinguish)
 
 func readRun(c db.Conn, account int64) (r run, err error) {
 	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} }, sqlRun, account)
@@ -167,7 +167,7 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 		if most = max(fewChanges, row.ContactActive/shareOf) - at.changed; err != nil || at.at == 0 || at.revision+1 < row.Oldest || most < 0 {
 			return err
 		}
-		ids, err = db.List(c, store.Number, sqlChanged, account, at.revision, row.Revision, int64(history.ContactNoun), others, most+1)
+		ids, err = db.List(c, store.Number, sqlChanged, account, at.revision, row.Revision, most+1)
 		return err
 	})
 	if err != nil || at.at != 0 && at.revision == row.Revision {

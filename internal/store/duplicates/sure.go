@@ -51,7 +51,6 @@ const (
 	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2`
 	sqlChosenSure = ` AND person IN (SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2)))`
 	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2`
-	sqlApart      = sqlDismissed + ` AND a = ANY($2) AND b = ANY($2)`
 )
 
 // MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
@@ -139,8 +138,8 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 			}
 		}
 	}
-	apart, err := t.Exists(sqlApart, account, ids)
-	if err != nil || apart {
+	apart, err := db.List(t.Conn, scanDismissal, sqlDismissed+` AND a = ANY($2)`, account, ids)
+	if err != nil || slices.ContainsFunc(apart, func(d dismissal) bool { return slices.Contains(ids, d.b) }) {
 		return nil, err
 	}
 	all, err := loadActive(t.Conn, account, ids)

@@ -12,7 +12,7 @@ import (
 )
 
 // discardedTables have what an import writes under the account, beside campaigns and the history.
-var discardedTables = []*db.Table{store.GiftTable, store.PlanTable, store.ContactTable, store.IndexTable, store.SetTable, store.TagTable, store.ReferenceTable, store.GivingTable, store.FieldTable, store.SegmentTable, store.PictureTable, store.MergeTable}
+var discardedTables = []*db.Table{store.GiftTable, store.PlanTable, store.ContactTable, store.IndexTable, store.SetTable, store.TagTable, store.ReferenceTable, store.GivingTable, store.FieldTable, store.SegmentTable, store.PictureTable, store.MergeTable, store.DuplicateTable, store.DuplicateRunTable}
 
 const (
 	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own

@@ -112,6 +112,12 @@ type (
 		Undone   int64  `json:"undone"`
 		At       int64  `json:"at"`
 	}
+	apartLine struct { // contacts that are not the same person
+		A       int64 `json:"contact_id_a"`
+		B       int64 `json:"contact_id_b"`
+		DigestA int64 `json:"digest_a"`
+		DigestB int64 `json:"digest_b"`
+	}
 	memberLine struct {
 		Name  string `json:"name"`
 		Email string `json:"email"`
@@ -172,7 +178,7 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 			write func(*LineWriter) error
 		}{
 			{AccountFile, x.settings}, {FieldFile, x.fields}, {SegmentFile, x.segments}, {CampaignFile, x.campaigns}, {PictureFile, x.pictures}, {ContactFile, x.contacts},
-			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history}, {MergeFile, x.merges},
+			{PlanFile, x.plans}, {GiftFile, x.gifts}, {HistoryFile, x.history}, {MergeFile, x.merges}, {ApartFile, x.apart},
 			{memberFile, func(w *LineWriter) error {
 				return encodeAll(w, members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
 			}},
@@ -352,6 +358,17 @@ func (x *accountExport) merges(w *LineWriter) error {
 	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
 		at := func(i int) int64 { return row[i].(int64) }
 		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8)})
+	})
+}
+
+// apart writes which contacts a person has called different people. Other pairs are found again.
+func (x *accountExport) apart(w *LineWriter) error {
+	at := store.DuplicateTable.At
+	return x.conn.EachOf(store.DuplicateTable, x.account.Number, func(row []any) error {
+		if row[at("state")].(int64) == 0 {
+			return nil
+		}
+		return w.encode(apartLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
 	})
 }
 

@@ -61,6 +61,7 @@ const (
 	GiftFile     = "transactions.jsonl"
 	HistoryFile  = "history.jsonl"
 	MergeFile    = "merges.jsonl"
+	ApartFile    = "different_people.jsonl"
 	memberFile   = "members.jsonl"
 	keyFile      = "keys.jsonl"
 )

@@ -28,7 +28,7 @@ import (
 )
 
 // importedFiles are the files of an account that are imported, in the order in which they are read.
-var importedFiles = []string{AccountFile, FieldFile, CampaignFile, PictureFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile, MergeFile}
+var importedFiles = []string{AccountFile, FieldFile, CampaignFile, PictureFile, SegmentFile, ContactFile, PlanFile, GiftFile, HistoryFile, MergeFile, ApartFile}
 
 // importLine writes a line that was checked.
 type importLine func(*accountWriter) error
@@ -64,14 +64,14 @@ func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.T
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
 func (r *accountReader) each(ctx context.Context, take func(file string, line int64, size int, write importLine) error) error {
 	reads := map[string]func(line []byte) (importLine, error){
-		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, PictureFile: r.picture, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change, MergeFile: r.merge,
+		AccountFile: r.settings, FieldFile: r.field, CampaignFile: r.campaign, PictureFile: r.picture, SegmentFile: r.segment, ContactFile: r.contact, PlanFile: r.plan, GiftFile: r.gift, HistoryFile: r.change, MergeFile: r.merge, ApartFile: r.apart,
 	}
 	for _, file := range importedFiles {
 		r.row = 0
 		if file == PictureFile && !r.manifest.lists(file) && len(r.pictures) == 0 {
 			continue // the files are from before there were pictures
 		}
-		if file == MergeFile && !r.manifest.lists(file) {
+		if (file == MergeFile || file == ApartFile) && !r.manifest.lists(file) {
 			continue // the same of merges
 		}
 		err := r.manifest.eachLine(r.files, file, func(line []byte) error {
@@ -432,6 +432,21 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 		made.ID, made.Last, made.Undone = w.mergeID(m.ID), w.mergeID(m.Last), w.mergeID(m.Undone)
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
 		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
+		return nil
+	}, err
+}
+
+func (r *accountReader) apart(line []byte) (importLine, error) {
+	var l apartLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return nil, err
+	}
+	err := cmp.Or(r.refers(l.A, 0), r.refers(l.B, 0))
+	if err == nil && l.A >= l.B {
+		err = problem("must name two contacts, the older one first")
+	}
+	return func(w *accountWriter) error {
+		w.Insert(store.DuplicateTable, w.a.Account, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
 		return nil
 	}, err
 }

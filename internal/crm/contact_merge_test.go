@@ -1,0 +1,84 @@
+package crm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+)
+
+// Whose value the merged contact gets, field by field.
+func TestAMergeChoosesValues(t *testing.T) {
+	const survivor, other = 1, 2
+	s := Contact{ID: survivor, FirstName: "Thomas", LastName: "Reed", Company: "Reed Books", Note: "A", DoNotMail: true, Tags: []string{"a", "b"}, Custom: []custom.Value{{Field: 1, Value: `"x"`}}}
+	o := Contact{ID: other, FirstName: "Tom", LastName: "Reed", Title: "Owner", Note: "B", Deceased: true, Tags: []string{"c", "a"}, Custom: []custom.Value{{Field: 1, Value: `"y"`}, {Field: 2, Value: "true"}}}
+	fields := func(names ...string) MergeChoice {
+		choice := MergeChoice{Fields: map[string]int64{}}
+		for _, name := range names {
+			choice.Fields[name] = other
+		}
+		return choice
+	}
+	for _, c := range []struct {
+		choice MergeChoice
+		want   string
+	}{
+		{MergeChoice{}, `Thomas Reed Books Owner "A\n\nB" true true [a b c] [{1 "x"} {2 true}]`},
+		{MergeChoice{PreferOther: true}, `Tom Reed Books Owner "A\n\nB" true true [c a b] [{1 "y"} {2 true}]`},
+		{fields("first_name", "note", "tags"), `Tom Reed Books Owner "B" true true [c a b] [{1 "x"} {2 true}]`},
+		{fields("company", "do_not_mail", "custom_fields.field_1"), `Thomas  Owner "A\n\nB" false true [a b c] [{1 "y"} {2 true}]`},
+	} {
+		m, err := s.Absorb(&o, c.choice, "US", time.Now())
+		if got := fmt.Sprintf("%s %s %s %q %v %v %v %v", m.FirstName, m.Company, m.Title, m.Note, m.DoNotMail, m.Deceased, m.Tags, m.Custom); err != nil || got != c.want {
+			t.Errorf("%+v: %s, %v, want %s", c.choice, got, err, c.want)
+		}
+		again, err := m.Absorb(&o, MergeChoice{}, "US", time.Now())
+		if err != nil || string(again.AppendBody(nil)) != string(m.AppendBody(nil)) {
+			t.Errorf("%+v: merged twice is not merged once: %s", c.choice, again.AppendBody(nil))
+		}
+	}
+}
+
+// A contact that was merged stays in the archive, whatever is restored with it.
+func TestABulkRestoreLeavesMergedContacts(t *testing.T) {
+	now := time.Now()
+	merged := (&Contact{ID: 2, FirstName: "Tom", ExternalIDs: []ExternalID{{"old", "1"}}}).WithDerivedKeys().MergeInto(1, now)
+	var counts BulkCounts
+	if c := (BulkAction{Kind: BulkRestore}).Apply(merged, now, &counts); !c.Archived() || counts != (BulkCounts{Merged: 1}) {
+		t.Errorf("%+v, %+v", c, counts)
+	}
+	if len(merged.ExternalIDs)+len(merged.MatchKeys) > 0 {
+		t.Errorf("it keeps ids that are the survivor's: %+v", merged)
+	}
+	read, err := ParseContact(2, merged.AppendBody(nil), nil)
+	if err != nil || read.MergedInto != 1 || !read.Archived() {
+		t.Errorf("read back %+v, %v", read, err)
+	}
+	if shown := string(AppendContact(nil, 2, merged.AppendBody(nil))); !strings.Contains(shown, `"merged_into":1,"type":"individual"`) {
+		t.Errorf("shown is %s", shown)
+	}
+}
+
+func TestDecodeMergeTellsFaults(t *testing.T) {
+	in, err := DecodeMerge([]byte(`{"contact_id":2,"prefer":"other","fields":{"company":1},"more":[]}`))
+	if err != nil || in.Contact != 2 || !in.PreferOther || in.Fields["company"] != 1 {
+		t.Errorf("%+v, %v", in, err)
+	}
+	for body, want := range map[string]string{
+		`{}`:                                     "contact_id",
+		`{"contact_id":"x"}`:                     "contact_id",
+		`{"contact_id":2,"prefer":"best"}`:       "prefer",
+		`{"contact_id":2,"fields":[1]}`:          "fields",
+		`{"contact_id":2,"fields":{"note":"x"}}`: "fields.note",
+	} {
+		_, err := DecodeMerge([]byte(body))
+		var v *doc.Invalid
+		if !errors.As(err, &v) || v.Faults[0].Field != want {
+			t.Errorf("%s: %v, want a fault of %s", body, err, want)
+		}
+	}
+}
