@@ -36,7 +36,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		p.sees(p.get(tom+"/merge?q=thomas"), "Merge Tom REILLY with another contact", "Thomas Reilly", "Reilly Boats")
 		compare := p.get(tom + "/merge?with=" + idIn(thomas))
 		p.wantStatus(compare, http.StatusOK)
-		p.sees(compare, "First name A Tom B Thomas", "Last name A REILLY B Reilly", "Emails All are kept. Choose whose come first.", "Keep both, one below the other", "Company Kept. A – B Reilly Boats", "Tags All are kept.")
+		p.sees(compare, "First name A Tom B Thomas", "Last name A REILLY B Reilly", "Emails All kept. Which first?", "Keep both, one below the other", "Company Kept. A – B Reilly Boats", "Tags All are kept.")
 		chosen := formValues(t, compare.body)
 		picked := url.Values{}
 		for i := 0; i < len(chosen); i += 2 {
