@@ -87,7 +87,13 @@ func (r *request) timelineOf(noun history.Noun, id int64, part crm.PageRequest) 
 	names, err := r.namesOf(found)
 	t.Total = result.Total
 	for _, a := range found {
-		t.add(r, names.row(r, a))
+		if isOther := noun == history.ContactNoun && a.ID != id; !isOther {
+			t.add(r, names.row(r, a))
+		} else if a.Kind != history.DidJoin { // which the change of the survivor tells
+			row := names.row(r, a)
+			row.About.Label = names.about(r, &a).Label
+			t.add(r, row)
+		}
 	}
 	return t, err
 }
@@ -122,6 +128,9 @@ type historyView struct {
 
 // timelinePage shows the whole history of a contact.
 func (r *request) timelinePage(contact crm.Contact) (err error) {
+	if contact.MergedInto != 0 {
+		return r.toSurvivor(contact)
+	}
 	path := r.path(contactPath(contact.ID))
 	l := r.list(path+"/history", pageParameter, activitiesPerPage)
 	view := historyView{Contact: link{contactName(contact), path}}
@@ -229,6 +238,7 @@ func (r *request) namesOf(found []history.Activity) (n names, err error) {
 	for _, a := range found {
 		ids[a.Noun] = append(ids[a.Noun], a.ID)
 		ofFields = ofFields || a.OfCustomFields()
+		ids[history.ContactNoun] = append(ids[history.ContactNoun], mergedIn(&a))
 		if a.Noun != history.GiftNoun && a.Noun != history.PlanNoun {
 			continue
 		}
@@ -437,23 +447,17 @@ func (r *request) addNote() error {
 	return r.redirect(r.path(contactPath(r.id))+"#history", notice{Text: "The note was added."})
 }
 
-// takeBack takes one change of the contact back, or a whole merge.
-func (r *request) takeBack(change int64) (left []string, err error) {
+// undoChange takes one change of a contact back, or a whole merge.
+func (r *request) undoChange() error {
+	path, change := r.path(contactPath(r.id))+"#history", idOf(r.PathValue("change"))
 	merge, err := r.store.MergeOf(r.Context(), r.account(), change)
 	switch {
 	case err == nil && merge.Survivor == r.id:
-		undone, err := r.store.UndoMerge(r.Context(), r.account(), change, r.options.Region)
-		return undone.Left, err
-	case err == nil || errors.Is(err, crm.ErrNotFound):
-		_, left, err = r.store.UndoChange(r.Context(), r.account(), r.id, change, r.options.Region)
+		return r.undoMerge(change)
+	case err != nil && !errors.Is(err, crm.ErrNotFound):
+		return err
 	}
-	return left, err
-}
-
-// undoChange takes one change of a contact back.
-func (r *request) undoChange() error {
-	path := r.path(contactPath(r.id)) + "#history"
-	left, err := r.takeBack(idOf(r.PathValue("change")))
+	_, left, err := r.store.UndoChange(r.Context(), r.account(), r.id, change, r.options.Region)
 	var invalid *doc.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -463,20 +467,26 @@ func (r *request) undoChange() error {
 	}
 	said := notice{Text: "The change was undone."}
 	if len(left) > 0 {
-		fields, err := r.store.CustomFields(r.Context(), r.account())
+		labels, err := r.fieldLabels(left)
 		if err != nil {
 			return err
 		}
-		labels := make([]string, len(left))
-		for i, field := range left {
-			label, ok := history.FieldLabel(fields, field)
-			if !ok {
-				label = labelOf(field)
-			}
-			labels[i] = lowered(label)
-		}
 		said.Text = "The change was undone in part."
-		said.Warning = "Someone has changed " + strings.Join(labels, ", ") + " since, so that was left alone."
+		said.Warning = "Someone has changed " + labels + " since, so that was left alone."
 	}
 	return r.redirect(path, said)
+}
+
+// fieldLabels are what people call some fields of contacts.
+func (r *request) fieldLabels(names []string) (string, error) {
+	fields, err := r.store.CustomFields(r.Context(), r.account())
+	labels := make([]string, len(names))
+	for i, field := range names {
+		label, ok := history.FieldLabel(fields, field)
+		if !ok {
+			label = labelOf(field)
+		}
+		labels[i] = lowered(label)
+	}
+	return strings.Join(labels, ", "), err
 }

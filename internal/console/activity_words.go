@@ -263,8 +263,8 @@ func (n names) didWords(a *history.Activity) string {
 	case history.DidPart:
 		return "undid a merge into " + what
 	case history.DidMerge:
-		if strings.Contains(a.Data, `"contact_id":`) {
-			return "merged another contact into " + what
+		if other := mergedIn(a); other != 0 {
+			return "merged " + cmp.Or(contactName(n.contacts[other]), "another contact") + " into " + what
 		}
 		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
@@ -282,6 +282,17 @@ func (n names) didWords(a *history.Activity) string {
 		return mentionWords(a)
 	}
 	return ""
+}
+
+// mergedIn is the contact that a change has brought into another one, 0 for none.
+func mergedIn(a *history.Activity) int64 {
+	all, _ := doc.ParseDifferences(a.Data)
+	for _, d := range all {
+		if d.Field == "contact_id" && a.Noun == history.ContactNoun && a.Kind == history.DidMerge {
+			return idOf(plainValue(string(d.Before)))
+		}
+	}
+	return 0
 }
 
 // verbs say how things begin and end.

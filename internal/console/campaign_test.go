@@ -144,7 +144,7 @@ func formValues(t *testing.T, body string) (pairs []string) {
 		}
 		switch node.Data {
 		case "input":
-			if attribute(node, "type") != "checkbox" || has(node, "checked") {
+			if kind := attribute(node, "type"); kind != "checkbox" && kind != "radio" || has(node, "checked") {
 				pairs = append(pairs, attribute(node, "name"), attribute(node, "value"))
 			}
 		case "textarea":

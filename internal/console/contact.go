@@ -48,6 +48,9 @@ type contactView struct {
 
 // contactPage shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
 func (r *request) contactPage(contact crm.Contact) (err error) {
+	if contact.MergedInto != 0 {
+		return r.toSurvivor(contact)
+	}
 	view := contactView{Contact: &contact, Name: contactName(contact), Facts: contactFacts(&contact), Note: r.form.ifSentTo("/notes"), Tagging: r.form.ifSentTo("/tags/add")}
 	if len(contact.Custom) > 0 {
 		fields, err := r.store.CustomFields(r.Context(), r.account())
@@ -99,6 +102,9 @@ func (r *request) activeContact() (contact crm.Contact, ok bool, err error) {
 	if contact, err = r.contactOf(); err != nil || !contact.Archived() {
 		return contact, err == nil, err
 	}
+	if contact.MergedInto != 0 {
+		return contact, false, r.toSurvivor(contact)
+	}
 	said := notice{Text: contactName(contact) + " is archived, so nothing was changed. Restore the contact first."}
 	return contact, false, r.redirect(r.path(contactPath(r.id)), said)
 }
@@ -116,6 +122,9 @@ func (r *request) archiveContact() error {
 }
 
 func (r *request) restoreContact(contact crm.Contact) error {
+	if contact.MergedInto != 0 {
+		return r.toSurvivor(contact)
+	}
 	if _, err := r.store.RestoreContact(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
@@ -156,6 +165,9 @@ type erasureView struct {
 }
 
 func (r *request) eraseContactPage(contact crm.Contact) error {
+	if contact.MergedInto != 0 {
+		return r.toSurvivor(contact)
+	}
 	if contact.Erased() {
 		return r.redirect(r.path(contactPath(r.id)))
 	}

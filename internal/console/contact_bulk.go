@@ -47,8 +47,11 @@ func bulkText(words string, contacts int64, tags []string) string {
 	return strings.NewReplacer("CONTACTS", plural(contacts, "contact"), "TAGS", quotedTags(tags), "WERE", choose(contacts, "was", "were")).Replace(words)
 }
 
-// bulkExport is the action that leads to the export of a selection.
-const bulkExport = "export"
+// The actions that lead to another page: the export of a selection, and the comparison of two contacts.
+const (
+	bulkExport = "export"
+	bulkMerge  = "merge"
+)
 
 // bulkContacts does something to the contacts that were selected in the list. It asks first for the tags, and whether all contacts that a
 // search found are meant.
@@ -56,6 +59,9 @@ func (r *request) bulkContacts() error {
 	selection, view, err := r.selectionOf()
 	if err != nil {
 		return r.redirect(r.path("/contacts"), notice{Text: "This list cannot be shown anymore. Nothing was changed."})
+	}
+	if view.Action == bulkMerge {
+		return r.mergePicked(selection.IDs, view.Back)
 	}
 	if view.Contacts, err = r.store.SelectionSize(r.Context(), r.account(), selection); err != nil {
 		return err

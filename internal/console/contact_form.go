@@ -45,13 +45,24 @@ func (r *request) createContact() error {
 		return err
 	}
 	tags := r.form.tags()
-	in.Tags, in.SeenMatch = &tags, r.form.Value(matchField)
+	in.Tags = &tags
 	if err := in.Validate(nil, true, r.options.Region, r.now()); err != nil {
 		return r.refuseContact(crm.Contact{}, err)
 	}
+	if r.form.decide(&in); in.ID == 0 {
+		if asked, err := r.askAboutSimilar(in, crm.Contact{}); asked || err != nil {
+			return err
+		}
+	}
 	made, err := r.store.CreateContact(r.Context(), r.account(), in, r.form.createMode())
-	if matched := new(crm.Matched); errors.As(err, &matched) {
+	matched := new(crm.Matched)
+	if errors.As(err, &matched) && in.ID == 0 {
 		return r.askAboutMatch(in, crm.Contact{}, matched.Contact)
+	}
+	if in.ID != 0 && err != nil { // the contact that was decided for has changed
+		if asked, err := r.askAboutSimilar(in, crm.Contact{}); asked || err != nil {
+			return err
+		}
 	}
 	if errors.Is(err, crm.ErrChanged) {
 		r.form.fail("", "The other contact no longer has this email or phone, so nothing was added to it. Save again to add a new contact.")
@@ -127,8 +138,14 @@ func (r *request) saveContact() error {
 	if err != nil {
 		return err
 	}
-	in.Seen, in.SeenMatch = r.form.Value(seenField), r.form.Value(matchField)
+	in.Seen = r.form.Value(seenField)
 	if err = in.Validate(nil, false, r.options.Region, r.now()); err == nil {
+		r.form.decide(&in)
+		if in.ID == 0 {
+			if asked, err := r.askAboutSimilar(in, contact); asked || err != nil {
+				return err
+			}
+		}
 		_, err = r.store.EditContact(r.Context(), r.account(), contact.ID, in)
 	}
 	if matched := new(crm.Matched); errors.As(err, &matched) {
@@ -140,8 +157,11 @@ func (r *request) saveContact() error {
 	if err != nil {
 		return r.refuseContact(contact, err)
 	}
-	leaveNotice(r.w, notice{Text: "The changes were saved."})
-	return r.redirect(r.path(contactPath(contact.ID)))
+	to := contactPath(contact.ID)
+	if seen, _, _ := strings.Cut(in.SeenMatch, "-"); r.form.Value(decisionField) == mergeDecision {
+		to = mergePath(contact.ID, idOf(seen))
+	}
+	return r.redirect(r.path(to), notice{Text: "The changes were saved."})
 }
 
 // refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the

@@ -51,6 +51,11 @@ var wording = map[doc.Rule]string{
 	doc.NothingLeft:     "cannot be refunded: the whole gift was already refunded",
 	doc.NothingRefunded: "cannot be undone: this gift has no refund to undo",
 	doc.EntriesFull:     "cannot be recorded: a gift can have no more than %v payments and refunds",
+	doc.MergeSelf:       "cannot be merged with itself. Choose another one",
+	doc.MergedID:        "was merged into contact %v. Choose that one instead",
+	doc.ErasedID:        "was erased, so it cannot be used",
+	doc.ArchivedID:      "is archived. Restore it first",
+	doc.OtherType:       "must be of the same type: a person and a company cannot be merged",
 	doc.IDTaken:         "cannot include %q from %v: contact %v already has it",
 	doc.CurrencyStays:   "must stay %[1]v, because there are gifts in this currency",
 }

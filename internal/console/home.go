@@ -37,7 +37,8 @@ type homeView struct {
 	Campaigns      []campaignRow
 	CampaignsTotal int64
 	Giving         *givingView // nil while no gift was recorded
-	Steps          []step      // nil when they are done, or the person has hidden them
+	Tidy           tidyView
+	Steps          []step // nil when they are done, or the person has hidden them
 }
 
 // HasContacts tells whether the organization has ever had a contact.
@@ -105,6 +106,9 @@ func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err err
 	})
 	view.ThisMonth, view.LastMonth = counts[homeMonths-1], counts[homeMonths-2]
 	if view.Newest, _, err = r.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
+		return err
+	}
+	if view.Tidy, err = r.toTidy(); err != nil {
 		return err
 	}
 	view.MonthAt = r.addedAddress(months[homeMonths-1])

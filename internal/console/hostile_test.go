@@ -28,6 +28,7 @@ type estate struct {
 	upload                           int64 // an import that waits for its columns to be mapped
 	job                              int64 // a change of many contacts
 	segment                          int64
+	merge                            int64 // of a contact into the active one
 	field                            custom.Field
 	invitation, gift, plan           string
 }
@@ -53,6 +54,10 @@ func (s *site) estate(name string) estate {
 	e.field = s.field(e.owner, name+" field", custom.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
+	twin := contact("Twin")
+	merged, err := s.store.Merge(ctx, e.account.Number, e.contact, crm.MergeInput{Contact: twin}, "US")
+	must(err)
+	e.merge = merged.Merge
 	bulk, err := s.store.BulkChange(ctx, e.account.Number, jobs.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
 	must(err)
 	e.job = bulk.Job
@@ -149,7 +154,7 @@ func address(pattern string, org string, e estate) string {
 		id = e.field.ID
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
-		"{list}", "gifts", "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
+		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)
 }

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -34,7 +35,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone", duplicates.SureJob: "merge of duplicates"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -287,6 +288,17 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 			view.soFar(at.At, at.Total, "gift")
 		}
 		view.More = view.Told
+	case duplicates.SureJob:
+		var at duplicates.SureProgress
+		err = json.Unmarshal(j.Progress, &at)
+		view.Title, view.Told = "Merge "+plural(at.Total, "group")+" of sure duplicates", plural(at.Merged, "contact")+" merged into others."
+		if at.Left > 0 {
+			view.Told += " " + plural(at.Left, "group") + " changed since then and " + choose(at.Left, "was", "were") + " left alone."
+		}
+		view.More = view.Told
+		if j.Working() && at.Total > 0 {
+			view.soFar(at.Groups, at.Total, "group")
+		}
 	case jobs.EraseJob:
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -14,7 +15,10 @@ import (
 const (
 	matchField    = "match"
 	decisionField = "decision"
+	similarField  = "similar" // the contact that the question was about, where it has another email and phone
+	apartField    = "apart"   // such contacts that the person has kept apart
 
+	keepDecision  = "keep"
 	mergeDecision = "merge"
 	backDecision  = "back"
 )
@@ -28,6 +32,7 @@ type matchView struct {
 	Action        string
 	Emails        []string // that both have
 	Phones        []string
+	Reasons       []string     // why it may be the same person
 	Changes       []doc.Change // what adding to the contact would change
 	Refused       string       // why it cannot be added
 	Again         bool         // the answer was about something else
@@ -37,7 +42,7 @@ type matchView struct {
 func (f *form) Typed() url.Values {
 	typed := url.Values{}
 	for name, values := range f.values {
-		if name != matchField && name != decisionField {
+		if name != matchField && name != decisionField && name != similarField {
 			typed[name] = values
 		}
 	}
@@ -50,6 +55,19 @@ func (f *form) Unsaved() bool { return len(f.Faults) > 0 || f.goesBack() || f.pr
 // goesBack tells whether the person wants to change the form instead of answering the question.
 func (f *form) goesBack() bool { return f.Value(decisionField) == backDecision }
 
+// decide takes over what the person has decided about a contact that is similar.
+func (f *form) decide(in *crm.ContactInput) {
+	in.SeenMatch = f.Value(matchField)
+	switch seen := f.Value(similarField); {
+	case seen == "":
+	case f.Value(decisionField) == keepDecision:
+		f.values.Add(apartField, seen)
+	case f.Value(decisionField) == mergeDecision:
+		id, _, _ := strings.Cut(seen, "-")
+		in.ID, in.SeenMatch = idOf(id), seen
+	}
+}
+
 // createMode is what the person has decided.
 func (f *form) createMode() crm.CreateMode {
 	if f.Value(decisionField) == mergeDecision {
@@ -58,22 +76,41 @@ func (f *form) createMode() crm.CreateMode {
 	return crm.KeepSeen
 }
 
+// askAboutSimilar shows who may be the same person, where there is one. It tells whether there is.
+func (r *request) askAboutSimilar(in crm.ContactInput, old crm.Contact) (asked bool, err error) {
+	similar, err := r.similarTo(in, old)
+	if err != nil || similar == nil {
+		return false, err
+	}
+	again := r.form.Value(similarField)
+	r.form.set(similarField, similar.Snapshot())
+	view := matchView{Contact: similar.Contact, Reasons: similar.Reasons, Again: again != "" && strings.HasPrefix(again, idText(similar.ID)+"-")}
+	return true, r.askWhether(in, old, view)
+}
+
 // askAboutMatch shows who has the email or phone already, why the person is asked, and what each answer would do. old is the
 // contact that is being edited, if any.
 func (r *request) askAboutMatch(in crm.ContactInput, old, match crm.Contact) error {
-	view := matchView{
-		Form: r.form, Contact: match, Name: contactName(match), Address: r.path(contactPath(match.ID)), Action: r.path("/contacts"),
-		Again: r.form.Value(matchField) != "",
-	}
+	view := matchView{Contact: match, Again: r.form.Value(matchField) != ""}
 	view.Emails, view.Phones = in.Shared(match)
+	r.form.set(matchField, match.Snapshot())
+	r.form.values.Del(similarField)
+	return r.askWhether(in, old, view)
+}
+
+// askWhether asks about one contact.
+func (r *request) askWhether(in crm.ContactInput, old crm.Contact, view matchView) error {
+	match := view.Contact
+	view.Form, view.Name, view.Address, view.Action = r.form, contactName(match), r.path(contactPath(match.ID)), r.path("/contacts")
 	title := "Is this " + view.Name + "?"
 	if old.ID != 0 {
 		view.Edited, view.Action = contactName(old), r.path(contactPath(old.ID))
-		title = "Another contact has this email or phone"
+		if view.Reasons == nil {
+			title = "Another contact has this email or phone"
+		}
 	} else if err := view.preview(in, r.Console); err != nil {
 		return err
 	}
-	r.form.set(matchField, match.Snapshot())
 	return r.render("contact_match", page{Title: title, Status: http.StatusConflict, Section: "contacts", Data: view})
 }
 

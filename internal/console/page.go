@@ -216,7 +216,7 @@ var functions = template.FuncMap{
 	"select":    newSelect,
 	"options":   newOptions,
 	"count":     shownCount,
-	"plural":    plural,
+	"plural":    pluralOf,
 	"day":       shownDay,
 	"date":      machineDay,
 	"moment":    shownMoment,
@@ -250,6 +250,7 @@ var functions = template.FuncMap{
 	"choices":   spokenOptions,
 	"capital":   capital,
 	"join":      strings.Join,
+	"reasons":   reasonsText,
 	"roles":     func() []access.Role { return access.Roles },
 }
 
@@ -290,6 +291,15 @@ func shownCount(n any) string {
 		return text.CountText(n)
 	}
 	return fmt.Sprint(n)
+}
+
+// pluralOf is plural for numbers of any kind that templates have.
+func pluralOf(n any, thing string) string {
+	if n, ok := n.(int); ok {
+		return plural(int64(n), thing)
+	}
+	number, _ := n.(int64)
+	return plural(number, thing)
 }
 
 // shownDay is a date: Mar 9, 2026. A time that never was is a dash.

@@ -80,7 +80,7 @@ type ContactInput struct {
 	Fields                               *custom.Fields // that Custom is checked by
 	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
 	Seen                                 string         // the version of what the change is about; "" for whatever is there
-	ID                                   int64          // of the contact that a row of our own export was; 0 for none
+	ID                                   int64          // of the contact that a row of our own export was, or that a person has decided for; 0 for none
 	SeenMatch                            string         // the snapshot of another contact with this email or phone that a person has decided about
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.

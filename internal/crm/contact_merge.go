@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
@@ -34,7 +35,11 @@ type MergeChoice struct {
 type MergeInput struct {
 	Contact int64 // that is merged into the survivor
 	MergeChoice
+	Seen string // both contacts as a person saw them, by SeenWith; "" for however they are
 }
+
+// SeenWith names two contacts together with the states that they are in.
+func (c *Contact) SeenWith(other *Contact) string { return c.Snapshot() + " " + other.Snapshot() }
 
 // DecodeMerge reads the body that merges a contact into another one. Other keys are ignored.
 func DecodeMerge(body []byte) (in MergeInput, err error) {
@@ -164,6 +169,103 @@ func joinNotes(a, b string) string {
 		return b
 	}
 	return a + "\n\n" + b
+}
+
+// Compared is a field of two contacts side by side, for a person who merges them.
+type Compared struct {
+	Name         string // as a MergeChoice calls it
+	Label        string
+	Mine, Theirs []string // what it says, or each element of a list says
+	IsList, Same bool
+	Choice       bool  // both have a value, and not the same: one is chosen, or which of two lists comes first
+	CanJoin      bool  // or both are kept
+	Better       int64 // the contact whose value is proposed, 0 for both
+}
+
+// primaries are the lists whose first element is used before the others.
+var primaries = []string{"emails", "phones", "addresses"}
+
+// Compare is every field that one of two contacts of a type has, in the order of the table.
+func (c *Contact) Compare(other *Contact, fields *custom.Fields) (all []Compared) {
+	for i := range ContactTable {
+		f := &ContactTable[i]
+		row := Compared{Name: f.Name, Label: f.Label, Better: c.ID, CanJoin: f.Name == "note"}
+		switch {
+		case f.Merge == nil || f.Name == "type":
+			continue
+		case f.Differ != nil:
+			for _, one := range fields.Active() {
+				row.Name, row.Label = f.Name+"."+one.Key(), one.Title
+				all = append(all, row.of(filled(c.CustomValue(one.ID).Text()), filled(other.CustomValue(one.ID).Text()), other)...)
+			}
+			continue
+		case f.Words != nil:
+			row.Label, row.IsList = f.Plural, true
+			all = append(all, row.of(f.Words(c), f.Words(other), other)...)
+			continue
+		case IsMark(f.Name) && !f.Same(c, other):
+			if row.Choice = true; f.Same(c, &blank) {
+				row.Better = other.ID
+			}
+			row.Mine, row.Theirs = []string{yesNo(!f.Same(c, &blank))}, []string{yesNo(!f.Same(other, &blank))}
+			all = append(all, row)
+			continue
+		}
+		all = append(all, row.of(filled(f.Text(c)), filled(f.Text(other)), other)...)
+	}
+	return all
+}
+
+// of is the row with what the two contacts say; none where both say nothing.
+func (row Compared) of(mine, theirs []string, other *Contact) []Compared {
+	if len(mine)+len(theirs) == 0 {
+		return nil
+	}
+	row.Mine, row.Theirs, row.Same = mine, theirs, slices.Equal(mine, theirs)
+	row.Choice = len(mine) > 0 && len(theirs) > 0 && mine[0] != theirs[0] && (!row.IsList || slices.Contains(primaries, row.Name))
+	switch {
+	case !row.Choice:
+	case row.CanJoin:
+		row.Better = 0
+	case !row.IsList && saysMore(theirs[0], mine[0]):
+		row.Better = other.ID
+	}
+	return []Compared{row}
+}
+
+// saysMore tells whether one text is better than another: Thomas than T., and O’Neil than ONEIL. Where a person has to know, neither is.
+func saysMore(a, b string) bool {
+	if mixed := hasBothCases(a); mixed != hasBothCases(b) {
+		return mixed
+	}
+	long, short := text.Fold(a), strings.TrimRight(text.Fold(b), ". ")
+	return len(long) > len(short) && strings.HasPrefix(long, short)
+}
+
+func hasBothCases(s string) bool {
+	return strings.IndexFunc(s, unicode.IsUpper) >= 0 && strings.IndexFunc(s, unicode.IsLower) >= 0
+}
+
+func yesNo(is bool) string {
+	if is {
+		return "Yes"
+	}
+	return "No"
+}
+
+func filled(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// StaysBefore tells which of two contacts is proposed as the survivor: the one that has given more, or the older one.
+func (c *Contact) StaysBefore(other *Contact) bool {
+	if mine, theirs := c.Stats.TotalContributions, other.Stats.TotalContributions; mine != theirs {
+		return mine > theirs
+	}
+	return c.ID < other.ID
 }
 
 // Lost is a value of one of two contacts that the merged one does not have.

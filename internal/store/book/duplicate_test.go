@@ -261,7 +261,7 @@ func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := everything(t, s, account.Number)
-		job, err := s.MergeSure(t.Context(), account.Number, "US")
+		job, err := s.MergeSure(t.Context(), account.Number, "US", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

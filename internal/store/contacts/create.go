@@ -72,6 +72,11 @@ func MatchNew(t *store.Tx, account int64, n *NewContact) (*Stored, error) {
 func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMode, now time.Time) (Document, error) {
 	var match *crm.Contact
 	found, err := MatchNew(t, account, n)
+	if n.In.ID != 0 && mode == crm.MergeSeen && err == nil {
+		if found, err = Load(t, account, n.In.ID); err == nil && found.Contact.Archived() { // the person has decided for it, whatever its email and phone are
+			found = nil
+		}
+	}
 	if err != nil {
 		return Document{}, err
 	}

@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	aFew     = 100
 	crowd    = 50  // contacts that have something in common, which says little where there are more
 	maxNear  = 200 // contacts that one is compared with
 	sqlHave  = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 LIMIT $3`
@@ -190,8 +191,8 @@ func (s *DuplicateStore) Similar(ctx context.Context, account, except int64, in 
 		return nil, err
 	}
 	model, err := s.model(ctx, account, at.learned)
-	if err != nil {
-		model = duplicate.Unlearned(int(row.ContactActive)) // until the first look
+	if err != nil || row.ContactActive < aFew {
+		model = duplicate.Unlearned(int(max(row.ContactActive, aFew))) // until the first look; and a person is asked where few contacts have taught little
 	}
 	for i := range found {
 		other := duplicate.Of(&found[i])

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -31,7 +32,8 @@ type SureProgress struct {
 }
 
 type sureSpec struct {
-	Region string `json:"region"` // of phone numbers without a country
+	Region string  `json:"region"`         // of phone numbers without a country
+	Only   []int64 `json:"only,omitempty"` // contacts of the groups that were chosen; none for all
 }
 
 func init() {
@@ -46,19 +48,24 @@ func init() {
 
 const (
 	sqlSureGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
-	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
+	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2`
+	sqlChosenSure = ` AND person IN (SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2)))`
 	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2`
 )
 
-// MergeSure merges the contacts of each group that is sure, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
+// MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
 // like other jobs (jobs.UndoJob).
-func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string) (j jobs.Job, err error) {
+func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string, only []int64) (j jobs.Job, err error) {
 	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		groups, err := t.Int(sqlSureGroups, account)
+		sql, args := sqlSureGroups, []any{account}
+		if len(only) > 0 {
+			sql, args = sql+sqlChosenSure, append(args, only)
+		}
+		groups, err := t.Int(sql, args...)
 		if err != nil {
 			return err
 		}
-		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region})
+		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region, only})
 		made.Progress = jobs.JSONOf(SureProgress{Total: groups})
 		jobs.SaveJob(t, made)
 		j = *made
@@ -85,7 +92,11 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 	now := s.base.Now()
 	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
 		at := progress
-		found, err := db.List(t.Conn, scanPair, sqlNextSure, a.Account, at.At)
+		sql, args := sqlNextSure, []any{a.Account, at.At}
+		if len(spec.Only) > 0 {
+			sql, args = sql+strings.ReplaceAll(sqlChosenSure, "$2", "$3"), append(args, spec.Only)
+		}
+		found, err := db.List(t.Conn, scanPair, sql+` ORDER BY a, b LIMIT 1`, args...)
 		if err != nil {
 			return err
 		}

@@ -131,6 +131,9 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 	if err == nil {
 		err = check(&into.Contact, &other.Contact)
 	}
+	if err == nil && in.Seen != "" && in.Seen != into.Contact.SeenWith(&other.Contact) {
+		err = crm.ErrChanged
+	}
 	if err != nil {
 		return made, err
 	}
