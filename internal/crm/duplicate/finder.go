@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -56,6 +57,7 @@ func (f *Finder) Run(ctx context.Context, progress func(done float64), found fun
 	}
 	f.count()
 	f.crowded, f.seen, f.model = make(map[uint64]bool), make(map[pair]int32), newModel(f.counts)
+	f.sample()
 	var entries []uint64
 	for pass := range passes {
 		var err error
@@ -87,6 +89,34 @@ func (f *Finder) count() {
 		}
 	}
 	f.counts = &t.counts
+}
+
+// samples is how many random pairs show how strangers compare.
+const samples = 40_000
+
+// sample compares random pairs, always the same ones.
+func (f *Finder) sample() {
+	var seen [fields][]float64
+	for field := range levels {
+		seen[field] = make([]float64, len(levels[field]))
+	}
+	dice := rand.New(rand.NewPCG(1, uint64(len(f.ids))))
+	var a, b Record
+	for range min(samples, len(f.ids)*(len(f.ids)-1)/2) {
+		i, j := dice.IntN(len(f.ids)), dice.IntN(len(f.ids))
+		if i == j {
+			continue
+		}
+		f.read(&a, i)
+		f.read(&b, j)
+		c := comparison{a: &a, b: &b, counts: f.counts}
+		c.names()
+		p := c.others()
+		for field, level := range p.levels {
+			seen[field][level]++
+		}
+	}
+	f.model.observe(&seen)
 }
 
 // pass compares all records that share the key of a pass. An entry is a key with the number of a record behind it, so that sorting brings blocks together.

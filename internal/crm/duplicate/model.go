@@ -21,6 +21,7 @@ const (
 type Model struct {
 	prior  [classes]float64
 	given  [2][fields][]float64 // probability of a level within one person and within one household
+	chance [fields][]float64    // and among strangers, where it is not that of the value which they share
 	counts *counts
 }
 
@@ -31,8 +32,9 @@ func newModel(counts *counts) *Model {
 		for c := range m.given {
 			m.given[c][f] = make([]float64, len(levels[f]))
 		}
+		m.chance[f] = make([]float64, len(levels[f]))
 		for i, l := range levels[f] {
-			m.given[person][f][i], m.given[household][f][i] = l.person/1000, l.home/1000
+			m.given[person][f][i], m.given[household][f][i], m.chance[f][i] = l.person/1000, l.home/1000, l.strangers/1000
 		}
 	}
 	n := float64(max(10, counts.contacts))
@@ -51,14 +53,14 @@ func (m *Model) likelihoods(p *pair) (l [classes]float64) {
 		}
 		l[person] *= m.given[person][f][level]
 		l[household] *= m.given[household][f][level]
-		if chance := levels[f][level].strangers; chance > 0 {
-			l[strangers] *= chance / 1000
+		if chance := m.chance[f][level]; chance > 0 {
+			l[strangers] *= chance
 		}
 	}
 	return l
 }
 
-// unsure is the most that a pair can be which agrees in nothing but the name, or in which something speaks for a parent and a child.
+// unsure is the most that a pair can be which agrees in nothing but the name, or in which something speaks for a parent and a child, or for two people with one phone.
 const unsure = 0.98
 
 // probability that a pair is about one person.
@@ -67,7 +69,8 @@ func (m *Model) probability(p *pair) float64 {
 	chance := l[person] / (l[person] + l[household] + l[strangers])
 	reached := within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace)
 	related := p.levels[birth] == otherBirth || p.levels[middle] == otherMiddle || p.levels[suffix] > same && p.levels[birth] != same
-	if !reached || related {
+	named := p.levels[first] != otherFirst && (p.levels[last] != otherLast || p.levels[birth] == same)
+	if !reached || related || !named {
 		return min(unsure, chance)
 	}
 	return chance
@@ -79,6 +82,22 @@ func within(level, limit uint8) bool { return level != unknown && level <= limit
 func (m *Model) logOdds(p *pair) float64 {
 	l := m.likelihoods(p)
 	return math.Log2(l[person]) - math.Log2(l[household]+l[strangers])
+}
+
+// observe takes over from random pairs how often strangers agree, where that is more than is usual: the phones of one office differ by a digit, and the people of
+// a town have one ZIP code. What a few pairs show may be about one person, so it is the least that is likely by what was seen.
+func (m *Model) observe(seen *[fields][]float64) {
+	for f := range levels {
+		known := 0.0
+		for _, n := range seen[f][same:] {
+			known += n
+		}
+		for i, l := range levels[f] {
+			if n := seen[f][i]; l.strangers > 0 && known > 0 {
+				m.chance[f][i] = max(m.chance[f][i], (n-3-2*math.Sqrt(n))/known)
+			}
+		}
+	}
 }
 
 const (
@@ -148,20 +167,21 @@ func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64
 }
 
 // modelVersion goes up when a level or a hash changes its meaning.
-const modelVersion = 1
+const modelVersion = 2
 
 // kept is a model as it is kept.
 type kept struct {
 	Version  int
 	Prior    [classes]float64
 	Given    [2][fields][]float64
+	Chance   [fields][]float64
 	Contacts int
 	Common   []byte // a hash and a count for each common value
 }
 
 // Encode is the model as bytes: some kilobytes, and less than a megabyte for a million contacts.
 func (m *Model) Encode() ([]byte, error) {
-	k := kept{modelVersion, m.prior, m.given, m.counts.contacts, nil}
+	k := kept{modelVersion, m.prior, m.given, m.chance, m.counts.contacts, nil}
 	for _, hash := range slices.Sorted(maps.Keys(m.counts.common)) {
 		k.Common = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(k.Common, hash), m.counts.common[hash])
 	}
@@ -177,8 +197,9 @@ func Decode(b []byte) (*Model, error) {
 	}
 	m := newModel(&counts{k.Contacts, make(map[uint64]uint32, len(k.Common)/entry)})
 	same := k.Version == modelVersion
-	for c := range m.given {
-		for f := range m.given[c] {
+	for f := range m.chance {
+		same = same && len(k.Chance[f]) == len(m.chance[f])
+		for c := range m.given {
 			same = same && len(k.Given[c][f]) == len(m.given[c][f])
 		}
 	}
@@ -190,6 +211,6 @@ func Decode(b []byte) (*Model, error) {
 			m.counts.common[binary.LittleEndian.Uint64(at)] = binary.LittleEndian.Uint32(at[8:])
 		}
 	}
-	m.prior, m.given = k.Prior, k.Given
+	m.prior, m.given, m.chance = k.Prior, k.Given, k.Chance
 	return m, nil
 }
