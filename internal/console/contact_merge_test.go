@@ -85,7 +85,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		}
 
 		list := p.get(p.org("/merges"))
-		p.sees(list, "Thomas Reilly into Thomas Reilly By hand Person 1", "Merged Undo")
+		p.sees(list, "Thomas Reilly into Thomas Reilly (ID "+idIn(tom)+") By hand Person 1", "Merged Undo")
 		p.follow(tom+"/tags/add", "tag", "later")
 		edited := formValues(t, p.get(tom+"/edit").body)
 		for i := 0; i < len(edited); i += 2 {
