@@ -316,7 +316,7 @@ func TestErasingAPersonErasesMergedContacts(t *testing.T) {
 		create(t, s, account, `{"first_name":"Thomas","last_name":"Reed","emails":["thomas@example.org"],"note":"Sentkwolf"}`)
 		aside := create(t, s, account, `{"first_name":"Aside","last_name":"Person","phones":["617-555-0199"]}`).ID
 		create(t, s, account, `{"first_name":"Tom","last_name":"Reed","emails":["tom2@kwolf.example"],"phones":["617-555-0199"]}`) // merged into another person
-		damage(t, s, `INSERT INTO duplicate (account_id, a, b, level, probability, reasons, state, digest_a, digest_b) VALUES ($1, $2, $3, 1, 990000, 'Reed', 0, 1, 2)`, account, survivor, aside)
+		damage(t, s, `INSERT INTO duplicate (account_id, a, b, person, level, probability, reasons, against, state, digest_a, digest_b) VALUES ($1, $2, $3, $2, 1, 990000, 'Reed', '', 0, 1, 2)`, account, survivor, aside)
 		erase(t, s, t.Context(), account, survivor)
 		for _, id := range []int64{survivor, other, inner} {
 			if c, err := s.ContactRecord(t.Context(), account, id); err != nil || !c.Erased() {
