@@ -84,7 +84,7 @@ func TestDuplicatesAreComparedMergedAndTakenApart(t *testing.T) {
 	p.sees("Tom ABERNATHY into Thomas Abernathy")
 	p.audit()
 	p.click("Thomas Abernathy")
-	p.in("#main .timeline").click("Undo")
+	p.in("#main .timeline ol > li:first-child").click("Undo")
 	p.sees("The merge was undone. Tom ABERNATHY is a contact of its own again.")
 	p.audit()
 	p.click("View Tom ABERNATHY")

@@ -100,8 +100,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 39 {
-		t.Errorf("the document has %d operations, want 39", operations)
+	if operations != 40 {
+		t.Errorf("the document has %d operations, want 40", operations)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 39+19 {
-		t.Errorf("%d operations and objects have examples, want 58", shown)
+	if shown != 40+21 {
+		t.Errorf("%d operations and objects have examples, want 61", shown)
 	}
 }
 

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"donorbook/internal/config"
@@ -13,7 +15,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/duplicates"
-	"donorbook/internal/table"
 )
 
 type contactMerge struct {
@@ -147,9 +148,10 @@ func (c *contactDuplicates) Run(t *terminal) error {
 
 // print prints all pairs, page by page.
 func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) error {
-	out, err := table.NewWriter(t.stdout, "csv")
-	if err == nil && c.CSV {
-		err = out.Header([]string{"contact_id_a", "contact_id_b", "probability", "level", "reasons"})
+	out := csv.NewWriter(t.stdout) // for programs: the files of exports begin with a mark that spreadsheets look for
+	var err error
+	if c.CSV {
+		err = out.Write([]string{"contact_id_a", "contact_id_b", "probability", "level", "reasons"})
 	}
 	n := int64(0)
 	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
@@ -157,7 +159,7 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 		for _, p := range pairs {
 			reasons := strings.Join(p.Reasons, "; ")
 			if c.CSV {
-				err = out.Row([]any{p.A, p.B, table.Number(fmt.Sprintf("%.6f", p.Probability)), string(p.Level), reasons})
+				err = cmp.Or(err, out.Write([]string{strconv.FormatInt(p.A, 10), strconv.FormatInt(p.B, 10), fmt.Sprintf("%.6f", p.Probability), string(p.Level), reasons}))
 			} else {
 				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", p.Level, p.A, p.B, reasons)
 			}
@@ -170,5 +172,6 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 	if err == nil && !c.CSV {
 		fmt.Fprintf(t.stderr, "Pairs of contacts that may be the same person: %d.\n", n)
 	}
-	return cmp.Or(err, out.Close())
+	out.Flush()
+	return cmp.Or(err, out.Error())
 }

@@ -326,6 +326,9 @@ func (r *request) mergeLines(all []store.Merge) (lines []*mergeLine, err error) 
 		case m.Sent != "":
 			line.How = "Sent with a known email or phone"
 		}
+		if line.Other.Label == line.Survivor.Label {
+			line.Survivor.Label += " (ID " + idText(m.Survivor) + ")"
+		}
 		line.State = mark{"Merged", "good"}
 		switch {
 		case m.Undone != 0:

@@ -85,13 +85,20 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		}
 
 		list := p.get(p.org("/merges"))
-		p.sees(list, "Thomas Reilly into Thomas Reilly By hand Person 1", "Merged Undo")
+		p.sees(list, "Thomas Reilly into Thomas Reilly (ID "+idIn(tom)+") By hand Person 1", "Merged Undo")
 		p.follow(tom+"/tags/add", "tag", "later")
+		edited := formValues(t, p.get(tom+"/edit").body)
+		for i := 0; i < len(edited); i += 2 {
+			if edited[i] == "first_name" {
+				edited[i+1] = "Tommy"
+			}
+		}
+		p.follow(tom, edited...)
 		timeline := p.get(tom)
 		_, undo, _ := strings.Cut(timeline.body, `merged Thomas Reilly into this contact`)
 		_, undo, _ = strings.Cut(undo, `action="`)
 		undo, _, _ = strings.Cut(undo, `"`)
-		p.sees(p.follow(undo), "The merge was undone. Thomas Reilly is a contact of its own again. View Thomas Reilly", "Tom REILLY", "later")
+		p.sees(p.follow(undo), "The merge was undone. Thomas Reilly is a contact of its own again. View Thomas Reilly", "Changed since the merge, so it stays with Tommy REILLY: first name.", "later")
 		p.sees(p.get(thomas), "Thomas Reilly", "Treasurer", "$50")
 		list = p.get(p.org("/merges"))
 		p.sees(list, "Undone Merge again")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
@@ -312,4 +315,39 @@ func TestLookingForDuplicates_in_the_background_after_an_import(t *testing.T) {
 		stop()
 		working.Wait()
 	})
+}
+
+func TestALookAtAllTakesLittleMemory(t *testing.T) {
+	const contacts = 20_000
+	s := openTest(t)
+	account := newAccount(t, s)
+	text := strings.Builder{}
+	text.WriteString("First name,Middle name,Last name,Email,Phone,Address 1,City,Zip\n")
+	n := 0
+	for row := range crmtest.Households(7, contacts) {
+		if n++; n > contacts {
+			break
+		}
+		fmt.Fprintln(&text, strings.Join([]string{cmp.Or(row[2], "Unknown"), row[3], cmp.Or(row[4], "Unknown"), row[5], row[6], strings.ReplaceAll(row[7], ",", " "), row[8], row[10]}, ","))
+	}
+	rows := openTable(t, text.String())
+	if _, _, err := s.ImportFile(t.Context(), account.Number, rows, importOf(rows, jobs.ForceCreate), contacts, false, func(jobs.ImportProgress) {}); err != nil {
+		t.Fatal(err)
+	}
+	text.Reset()
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	used := func() (m runtime.MemStats) {
+		runtime.ReadMemStats(&m)
+		return m
+	}
+	runtime.GC()
+	before, most := used().HeapAlloc, uint64(0)
+	if err := s.FindDuplicates(t.Context(), account.Number, func(float64) { most = max(most, used().HeapAlloc) }); err != nil {
+		t.Fatal(err)
+	}
+	perContact := (int64(most) - int64(before)) / contacts
+	t.Logf("%d bytes a contact", perContact)
+	if perContact > 1000 {
+		t.Errorf("a look took %d bytes a contact, want at most 1,000", perContact)
+	}
 }

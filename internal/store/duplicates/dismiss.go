@@ -34,26 +34,23 @@ const (
 
 // Dismiss remembers that two contacts are not the same person, until something changes that is compared. It is crm.ErrNotFound where one of them is none of the account, crm.ErrArchived for an archived one.
 func (s *DuplicateStore) Dismiss(ctx context.Context, account, a, b int64) error {
-	return s.decide(ctx, account, a, b, func(t *store.Tx, p Pair, rows [2]*contacts.Stored) error {
-		row := p.row(account)
-		row[store.DuplicateTable.At("state")] = int64(1)
-		row[store.DuplicateTable.At("digest_a")], row[store.DuplicateTable.At("digest_b")] = digest(&rows[0].Contact), digest(&rows[1].Contact)
-		t.Save(store.DuplicateTable, row...)
-		mention(t, rows, p.B, p.A)
+	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*contacts.Stored) error {
+		t.Save(store.DuplicateTable, p.values(account, 1, digest(&rows[0].Contact), digest(&rows[1].Contact))...)
+		mention(t, rows, p.b, p.a)
 		return nil
 	})
 }
 
 // Undismiss takes that back. The pair is shown again at once.
 func (s *DuplicateStore) Undismiss(ctx context.Context, account, a, b int64) error {
-	return s.decide(ctx, account, a, b, func(t *store.Tx, p Pair, rows [2]*contacts.Stored) error {
-		if known, err := t.Exists(sqlDismissed+` AND a = $2 AND b = $3`, account, p.A, p.B); err != nil || !known {
+	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*contacts.Stored) error {
+		if known, err := t.Exists(sqlDismissed+` AND a = $2 AND b = $3`, account, p.a, p.b); err != nil || !known {
 			return err
 		}
-		if p.Level == "" {
-			t.Delete(store.DuplicateTable, account, p.A, p.B)
+		if p.level == 0 {
+			t.Delete(store.DuplicateTable, account, p.a, p.b)
 		} else {
-			t.Save(store.DuplicateTable, p.row(account)...)
+			t.Save(store.DuplicateTable, p.values(account, 0, 0, 0)...)
 		}
 		mention(t, rows, 0, 0)
 		return nil
@@ -72,17 +69,17 @@ func mention(t *store.Tx, rows [2]*contacts.Stored, others ...int64) {
 }
 
 // decide lets a person decide about two active contacts. A pair that was not found has no level.
-func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn func(t *store.Tx, p Pair, rows [2]*contacts.Stored) error) error {
-	p := Pair{A: min(a, b), B: max(a, b)}
+func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn func(t *store.Tx, p row, rows [2]*contacts.Stored) error) error {
+	p := row{key: key{min(a, b), max(a, b)}, person: -min(a, b)} // unless it was found
 	switch {
-	case store.Foreign(account, p.A) || store.Foreign(account, p.B):
+	case store.Foreign(account, p.a) || store.Foreign(account, p.b):
 		return crm.ErrNotFound
 	case a == b:
 		return store.Fault("contact_id_b", doc.Unknown, "contacts")
 	}
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
 		var rows [2]*contacts.Stored
-		for i, id := range [...]int64{p.A, p.B} {
+		for i, id := range [...]int64{p.a, p.b} {
 			if rows[i], err = contacts.Load(t, account, id); err == nil && rows[i].Contact.Archived() {
 				err = crm.ErrArchived
 			}
@@ -91,8 +88,7 @@ func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn fun
 			}
 		}
 		is := p
-		is.person = -p.A // unless it was found
-		if _, err := t.One(func(r db.Row) { is = scanPair(r) }, sqlPair, account, p.A, p.B); err != nil {
+		if _, err := t.One(func(r db.Row) { is = scanRow(r) }, sqlPair, account, p.a, p.b); err != nil {
 			return err
 		}
 		return fn(t, is, rows)

@@ -79,7 +79,8 @@ const (
 )
 
 func scanPair(r db.Row) Pair {
-	return Pair{r.Int(0), r.Int(1), float64(r.Int(4)) / millionths, levels[r.Int(3)], lines(r.Text(5)), lines(r.Text(6)), r.Int(2)}
+	kept := scanRow(r)
+	return Pair{kept.a, kept.b, float64(kept.probability) / millionths, levels[kept.level], lines(kept.reasons), lines(kept.against), kept.person}
 }
 
 func lines(text string) []string {

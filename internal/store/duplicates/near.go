@@ -105,7 +105,7 @@ func loadActive(c db.Conn, account int64, ids []int64) (found []crm.Contact, err
 // lookAt compares one contact with those that it may be, and all of them with the others of their groups.
 func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *duplicate.Model) error {
 	var drop []key
-	var add []duplicate.Found
+	var add []row
 	err := s.base.View(ctx, func(c db.Conn) error {
 		drop, add = nil, nil
 		self, err := loadActive(c, account, []int64{id})
@@ -138,7 +138,7 @@ func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *d
 		}
 		slices.Sort(ids)
 		all, err := loadActive(c, account, slices.Compact(ids))
-		add = group(model, all)
+		add = rowsOf(group(model, all))
 		return err
 	})
 	if err != nil {

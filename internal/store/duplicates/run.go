@@ -210,10 +210,18 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 	if err != nil {
 		return err
 	}
-	var pairs []duplicate.Found
+	var pairs []row
+	texts := make(map[string]string) // many pairs have the same reasons
+	one := func(text string) string {
+		if _, known := texts[text]; !known {
+			texts[text] = text
+		}
+		return texts[text]
+	}
 	model, err := f.Run(ctx, func(done float64) { progress(reading + comparing*done) }, func(found duplicate.Found) error {
-		if len(pairs) < maxPairs {
-			pairs = append(pairs, found)
+		if r := rowOf(&found); len(pairs) < maxPairs {
+			r.reasons, r.against = one(r.reasons), one(r.against)
+			pairs = append(pairs, r)
 		}
 		return nil
 	})
@@ -240,8 +248,8 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 
 // readAll reads the active contacts of an account.
 func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicate.Finder, progress func(done float64)) (n int64, err error) {
-	row, err := store.Snapshot(ctx, s.base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
-	at, end := doc.MakeID(account, 0), doc.MakeID(account, row.ContactSeq)
+	tally, err := store.Snapshot(ctx, s.base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
+	at, end := doc.MakeID(account, 0), doc.MakeID(account, tally.ContactSeq)
 	for last := int64(-1); err == nil && last != at; {
 		last = at
 		err = s.base.Read(ctx, func(c db.Conn) error {
@@ -261,7 +269,7 @@ func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicat
 				return nil
 			}, sqlActive, account, last, end)
 		})
-		progress(reading * float64(doc.IDSeq(at)) / float64(max(1, row.ContactSeq)))
+		progress(reading * float64(doc.IDSeq(at)) / float64(max(1, tally.ContactSeq)))
 	}
 	return n, err
 }
@@ -269,44 +277,64 @@ func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicat
 // key is what a pair is found by.
 type key struct{ a, b int64 }
 
-func keyOf(f *duplicate.Found) key { return key{min(f.A, f.B), max(f.A, f.B)} }
-
-// personOf stands for the person of a pair. A pair that is in no group stands apart from the groups of both.
-func personOf(f *duplicate.Found) int64 { return cmp.Or(f.Group, -min(f.A, f.B)) }
-
-// values are what is kept of a pair.
-func values(f *duplicate.Found) Pair {
-	k := keyOf(f)
-	return Pair{k.a, k.b, f.Probability, f.Level, f.Reasons, f.Against, personOf(f)}
+// row is a pair as it is kept.
+type row struct {
+	key
+	person, level, probability int64
+	reasons, against           string // lines
 }
 
-func (p *Pair) row(account int64) []any {
-	return []any{account, p.A, p.B, p.person, int64(slices.Index(levels, p.Level)), int64(p.Probability * millionths), strings.Join(p.Reasons, "\n"), strings.Join(p.Against, "\n"), int64(0), int64(0), int64(0)}
+// rowOf is what is kept of a pair that was found. The person of a pair that is in no group stands apart from the groups of both.
+func rowOf(f *duplicate.Found) row {
+	k := key{min(f.A, f.B), max(f.A, f.B)}
+	return row{k, cmp.Or(f.Group, -k.a), int64(slices.Index(levels, f.Level)), int64(f.Probability * millionths), strings.Join(f.Reasons, "\n"), strings.Join(f.Against, "\n")}
+}
+
+func rowsOf(found []duplicate.Found) (rows []row) {
+	for i := range found {
+		rows = append(rows, rowOf(&found[i]))
+	}
+	return rows
+}
+
+func scanRow(r db.Row) row {
+	return row{key{r.Int(0), r.Int(1)}, r.Int(2), r.Int(3), r.Int(4), r.Text(5), r.Text(6)}
+}
+
+// values are the columns of a pair, with what was compared when it was dismissed.
+func (r *row) values(account, state, digestA, digestB int64) []any {
+	return []any{account, r.a, r.b, r.person, r.level, r.probability, r.reasons, r.against, state, digestA, digestB}
 }
 
 // replace writes the pairs of an account in the place of those that it has.
-func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []duplicate.Found, progress func(done float64)) error {
-	known := make(map[key]bool, len(pairs))
+func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []row, progress func(done float64)) error {
+	at := make(map[key]int, len(pairs))
 	for i := range pairs {
-		known[keyOf(&pairs[i])] = true
+		at[pairs[i].key] = i
 	}
 	var gone []key
-	same := make(map[key]bool)
-	old, err := store.List(ctx, s.base, scanPair, sqlFound, account)
-	was := store.Keyed(old, func(p Pair) key { return key{p.A, p.B} })
-	for k := range was {
-		if !known[k] {
-			gone = append(gone, k)
-		}
-	}
+	var same map[int]bool
+	err := s.base.Read(ctx, func(c db.Conn) error {
+		gone, same = nil, make(map[int]bool)
+		return c.Each(func(r db.Row) error {
+			old := scanRow(r)
+			if i, known := at[old.key]; !known {
+				gone = append(gone, old.key)
+			} else if pairs[i] == old {
+				same[i] = true
+			}
+			return nil
+		}, sqlFound, account)
+	})
+	n := 0
 	for i := range pairs {
-		p := values(&pairs[i])
-		if before, ok := was[key{p.A, p.B}]; ok && slices.Equal(before.row(account), p.row(account)) {
-			same[key{p.A, p.B}] = true
+		if !same[i] {
+			pairs[n] = pairs[i]
+			n++
 		}
 	}
-	pairs = slices.DeleteFunc(pairs, func(f duplicate.Found) bool { return same[keyOf(&f)] })
-	for total := len(gone) + len(pairs); err == nil && len(gone)+len(pairs) > 0; progress(1 - float64(len(gone)+len(pairs))/float64(total)) {
+	pairs = pairs[:n]
+	for total := len(gone) + n; err == nil && len(gone)+len(pairs) > 0; progress(1 - float64(len(gone)+len(pairs))/float64(total)) {
 		drop, add := gone[:min(pairUnit, len(gone))], pairs[:min(pairUnit, len(pairs))]
 		gone, pairs = gone[len(drop):], pairs[len(add):]
 		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return write(t, account, drop, add) })
@@ -315,29 +343,28 @@ func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []dup
 }
 
 // write writes some pairs, but for those of contacts that are no longer active, and those that a person has dismissed.
-func write(t *store.Tx, account int64, drop []key, add []duplicate.Found) error {
+func write(t *store.Tx, account int64, drop []key, add []row) error {
 	var ids []int64
-	for i := range add {
-		ids = append(ids, add[i].A, add[i].B)
+	for _, r := range add {
+		ids = append(ids, r.a, r.b)
 	}
-	active := make(map[int64]bool)
-	dismissed := make(map[key]bool)
-	if len(ids) > 0 {
-		err := cmp.Or(
-			t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, contacts.SQLActive, account, ids),
-			t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil }, sqlDismissed+` AND a = ANY($2)`, account, ids))
-		if err != nil {
-			return err
-		}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	active, dismissed := make(map[int64]bool), make(map[key]bool)
+	err := cmp.Or(
+		t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, contacts.SQLActive, account, ids),
+		t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil }, sqlDismissed+` AND a = ANY($2)`, account, ids))
+	if err != nil {
+		return err
 	}
 	for _, k := range drop {
 		if err := t.Run(sqlDrop, account, k.a, k.b); err != nil {
 			return err
 		}
 	}
-	for i := range add {
-		if p := values(&add[i]); active[p.A] && active[p.B] && !dismissed[key{p.A, p.B}] {
-			t.Save(store.DuplicateTable, p.row(account)...)
+	for _, r := range add {
+		if active[r.a] && active[r.b] && !dismissed[r.key] {
+			t.Save(store.DuplicateTable, r.values(account, 0, 0, 0)...)
 		}
 	}
 	return nil
