@@ -61,11 +61,11 @@ var arrows = map[string][]string{
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                                                                                  // for tests, and for bench
-	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"}, // for tests alone
+	"internal/pgtest":  {},                                                                                                                          // for tests, and for bench
+	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                         // for tests alone
 	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/pgtest"}, // sees a server as a client does; fills its data as the store would
-	"bench/pocketbase": {},                                                                                                  // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":          {},                                                                                                  // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"bench/pocketbase": {},                                                                                                                          // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":          {},                                                                                                                          // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // outside lists packages that only some packages may know.

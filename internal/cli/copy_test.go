@@ -79,6 +79,9 @@ gift                0
 external_reference  0
 giving              0
 change              6
+contact_merge       0
+duplicate           0
+duplicate_run       0
 custom_field        0
 segment             0
 job                 0
@@ -111,7 +114,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []move.TableCount
 		Accounts []move.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 28 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 31 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

@@ -194,7 +194,7 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 }
 
 // collectAt is the GOGC while all contacts are in memory, where the usual one would let garbage take several times as much.
-const collectAt = 40
+const collectAt = 25
 
 // What parts of a look take.
 const (
