@@ -69,7 +69,7 @@ func mergeSure(t *testing.T, data, account string) {
 	defer s.Close() //nolint:errcheck // what it has written is on disk
 	found, err := s.Account(t.Context(), account)
 	if err == nil {
-		_, err = s.MergeSure(t.Context(), found.Number, "US")
+		_, err = s.MergeSure(t.Context(), found.Number, "US", nil)
 	}
 	if err != nil {
 		t.Fatal(err)
