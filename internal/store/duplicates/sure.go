@@ -121,35 +121,28 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 }
 
 // samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that survives first. None comes back where something was changed since, or a person has said that
-// two of them are not the same.
+// two of them are not the same, or for a pair whose groups are rather two people.
 func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) ([]crm.Contact, error) {
+	if first.person < 0 {
+		return nil, nil
+	}
 	pairs, err := db.List(t.Conn, scanPair, sqlSureOf, account, first.person)
 	if err != nil {
 		return nil, err
 	}
-	ids := []int64{first.A, first.B}
-	for grown := 0; grown < len(ids); {
-		grown = len(ids)
-		for _, p := range pairs {
-			if slices.Contains(ids, p.A) != slices.Contains(ids, p.B) {
-				ids = append(ids, p.A, p.B)
-				slices.Sort(ids)
-				ids = slices.Compact(ids)
-			}
-		}
-	}
+	ids := linked(first.A, pairs)
 	apart, err := db.List(t.Conn, scanDismissal, sqlDismissed+` AND a = ANY($2)`, account, ids)
 	if err != nil || slices.ContainsFunc(apart, func(d dismissal) bool { return slices.Contains(ids, d.b) }) {
 		return nil, err
 	}
 	all, err := loadActive(t.Conn, account, ids)
-	sure := 0
+	var sure []Pair
 	for _, f := range group(model, all) {
-		if f.Level == duplicate.Sure {
-			sure++
+		if f.Level == duplicate.Sure && f.Group != 0 {
+			sure = append(sure, values(&f))
 		}
 	}
-	if err != nil || sure < len(ids)-1 {
+	if err != nil || !slices.Equal(linked(first.A, sure), ids) {
 		return nil, err
 	}
 	given := make(map[int64]int)
@@ -163,6 +156,24 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 		return cmp.Or(cmp.Compare(given[b.ID], given[a.ID]), cmp.Compare(a.ID, b.ID))
 	})
 	return all, nil
+}
+
+// linked are the contacts that pairs lead to from one of them, in order.
+func linked(from int64, pairs []Pair) []int64 {
+	ids := []int64{from}
+	for grown := 0; grown < len(ids); {
+		grown = len(ids)
+		for _, p := range pairs {
+			switch a, b := slices.Contains(ids, p.A), slices.Contains(ids, p.B); {
+			case a && !b:
+				ids = append(ids, p.B)
+			case b && !a:
+				ids = append(ids, p.A)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func countGifts(t *store.Tx, account, contact int64) (int, error) {
