@@ -289,6 +289,36 @@ func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
 	})
 }
 
+// Of five groups, the two that a person has chosen are merged; a choice of groups that are gone merges nothing.
+func TestMergeSure_merges_only_what_was_chosen(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		for i := range 5 {
+			for range 2 {
+				createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":"Thomas","last_name":"Abernathy%c","phones":["+1212555010%d"],"emails":["tom%d@abernathy.example"],"dob":"3/1%d/1961"}`, 'a'+i, i, i, i), crm.Force)
+			}
+		}
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		groups, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(groups) != 5 {
+			t.Fatalf("%v: there are %d groups", err, len(groups))
+		}
+		chosen := []int64{groups[3].Members[0].ID, groups[1].Members[1].ID}
+		for _, want := range []int64{20 + 10 - 2, 20 + 10 - 2} { // the second time, they are gone
+			if _, err := s.MergeSure(t.Context(), account.Number, "US", chosen); err != nil {
+				t.Fatal(err)
+			}
+			finishJobs(t, s)
+			if counts, err := s.Counts(t.Context(), account.Number); err != nil || counts.Active != want {
+				t.Errorf("%v: %d contacts are left, want %d", err, counts.Active, want)
+			}
+		}
+	})
+}
+
 func TestLookingForDuplicates_in_the_background_after_an_import(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		ahead := new(atomic.Int64) // of the clock
@@ -350,4 +380,55 @@ func TestALookAtAllTakesLittleMemory(t *testing.T) {
 	if perContact > 1000 {
 		t.Errorf("a look took %d bytes a contact, want at most 1,000", perContact)
 	}
+}
+
+// A look has seen changes that say nothing about who a contact is: they are no reason to look again and again.
+func TestLookingForDuplicates_ends_after_a_gift(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ids, _ := pairOf(t, s)
+		if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, ids[0]), true, time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := store.List(t.Context(), s.Base, store.Number, `SELECT t.account_id FROM account_tally AS t, duplicate_run AS r WHERE t.account_id = $1 AND r.account_id = $1 AND r.revision < t.revision`, account.Number)
+		if err != nil || len(waiting) > 0 {
+			t.Errorf("%v: the account waits for another look", err)
+		}
+	})
+}
+
+// A job that merges sure duplicates leaves a group alone where one of its contacts is no longer one of them, and pairs whose groups are rather two people.
+func TestMergeSure_leaves_alone_who_has_become_another_person(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		for what, prepare := range map[string]func(account int64, ids []int64){
+			"a contact became another person": func(account int64, ids []int64) {
+				if _, err := s.UpdateContact(t.Context(), account, ids[3], input(t, `{"first_name":"Ulrike","last_name":"Zimmermann","phones":["+13125550188"],"emails":["u@zimmermann.example"],"dob":"5/6/1990"}`)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"the pairs are in no group": func(account int64, ids []int64) {
+				damage(t, s, `UPDATE duplicate SET person = -a WHERE account_id = $1`, account)
+			},
+		} {
+			account := newAccount(t, s)
+			strangers(t, s, account)
+			var ids []int64
+			for range 4 {
+				ids = append(ids, createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@abernathy.example"],"dob":"3/14/1961"}`, crm.Force).ID)
+			}
+			if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+				t.Fatal(err)
+			}
+			prepare(account.Number, ids)
+			if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil {
+				t.Fatal(err)
+			}
+			finishJobs(t, s)
+			if counts, err := s.Counts(t.Context(), account.Number); err != nil || counts.Active != 24 {
+				t.Errorf("%s: %v, %d contacts are left", what, err, counts.Active)
+			}
+		}
+	})
 }

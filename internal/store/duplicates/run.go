@@ -32,7 +32,6 @@ const (
 	shareOf    = 33      // one of so many contacts may have changed before all are compared again
 	pairUnit   = 200     // pairs of one unit of work
 	maxPairs   = 500_000 // that are kept
-	farBehind  = 10_000  // changes of other things, before a look notes that it has seen them
 )
 
 // run is how far an account was looked through.
@@ -184,9 +183,6 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 			return err
 		}
 		progress(float64(i+1) / float64(len(ids)))
-	}
-	if len(ids) == 0 && row.Revision-at.revision < farBehind {
-		return nil
 	}
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		return t.Run(sqlSeen, account, row.Revision, store.Seconds(s.base.Now()), int64(len(ids)))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -32,8 +31,8 @@ type SureProgress struct {
 }
 
 type sureSpec struct {
-	Region string  `json:"region"`         // of phone numbers without a country
-	Only   []int64 `json:"only,omitempty"` // contacts of the groups that were chosen; none for all
+	Region string  `json:"region"` // of phone numbers without a country
+	Only   []int64 `json:"only"`   // the persons whose groups were chosen; null for all
 }
 
 func init() {
@@ -48,24 +47,26 @@ func init() {
 
 const (
 	sqlSureGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
-	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2`
-	sqlChosenSure = ` AND person IN (SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2)))`
-	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2`
+	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
+	sqlSureA      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND a = ANY($2)`
+	sqlSureB      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND b = ANY($2)`
+	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2 ORDER BY a, b`
 )
 
 // MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
 // like other jobs (jobs.UndoJob).
 func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string, only []int64) (j jobs.Job, err error) {
 	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		sql, args := sqlSureGroups, []any{account}
-		if len(only) > 0 {
-			sql, args = sql+sqlChosenSure, append(args, only)
+		groups, err := t.Int(sqlSureGroups, account)
+		var persons []int64
+		if err == nil && len(only) > 0 {
+			persons, err = personsOf(t, account, only)
+			groups = int64(len(persons))
 		}
-		groups, err := t.Int(sql, args...)
 		if err != nil {
 			return err
 		}
-		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region, only})
+		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region, persons})
 		made.Progress = jobs.JSONOf(SureProgress{Total: groups})
 		jobs.SaveJob(t, made)
 		j = *made
@@ -75,6 +76,35 @@ func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region st
 		s.jobs.WakeJobs()
 	}
 	return j, err
+}
+
+// personsOf are the persons whose sure groups have one of some contacts.
+func personsOf(t *store.Tx, account int64, ids []int64) ([]int64, error) {
+	as, err := db.List(t.Conn, store.Number, sqlSureA, account, ids)
+	if err != nil {
+		return nil, err
+	}
+	bs, err := db.List(t.Conn, store.Number, sqlSureB, account, ids)
+	persons := append(append([]int64{}, as...), bs...) // never nil, which would be all
+	slices.Sort(persons)
+	return slices.Compact(persons), err
+}
+
+// nextSure is the first pair of the next group; ok is false where there is none left. A group that was chosen may be gone: then the pair has no contacts.
+func nextSure(t *store.Tx, account int64, spec *sureSpec, at *SureProgress) (next Pair, ok bool, err error) {
+	var found []Pair
+	switch {
+	case spec.Only == nil:
+		found, err = db.List(t.Conn, scanPair, sqlNextSure, account, at.At)
+		ok = len(found) > 0
+	case at.Groups < int64(len(spec.Only)):
+		found, err = db.List(t.Conn, scanPair, sqlSureOf, account, spec.Only[at.Groups])
+		ok = true
+	}
+	if len(found) > 0 {
+		next = found[0]
+	}
+	return next, ok, err
 }
 
 // sureStep merges the contacts of one more group.
@@ -92,22 +122,18 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 	now := s.base.Now()
 	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
 		at := progress
-		sql, args := sqlNextSure, []any{a.Account, at.At}
-		if len(spec.Only) > 0 {
-			sql, args = sql+strings.ReplaceAll(sqlChosenSure, "$2", "$3"), append(args, spec.Only)
-		}
-		found, err := db.List(t.Conn, scanPair, sql+` ORDER BY a, b LIMIT 1`, args...)
+		first, ok, err := nextSure(t, a.Account, &spec, &at)
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
+		if !ok {
 			return jobs.EndJob(t, next, jobs.JobDone)
 		}
-		at.At = found[0].A
+		at.At = first.A
 		at.Groups++
 		var same []crm.Contact
-		if unknown == nil {
-			same, err = samePerson(t, a.Account, found[0], model)
+		if unknown == nil && first.A != 0 {
+			same, err = samePerson(t, a.Account, first, model)
 		}
 		if err == nil {
 			same, err = mergeAll(t, a, same, spec.Region, now)
@@ -121,35 +147,28 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 }
 
 // samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that survives first. None comes back where something was changed since, or a person has said that
-// two of them are not the same.
+// two of them are not the same, or for a pair whose groups are rather two people.
 func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) ([]crm.Contact, error) {
+	if first.person < 0 {
+		return nil, nil
+	}
 	pairs, err := db.List(t.Conn, scanPair, sqlSureOf, account, first.person)
 	if err != nil {
 		return nil, err
 	}
-	ids := []int64{first.A, first.B}
-	for grown := 0; grown < len(ids); {
-		grown = len(ids)
-		for _, p := range pairs {
-			if slices.Contains(ids, p.A) != slices.Contains(ids, p.B) {
-				ids = append(ids, p.A, p.B)
-				slices.Sort(ids)
-				ids = slices.Compact(ids)
-			}
-		}
-	}
+	ids := linked(first.A, pairs)
 	apart, err := db.List(t.Conn, scanDismissal, sqlDismissed+` AND a = ANY($2)`, account, ids)
 	if err != nil || slices.ContainsFunc(apart, func(d dismissal) bool { return slices.Contains(ids, d.b) }) {
 		return nil, err
 	}
 	all, err := loadActive(t.Conn, account, ids)
-	sure := 0
+	var sure []Pair
 	for _, f := range group(model, all) {
-		if f.Level == duplicate.Sure {
-			sure++
+		if f.Level == duplicate.Sure && f.Group != 0 {
+			sure = append(sure, Pair{A: min(f.A, f.B), B: max(f.A, f.B)})
 		}
 	}
-	if err != nil || sure < len(ids)-1 {
+	if err != nil || !slices.Equal(linked(first.A, sure), ids) {
 		return nil, err
 	}
 	given := make(map[int64]int)
@@ -163,6 +182,24 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 		return cmp.Or(cmp.Compare(given[b.ID], given[a.ID]), cmp.Compare(a.ID, b.ID))
 	})
 	return all, nil
+}
+
+// linked are the contacts that pairs lead to from one of them, in order.
+func linked(from int64, pairs []Pair) []int64 {
+	ids := []int64{from}
+	for grown := 0; grown < len(ids); {
+		grown = len(ids)
+		for _, p := range pairs {
+			switch a, b := slices.Contains(ids, p.A), slices.Contains(ids, p.B); {
+			case a && !b:
+				ids = append(ids, p.B)
+			case b && !a:
+				ids = append(ids, p.A)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func countGifts(t *store.Tx, account, contact int64) (int, error) {

@@ -134,7 +134,9 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 	switch {
 	case row.Undone != 0:
 		return store.Fault("", doc.UndoneMerge)
-	case survivor.Erased() || other.Erased():
+	case first(row) < m.a.Oldest:
+		return store.Fault("", doc.MergeTooOld)
+	case survivor.Erased() || other.Erased() || row.Sent != "" && row.SentDocument() == "": // what was sent named a person who was erased
 		return store.Fault("", doc.ErasedMerge)
 	case survivor.MergedInto != 0:
 		away, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.a.Account, survivor.ID)
@@ -144,8 +146,6 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 		return store.Fault("", doc.MergedSince, survivor.ID, survivor.MergedInto, away.ID)
 	case survivor.Archived():
 		return store.Fault("", doc.ArchivedFirst)
-	case first(row) < m.a.Oldest:
-		return store.Fault("", doc.MergeTooOld)
 	}
 	return nil
 }

@@ -79,8 +79,10 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 		return job, err
 	}
 	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
-	if err := errors.Join(t.Run(store.SQLForgetMerges, a.Account, ids), t.Run(store.SQLForgetPairs, a.Account, ids)); err != nil {
-		return 0, err
+	for _, forget := range []string{store.SQLForgetMerges, store.SQLForgetParted, store.SQLForgetPairs} {
+		if err := t.Run(forget, a.Account, ids); err != nil {
+			return 0, err
+		}
 	}
 	return noteErasures(t, a, open, people)
 }
