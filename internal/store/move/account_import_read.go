@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
@@ -49,8 +50,9 @@ type accountReader struct {
 	contacts  int64            // sequence number of the last one
 	plans     int64
 	gifts     int64
-	revision  int64 // of the last change
-	merges    int64 // the last one
+	revision  int64           // of the last change
+	merges    int64           // the last one
+	merged    map[int64]int64 // the contacts that others were merged into
 
 	seed       maphash.Seed
 	references map[uint64]bool // external ids, by their hashes
@@ -58,7 +60,7 @@ type accountReader struct {
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
 	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
-		merges: math.MinInt64, seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
+		merges: math.MinInt64, merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
@@ -259,7 +261,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
 	}
 	if err == nil && c.MergedInto != 0 {
-		err = r.own(c.MergedInto)
+		err = r.mergedInto(&c)
 	}
 	for _, id := range c.ExternalIDs {
 		if err == nil {
@@ -408,6 +410,17 @@ func (r *accountReader) change(line []byte) (importLine, error) {
 	}, nil
 }
 
+// mergedInto refuses a contact that was merged into none that is left in the end: following it would never end.
+func (r *accountReader) mergedInto(c *crm.Contact) error {
+	for at := c.MergedInto; at != 0; at = r.merged[at] {
+		if at == c.ID || !c.Archived() {
+			return problem("cannot have been merged into contact " + strconv.FormatInt(c.MergedInto, 10))
+		}
+	}
+	r.merged[c.ID] = c.MergedInto
+	return r.own(c.MergedInto)
+}
+
 func (r *accountReader) merge(line []byte) (importLine, error) {
 	var l mergeLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -420,6 +433,9 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 	}
 	if err == nil && (m.ID <= r.merges || m.ID > 0 && m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
 		err = problem("is no merge that comes after the one before it")
+	}
+	if err == nil && m.Other != 0 && m.Undone == 0 && r.merged[m.Other] != m.Survivor {
+		err = problem("is about a contact that was not merged into the survivor")
 	}
 	if r.merges = m.ID; err == nil && m.SentDocument() != "" {
 		var sent crm.Contact
