@@ -147,9 +147,16 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlCustomFields":   {"COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"}, // the few definitions of an account, and one row of it
 		"sqlContact":        {"SCALAR SUBQUERY 1"},                                 // the same row, where a contact has custom fields
 		"sqlScattered":      {"SCALAR SUBQUERY 1"},
-		"sqlGivers":         {"CORRELATED SCALAR SUBQUERY 1"},                                               // the gift of each reference, by its key
-		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                               // what was found, up to a limit
-		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"}, // a handful of rows
+		"sqlGivers":         {"CORRELATED SCALAR SUBQUERY 1"},                                                                                                                                           // the gift of each reference, by its key
+		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                                                                                                                           // what was found, up to a limit
+		"sqlChanged":        {"USE TEMP B-TREE FOR DISTINCT"},                                                                                                                                           // the contacts of a stretch of changes, up to a limit
+		"sqlOf":             {"LIST SUBQUERY 1"},                                                                                                                                                        // the persons of a page
+		"sqlPending":        {"SCAN t USING INDEX sqlite_autoindex_account_tally_1"},                                                                                                                    // all accounts, once a minute
+		"sqlHalfMerges":     {"SCAN m USING INDEX contact_merge_other", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3", "CORRELATED SCALAR SUBQUERY 4"}, // a check
+		"sqlLostMerges":     {"SCAN m", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                                                 // a check
+		"sqlLostPairs":      {"SCAN d USING COVERING INDEX duplicate_b", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                // a check
+		"sqlForgetParted":   {"LIST SUBQUERY 2", "COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"},                                                                                                   // an erasure
+		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"},                                                                                             // a handful of rows
 	}
 	texts := statementTexts(t, s)
 	if len(texts) < 25 {

@@ -51,7 +51,7 @@ const (
 	SQLForgetParted = `UPDATE change SET data = '' WHERE account_id = $1 AND revision IN (SELECT id FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0
 		UNION ALL SELECT undone FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0)`
 	SQLForgetPairs = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
-	SQLForgetFound = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = $2 OR b = $2)` // of a contact that is no longer active
+	SQLForgetFound = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2))` // of contacts that are no longer active
 	SQLForgetSent  = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
 	SQLSent        = MergeColumns + ` AND sent <> '' ORDER BY id`
 )

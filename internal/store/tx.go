@@ -36,7 +36,7 @@ type Part struct {
 	Begin       func() any                                  // makes what it knows of an account
 	LookUp      func(t *Tx, a *Account, all []*Needs) error // asks for what the changes have named
 	LookUpFound func(t *Tx, a *Account, all []*Needs) error // asks for what follows from that
-	Write       func(t *Tx, a *Account)                     // writes what the changes have only counted
+	Write       func(t *Tx, a *Account) error               // writes what the changes have only counted
 }
 
 // parts are asked in the order in which they were registered.
@@ -284,8 +284,11 @@ func (a *Account) Touch(t *Tx) {
 func (t *Tx) Finish() error {
 	for _, a := range t.Accounts {
 		for _, part := range parts {
-			if part.Write != nil {
-				part.Write(t, a)
+			if part.Write == nil {
+				continue
+			}
+			if err := part.Write(t, a); err != nil {
+				return err
 			}
 		}
 		if a.Dirty {

@@ -265,9 +265,7 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences
 		a.ContactActive += 1 - 2*Flag(changed.Archived())
 	}
 	if moved && changed.Archived() {
-		if err := t.Run(store.SQLForgetFound, account, s.ID); err != nil {
-			return err
-		}
+		Of(a).leaving = append(Of(a).leaving, s.ID)
 	}
 	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind, more), changed, body)
 	for _, key := range gone {

@@ -108,14 +108,15 @@ func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, is
 		m.Review = store.ReviewPending
 	}
 	isSame := string(merged.AppendBody(nil)) == string(found.Body)
+	needless := isSame && m.Review == store.NoReview && (isFile || found.Contact.SameDocument(&n.fresh))
 	known := m
-	if isSame {
+	if isSame && !needless {
 		known, err = sentBefore(t, account, m)
 	}
 	switch {
 	case err != nil:
 		return made, err
-	case isSame && (known.ID != 0 || m.Review == store.NoReview && (isFile || found.Contact.SameDocument(&n.fresh))):
+	case needless || known.ID != 0:
 		m = known
 		made, err = Change(t, found, 0, func(crm.Contact) (crm.Contact, error) { return merged, nil })
 	default:

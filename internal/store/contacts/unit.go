@@ -17,6 +17,8 @@ type contactUnit struct {
 	fields   *custom.Fields     // nil where no change has needed them
 	sets     contactSets
 
+	leaving []int64 // contacts that are no longer active, and so no duplicates
+
 	setsMoved bool // a contact that was there before has joined a set, or left one
 }
 
@@ -40,9 +42,21 @@ func init() {
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpContacts(a, t, foundByKeys(a)), lookUpFoundSets(a, t, all))
 		},
-		Write: WriteSets,
+		Write: func(t *store.Tx, a *store.Account) error {
+			WriteSets(t, a)
+			return forgetPairs(t, a)
+		},
 	}
 	store.Register(contactsPart)
+}
+
+// forgetPairs forgets with whom contacts may be the same that are no longer active. It is asked for together with what else is written.
+func forgetPairs(t *store.Tx, a *store.Account) error {
+	leaving := Of(a).leaving
+	if Of(a).leaving = nil; len(leaving) == 0 {
+		return nil
+	}
+	return t.Tx.Prefetch(func(db.Row) error { return nil }, store.SQLForgetFound, a.Account, leaving)
 }
 
 func Of(a *store.Account) *contactUnit { return a.Known[contactsPart.Number].(*contactUnit) }

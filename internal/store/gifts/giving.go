@@ -37,7 +37,7 @@ func cell(t *store.Tx, a *store.Account, name string) (*giving.Sums, error) {
 }
 
 // writeGiving writes the sums that have changed.
-func writeGiving(t *store.Tx, a *store.Account) {
+func writeGiving(t *store.Tx, a *store.Account) error {
 	for name := range Of(a).moved {
 		if g := campaigns.Of(a).Giving.Rows[name]; *g == (giving.Sums{}) {
 			t.Delete(store.GivingTable, a.Account, name)
@@ -47,6 +47,7 @@ func writeGiving(t *store.Tx, a *store.Account) {
 		}
 	}
 	clear(Of(a).moved)
+	return nil
 }
 
 // maxSum is more than anyone raises in a month, and so little that all months together do not overflow.
