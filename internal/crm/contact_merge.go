@@ -97,9 +97,7 @@ func (choice *MergeChoice) prefersOther(name string, other int64) (prefers, chos
 // CheckMerge refuses to merge another contact into this one. Both are of one account.
 func (c *Contact) CheckMerge(other *Contact) error {
 	switch {
-	case c.MergedInto != 0:
-		return doc.NewInvalid("", doc.MergedContact, c.ID, c.MergedInto)
-	case c.Archived():
+	case c.Archived(): // or merged into another one
 		return ErrArchived
 	case c.ID == other.ID:
 		return doc.NewInvalid("contact_id", doc.MergeSelf)
@@ -158,6 +156,33 @@ func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Cont
 	case prefers && (chosen || !IsMark(f.Name)), f.Same(c, &blank):
 		f.Copy(c, other)
 	}
+}
+
+// Regain is a contact from which the undo of a merge has taken values, with those of them that another contact has which is still part of it. was is the contact before the undo: nothing comes
+// back that it did not have.
+func (c Contact) Regain(was, other *Contact, region string) Contact {
+	for i := range ContactTable {
+		f := &ContactTable[i]
+		if f.Merge == nil || f.Same(&c, was) || !was.has(f, other, region) {
+			continue
+		}
+		c.absorbField(f, other, &MergeChoice{}, region)
+		if prefix := map[string]string{"emails": EmailPrefix, "phones": PhonePrefix}[f.Name]; prefix != "" {
+			keys := slices.DeleteFunc(slices.Clone(other.MatchKeys), func(key string) bool { return !strings.HasPrefix(key, prefix) })
+			c.MatchKeys = SortedKeys(slices.Concat(c.MatchKeys, keys))
+		}
+	}
+	return c
+}
+
+// has tells whether a contact has all that another one has in a field.
+func (c *Contact) has(f *doc.Field[*Contact, *ContactInput], other *Contact, region string) bool {
+	if f.Unite == nil && f.Differ == nil && f.Name != "note" {
+		return f.Same(c, other)
+	}
+	both := *c
+	both.absorbField(f, other, &MergeChoice{}, region)
+	return f.Same(&both, c)
 }
 
 // joinNotes is two notes in one. A note that the other one says already is not said again.

@@ -54,7 +54,7 @@ func rowOf(row crmtest.HouseholdRow) Record {
 }
 
 // What a person who looks at two contacts would say, each among some thousand others.
-func TestFinder_tells_people_apart(t *testing.T) {
+func TestFinderTellsPeopleApart(t *testing.T) {
 	const none Level = ""
 	tests := []struct {
 		name, a, b string

@@ -227,6 +227,9 @@ func (f *Finder) met(pass int, a, b *member) bool {
 	return false
 }
 
+// mostKept bounds the memory that contacts which are all alike can cause. A million usual contacts have about a third of it.
+const mostKept = 4_000_000
+
 // worthKeeping is how likely a pair must be before anything was learned to be looked at again.
 const worthKeeping = 0.001
 
@@ -245,7 +248,7 @@ func (f *Finder) compare(i, j int32, a, b *Record) {
 		}
 		f.seen[p] = at
 	}
-	if f.patterns[at&math.MaxInt32].count++; at >= 0 {
+	if f.patterns[at&math.MaxInt32].count++; at >= 0 && len(f.kept) < mostKept {
 		f.kept = append(f.kept, candidate{i, j, at})
 	}
 }

@@ -27,7 +27,7 @@ func account(seed uint64, people int) (f *Finder, who []string, truePairs int) {
 	return f, who, truePairs
 }
 
-func TestFinder_finds_most_duplicates_and_hardly_anything_else(t *testing.T) {
+func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 	f, who, truePairs := account(1, 4000)
 	var right, all, rightSure, allSure, last float64
 	last = 1
@@ -56,7 +56,7 @@ func TestFinder_finds_most_duplicates_and_hardly_anything_else(t *testing.T) {
 }
 
 // What several contacts of one person have in common only in part is put together; an initial that fits two people joins them to one of them at most.
-func TestFinder_groups_the_contacts_of_a_person(t *testing.T) {
+func TestFinderGroupsTheContactsOfAPerson(t *testing.T) {
 	f, who, _ := account(5, 1000)
 	n := int64(len(who))
 	for i, line := range []string{
@@ -90,7 +90,7 @@ func TestFinder_groups_the_contacts_of_a_person(t *testing.T) {
 	}
 }
 
-func TestFinder_stops_when_it_is_told_to(t *testing.T) {
+func TestFinderStopsWhenItIsToldTo(t *testing.T) {
 	f, _, _ := account(2, 500)
 	ctx, cancel := context.WithCancel(context.Background())
 	begun := 0
@@ -110,7 +110,7 @@ func TestFinder_stops_when_it_is_told_to(t *testing.T) {
 	}
 }
 
-func TestFinder_needs_no_contacts(t *testing.T) {
+func TestFinderNeedsNoContacts(t *testing.T) {
 	for _, people := range []int{0, 1} {
 		f, _, _ := account(3, people)
 		model, err := f.Run(context.Background(), func(float64) {}, func(Found) error { return nil })
@@ -126,7 +126,7 @@ func TestFinder_needs_no_contacts(t *testing.T) {
 }
 
 // In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two people one.
-func TestFinder_learns_what_is_common_among_strangers(t *testing.T) {
+func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 	var f Finder
 	firsts, lasts := []string{"Anna", "Ben", "Chloe", "Dan", "Eva"}, []string{"Abbott", "Brooks", "Castillo", "Dawson", "Ellery", "Fontaine", "Grant", "Hale"}
 	for i := range 160 {
@@ -142,7 +142,7 @@ func TestFinder_learns_what_is_common_among_strangers(t *testing.T) {
 }
 
 // A kept model compares two contacts as the one that was learned, so that a new contact needs no full run.
-func TestModel_is_kept(t *testing.T) {
+func TestModelIsKept(t *testing.T) {
 	f, _, _ := account(4, 1000)
 	var all []Found
 	model, err := f.Run(context.Background(), func(float64) {}, func(x Found) error { all = append(all, x); return nil })
@@ -172,7 +172,7 @@ func TestModel_is_kept(t *testing.T) {
 	}
 }
 
-func TestProbes_find_whom_a_contact_may_be(t *testing.T) {
+func TestProbesFindWhomAContactMayBe(t *testing.T) {
 	r := contactOf(t, "Tom|Smith-Jones||tom.sj@x.example||1 Main St, Salem, 97301")
 	probes := Probes(&r)
 	for _, want := range []Probe{{Names: []string{"thomas", "smith", "jones"}}, {Names: []string{"smith"}, Zip: "97301"}, {Names: []string{"tom"}, Zip: "97301"}, {Email: "tom.sj@"}} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNames_differ_by_one_letter(t *testing.T) {
+func TestNamesDifferByOneLetter(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want bool
@@ -20,7 +20,7 @@ func TestNames_differ_by_one_letter(t *testing.T) {
 	}
 }
 
-func TestSimilarity_is_that_of_Jaro_and_Winkler(t *testing.T) {
+func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
 		want float64
@@ -34,7 +34,7 @@ func TestSimilarity_is_that_of_Jaro_and_Winkler(t *testing.T) {
 	}
 }
 
-func TestNames_that_sound_alike_are_looked_at_together(t *testing.T) {
+func TestNamesThatSoundAlikeAreLookedAtTogether(t *testing.T) {
 	for _, test := range [][2]string{{"meyer", "maier"}, {"schmidt", "schmitt"}, {"philips", "phillips"}, {"catherine", "kathrin"}, {"иванов", "иванов"}} {
 		if sound(test[0]) != sound(test[1]) {
 			t.Errorf("%s sounds like %s, %s like %s", test[0], sound(test[0]), test[1], sound(test[1]))
@@ -45,7 +45,7 @@ func TestNames_that_sound_alike_are_looked_at_together(t *testing.T) {
 	}
 }
 
-func TestShort_forms_are_known(t *testing.T) {
+func TestShortFormsAreKnown(t *testing.T) {
 	for _, test := range [][2]string{{"tom", "thomas"}, {"peggy", "margaret"}, {"bob", "robert"}, {"liz", "elisabeth"}, {"kate", "kathryn"}, {"jenn", "jennifer"}} {
 		if !isShortFor(test[0], test[1]) {
 			t.Errorf("%s is not short for %s", test[0], test[1])

@@ -9,7 +9,7 @@ import (
 	"donorbook/internal/crm"
 )
 
-func TestNames_are_compared_without_titles_and_fillers(t *testing.T) {
+func TestNamesAreComparedWithoutTitlesAndFillers(t *testing.T) {
 	type names struct{ First, Middle, Last, Suffix string }
 	for _, test := range []struct {
 		contact crm.Contact
@@ -33,7 +33,7 @@ func TestNames_are_compared_without_titles_and_fillers(t *testing.T) {
 	}
 }
 
-func TestAddresses_are_compared_in_one_form(t *testing.T) {
+func TestAddressesAreComparedInOneForm(t *testing.T) {
 	for _, test := range []struct {
 		address crm.Address
 		want    Place
@@ -51,7 +51,7 @@ func TestAddresses_are_compared_in_one_form(t *testing.T) {
 }
 
 // "Not a duplicate" holds as long as nothing that is compared changes.
-func TestDigest_changes_with_what_is_compared(t *testing.T) {
+func TestDigestChangesWithWhatIsCompared(t *testing.T) {
 	contact := func(change func(*crm.Contact)) uint64 {
 		c := crm.Contact{FirstName: "Ana", LastName: "Lopez", MatchKeys: []string{"e:ana@x.example", "p:+12125550101"}, DOB: time.Date(1980, 2, 3, 0, 0, 0, 0, time.UTC), Addresses: []crm.Address{{Line1: "1 Main St", Zipcode: "10001"}}}
 		change(&c)
@@ -77,7 +77,7 @@ func TestDigest_changes_with_what_is_compared(t *testing.T) {
 	}
 }
 
-func TestRecords_are_read_as_they_were_written(t *testing.T) {
+func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	for _, r := range []Record{
 		{},
 		{First: "ana", Middle: "m", Last: "lopez garcia", Suffix: "jr", Year: 1980, Month: 12, Day: 31, Emails: []string{"a@x.example", "b@x.example"}, Phones: []string{"12125550101"}, Places: []Place{{"1", "main st", "4", "10001", "newyork", "USA"}, {Zip: "2"}}},

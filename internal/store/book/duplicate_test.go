@@ -74,7 +74,7 @@ func strangers(t testing.TB, s *Book, account access.Account) (ids []int64) {
 	return ids
 }
 
-func TestFindDuplicates_one_by_one_finds_what_a_look_at_all_finds(t *testing.T) {
+func TestFindDuplicatesOneByOneFindsWhatALookAtAllFinds(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, all := newAccount(t, s), newAccount(t, s)
 		ids, allIDs := strangers(t, s, account), strangers(t, s, all)
@@ -101,7 +101,7 @@ func pairOf(t testing.TB, s *Book) (account access.Account, ids []int64, pair st
 	return account, ids, pair
 }
 
-func TestDismiss_holds_until_something_that_is_compared_changes(t *testing.T) {
+func TestDismissHoldsUntilSomethingThatIsComparedChanges(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, pair := pairOf(t, s)
 		a, b := ids[len(ids)-2], ids[len(ids)-1]
@@ -157,7 +157,7 @@ func forceLook(t testing.TB, s *Book, account int64) {
 	}
 }
 
-func TestDuplicates_vanish_with_a_contact_and_come_back_with_it(t *testing.T) {
+func TestDuplicatesVanishWithAContactAndComeBackWithIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, pair := pairOf(t, s)
 		a, b := ids[len(ids)-2], ids[len(ids)-1]
@@ -182,7 +182,7 @@ func TestDuplicates_vanish_with_a_contact_and_come_back_with_it(t *testing.T) {
 	})
 }
 
-func TestDuplicates_are_never_of_two_accounts(t *testing.T) {
+func TestDuplicatesAreNeverOfTwoAccounts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, pair := pairOf(t, s)
 		other := newAccount(t, s)
@@ -196,7 +196,7 @@ func TestDuplicates_are_never_of_two_accounts(t *testing.T) {
 	})
 }
 
-func TestDuplicates_lists_groups_with_their_reasons(t *testing.T) {
+func TestDuplicatesListsGroupsWithTheirReasons(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _, _ := pairOf(t, s)
 		third := createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@example.org"]}`, crm.Force).ID
@@ -224,7 +224,7 @@ func TestDuplicates_lists_groups_with_their_reasons(t *testing.T) {
 	})
 }
 
-func TestSimilar_asks_about_name_and_street_or_birth_date(t *testing.T) {
+func TestSimilarAsksAboutNameAndStreetOrBirthDate(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		strangers(t, s, account)
@@ -241,7 +241,7 @@ func TestSimilar_asks_about_name_and_street_or_birth_date(t *testing.T) {
 	})
 }
 
-func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
+func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		account := newAccount(t, s)
 		strangers(t, s, account)
@@ -290,7 +290,7 @@ func TestMergeSure_goes_on_where_it_was_and_can_be_undone(t *testing.T) {
 }
 
 // Of five groups, the two that a person has chosen are merged; a choice of groups that are gone merges nothing.
-func TestMergeSure_merges_only_what_was_chosen(t *testing.T) {
+func TestMergeSureMergesOnlyWhatWasChosen(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		strangers(t, s, account)
@@ -319,7 +319,7 @@ func TestMergeSure_merges_only_what_was_chosen(t *testing.T) {
 	})
 }
 
-func TestLookingForDuplicates_in_the_background_after_an_import(t *testing.T) {
+func TestConcurrentLookForDuplicatesAfterAnImport(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		ahead := new(atomic.Int64) // of the clock
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
@@ -383,7 +383,7 @@ func TestALookAtAllTakesLittleMemory(t *testing.T) {
 }
 
 // A look has seen changes that say nothing about who a contact is: they are no reason to look again and again.
-func TestLookingForDuplicates_ends_after_a_gift(t *testing.T) {
+func TestLookingForDuplicatesEndsAfterAGift(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, _ := pairOf(t, s)
 		if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, ids[0]), true, time.Now())); err != nil {
@@ -400,7 +400,7 @@ func TestLookingForDuplicates_ends_after_a_gift(t *testing.T) {
 }
 
 // A job that merges sure duplicates leaves a group alone where one of its contacts is no longer one of them, and pairs whose groups are rather two people.
-func TestMergeSure_leaves_alone_who_has_become_another_person(t *testing.T) {
+func TestMergeSureLeavesAloneWhoHasBecomeAnotherPerson(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for what, prepare := range map[string]func(account int64, ids []int64){
 			"a contact became another person": func(account int64, ids []int64) {

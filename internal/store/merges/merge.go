@@ -2,6 +2,7 @@
 package merges
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -75,8 +76,19 @@ func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, 
 		p.Lost = append(p.Survivor.LostBy(&p.Merged, fields), p.Other.LostBy(&p.Merged, fields)...)
 		moved, plans, err := gifts.GivenBy(c, account, in.Contact)
 		p.Gifts, p.Plans = int64(len(moved)), int64(len(plans))
-		return p, err
+		return p, cmp.Or(err, checkMoved(moved, plans))
 	})
+}
+
+// maxMoved is how many gifts and plans a merge moves: all in one transaction, for which others wait.
+const maxMoved = 10_000
+
+// checkMoved refuses a merge that would move too much.
+func checkMoved(gifts, plans []int64) error {
+	if len(gifts)+len(plans) > maxMoved {
+		return store.Fault("contact_id", doc.ManyGifts, maxMoved)
+	}
+	return nil
 }
 
 // check refuses a merge. A contact that is not there has no id.
@@ -146,7 +158,7 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 		return made, err
 	}
 	moved, plans, err := gifts.GivenBy(m.t.Conn, m.a.Account, other.ID)
-	if err != nil {
+	if err = cmp.Or(err, checkMoved(moved, plans)); err != nil {
 		return made, err
 	}
 	if _, err = m.record(other, history.DidJoin, 0, nil, other.Contact.MergeInto(survivor, m.now)); err != nil {

@@ -1,6 +1,7 @@
 package merges
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -117,6 +118,8 @@ func (m merging) redo(id int64) (u Undone, err error) {
 
 const (
 	sqlMergeChanges = store.ChangeColumns + ` AND revision >= $2 AND revision <= $3 ORDER BY revision`
+	sqlStanding     = store.MergeColumns + ` AND survivor = $2 AND undone = 0 AND id > $3 ORDER BY id LIMIT 100`
+	sqlPartedSince  = store.MergeColumns + ` AND survivor = $2 AND id < $3 AND undone > $3 ORDER BY id LIMIT 100`
 	sqlMergeAway    = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
 	sqlOfPlans      = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = ANY($3) ORDER BY given_at, id`
 )
@@ -172,6 +175,9 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	}
 	own := changes[row.ID-first(&row)]
 	before, left, err := takeBack(survivor.Contact, own, m.region, m.now)
+	if err == nil {
+		before, err = m.regain(before, &survivor.Contact, &row)
+	}
 	if err != nil {
 		return u, err
 	}
@@ -196,6 +202,40 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 		u.Other, err = contacts.Current(m.t, m.a, row.Other)
 	}
 	return u, err
+}
+
+// regain gives the survivor back what contacts have, too, that were merged into it later and are still part of it: these merges added nothing that it had already. What it had kept in this way when earlier merges were undone goes first.
+func (m merging) regain(before crm.Contact, was *crm.Contact, undone *store.Merge) (crm.Contact, error) {
+	parted, err := db.List(m.t.Conn, store.ScanMerge, sqlPartedSince, m.a.Account, undone.Survivor, undone.ID)
+	for _, row := range parted {
+		change, unknown := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, row.ID)
+		if errors.Is(unknown, crm.ErrNotFound) {
+			continue
+		}
+		if before, _, err = takeBack(before, change, m.region, m.now); err != nil || unknown != nil {
+			return before, cmp.Or(unknown, err)
+		}
+	}
+	if err != nil {
+		return before, err
+	}
+	standing, err := db.List(m.t.Conn, store.ScanMerge, sqlStanding, m.a.Account, undone.Survivor, undone.ID)
+	for _, row := range standing {
+		var part crm.Contact
+		if row.Other != 0 {
+			var other *contacts.Stored
+			if other, err = m.load(row.Other); err == nil {
+				part = other.Contact
+			}
+		} else if row.SentDocument() != "" {
+			part, err = contacts.SentContact(row.Sent, m.now)
+		}
+		if err != nil {
+			return before, err
+		}
+		before = before.Regain(was, &part, m.region)
+	}
+	return before, err
 }
 
 // bringBack makes the other contact what it was.
