@@ -11,6 +11,10 @@ function replaceIDs() {
   for (const [field, list] of [['contact_id', 'contacts'], ['campaign_id', 'campaigns'], ['plan_id', 'plans']]) {
     if (field in body) body[field] = pm.environment.get(list) ?? null
   }
+  if (pm.request.url.path[3] === 'merge') { // with another contact
+    body.contact_id = Number(pm.environment.get('other'))
+    body.fields = { company: body.contact_id }
+  }
   pm.request.body.update(JSON.stringify(body))
 }
 
@@ -20,6 +24,8 @@ function checkAnswer() {
   })
   if (pm.request.method === 'DELETE' && pm.request.url.path[1] === 'campaigns') pm.environment.unset('campaigns') // a contact is only archived
   if (!pm.response.text() || pm.request.url.path[3] === 'activities') return // whose ids are those of changes
+  const merge = pm.response.headers.get('X-Merge-Id')
+  if (merge) pm.environment.set('merges', merge)
   const answer = pm.response.json()
   const about = answer.data ? answer.data[0] : answer
   if (about) pm.environment.set(pm.request.url.path[1], about.id ?? about.name)
@@ -30,9 +36,15 @@ const collection = JSON.parse(readFileSync('made/postman.json', 'utf8'))
 collection.event = [script('prerequest', replaceIDs), script('test', checkAnswer)]
 
 const { DONORBOOK_URL, DONORBOOK_KEY } = process.env
+const made = await fetch(`${DONORBOOK_URL}/v1/contacts?force_create=true`, {
+  method: 'POST',
+  headers: { Authorization: `Bearer ${DONORBOOK_KEY}`, 'Content-Type': 'application/json' },
+  body: JSON.stringify({ first_name: 'Tom', last_name: 'Reed' }),
+})
+const other = (await made.json()).id
 newman.run({
   collection,
-  envVar: [{ key: 'baseUrl', value: DONORBOOK_URL }, { key: 'bearerToken', value: DONORBOOK_KEY }],
+  envVar: [{ key: 'baseUrl', value: DONORBOOK_URL }, { key: 'bearerToken', value: DONORBOOK_KEY }, { key: 'other', value: String(other) }],
 }, (error, summary) => {
   if (error) throw error
   const { failures, stats } = summary.run
