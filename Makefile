@@ -43,9 +43,9 @@ test: build
 	$(GOTEST) .
 	.ci/scratch $(MAKE) --no-print-directory -j2 -O test-packages test-browser test-races test-clients
 
-# Tests on PostgreSQL are called so, or are subtests called postgres.
+# Rules, store and doors, without processes, databases and files. Tests on PostgreSQL are called so, or are subtests called postgres.
 check: lint
-	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/... ./client
+	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/crm/... ./internal/store/... ./internal/api ./internal/console ./internal/assistant ./internal/config ./client
 
 test-packages:
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
