@@ -99,6 +99,16 @@ CSV
 	"$program" contact erase --account "$root" --yes "$((amelia + 12))" >/dev/null
 fi
 
+if [ "$version" -ge 13 ]; then
+	merged=0
+	for pair in "1 2" "4 6" "6 8" "10 12"; do # 4, 6 and 8 are merged in a row, and the last merge is undone
+		set -- $pair
+		send "$key" POST "/v1/contacts/$((amelia + 1 + $2))/merge" "{\"contact_id\":$((amelia + 1 + $1))}"
+		merged=$(curl -sf -H "Authorization: Bearer $key" "$url/v1/merges?per_page=100" | python3 -c 'import json,sys; print(json.load(sys.stdin)["data"][-1]["id"])')
+	done
+	send "$key" POST "/v1/merges/$merged/undo"
+fi
+
 # What the program answers, asked as any client would.
 python3 - "$url" "$version" "$here/schema$version.json.gz" "$key" "$reader" "$north" "$revoked" "$amelia" <<'PY'
 import gzip, json, sys, urllib.error, urllib.request
@@ -125,6 +135,8 @@ if int(version) >= 9:
     asked += [(key, "/v1/custom-fields"), (key, "/v1/contacts/%s/activities" % amelia)]
     asked += [(key, "/v1/contacts?" + query) for query in ("city=boston", "city=s%C3%A3o+paulo", "zip=0", "zip=021", "zip=02110", "field_1=friends", "field_1=*", "field_2=true",
               "field_3=2019-05-01", "campaign_id=%d" % campaigns["winter-coat-drive"], "gave_after=2026-02-01", "total_contributions_min=100", "has=phone&city=boston", "q=berg", "first_name=ida", "sort=-last_gift")]
+if int(version) >= 13:
+    asked += [(key, "/v1/contacts/%d/activities" % (int(amelia) + n)) for n in (3, 9, 13)] + [(key, "/v1/contacts?sort=-updated_at")]
 answers = []
 for k, path in asked:
     status, body = get(k, path)
