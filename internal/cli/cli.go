@@ -51,7 +51,7 @@ Results go to standard output, everything else to standard error.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 input refused, 4 not found.`
 
 // release is the newest heading of CHANGELOG.md.
-const release = "0.10"
+const release = "0.11"
 
 // commands is the whole command line.
 type commands struct {
