@@ -1,0 +1,999 @@
+package book
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
+)
+
+// The oracle does everything that can be done to people, in any order, and knows what must be true afterwards from a model that shares no code with the
+// program: a contact is what it began with, and then what happened to it. What is undone has not happened.
+
+// knownFaults are faults that the oracle finds and that have not been mended yet. A sequence that runs into one of them ends there. Nothing is added here: who
+// mends one removes its line.
+var knownFaults = map[string]string{}
+
+// person of the oracle: what a contact says, as a set of values ("email:a@x.org", "tag:t") and as texts ("company").
+type saying struct {
+	set  map[string]bool
+	text map[string]string
+}
+
+func newSaying() saying { return saying{map[string]bool{}, map[string]string{}} }
+
+func (s saying) clone() saying { return saying{maps.Clone(s.set), maps.Clone(s.text)} }
+
+func (s saying) String() string {
+	all := slices.Collect(maps.Keys(s.set))
+	for k, v := range s.text {
+		if v != "" {
+			all = append(all, fmt.Sprintf("%s=%q", k, v))
+		}
+	}
+	sort.Strings(all)
+	return strings.Join(all, " ")
+}
+
+// differing is the first kind of value in which two differ.
+func (s saying) differing(other saying) string {
+	for _, kind := range []string{"email", "phone", "id", "tag", "city", "mark"} {
+		if !slices.Equal(s.values(kind), other.values(kind)) {
+			return kind
+		}
+	}
+	for _, field := range oracleTexts {
+		if s.text[field] != other.text[field] {
+			return field
+		}
+	}
+	return ""
+}
+
+func (s saying) values(kind string) (all []string) {
+	for v := range s.set {
+		if rest, ok := strings.CutPrefix(v, kind+":"); ok {
+			all = append(all, rest)
+		}
+	}
+	sort.Strings(all)
+	return all
+}
+
+// body is what a client sends to make a contact say this.
+func (s saying) body() string {
+	list := func(kind, form string) string {
+		var all []string
+		for _, v := range s.values(kind) {
+			all = append(all, fmt.Sprintf(form, v))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	return fmt.Sprintf(`{"first_name":"F","last_name":"L","emails":%s,"phones":%s,"tags":%s,"external_ids":%s,"addresses":%s,"do_not_mail":%v,"company":%q,"title":%q,"note":%q}`,
+		list("email", `{"value":"%s"}`), list("phone", `{"value":"%s"}`), list("tag", `"%s"`), list("id", `{"source":"old","value":"%s"}`), list("city", `{"city":"%s"}`), s.set["mark:do_not_mail"],
+		s.text["company"], s.text["title"], s.text["note"])
+}
+
+func saysOf(c *crm.Contact) saying {
+	s := newSaying()
+	for _, e := range c.Emails {
+		s.set["email:"+e.Value] = true
+	}
+	for _, p := range c.Phones {
+		s.set["phone:"+p.Value] = true
+	}
+	for _, t := range c.Tags {
+		s.set["tag:"+t] = true
+	}
+	for _, i := range c.ExternalIDs {
+		s.set["id:"+i.Value] = true
+	}
+	for _, a := range c.Addresses {
+		s.set["city:"+a.City] = true
+	}
+	if c.DoNotMail {
+		s.set["mark:do_not_mail"] = true
+	}
+	s.text = map[string]string{"company": c.Company, "title": c.Title, "note": c.Note}
+	return s
+}
+
+// event is something that happened to a contact.
+type event struct {
+	merge  int64 // its id, 0 for an edit
+	other  int64 // the contact that was merged, 0 for what was sent
+	rule   mergeRule
+	parts  saying // what came in
+	undone bool
+
+	add, out []string // of an edit
+	text     map[string]string
+	was      map[string]string
+	revision int64
+	canceled bool   // its removals do not hold anymore: it was undone
+	cancels  *event // of the undo of an edit
+}
+
+// mergeRule is what happens to texts that both have.
+type mergeRule int
+
+const (
+	absorb    mergeRule = iota // the survivor's stay, and notes are put together
+	overwrite                  // what was sent is newer
+	complete                   // a file only fills what is empty
+)
+
+type modelContact struct {
+	base     saying
+	events   []*event
+	into     int64
+	archived bool
+	erased   bool
+}
+
+// says folds what happened.
+func (c *modelContact) says() saying {
+	s := c.base.clone()
+	for _, e := range c.events {
+		if e.merge != 0 {
+			if !e.undone {
+				s.take(e)
+			}
+			continue
+		}
+		if !e.canceled {
+			for _, v := range e.out {
+				delete(s.set, v)
+			}
+		}
+		for _, v := range e.add {
+			s.set[v] = true
+		}
+		maps.Copy(s.text, e.text)
+	}
+	return s
+}
+
+func (s saying) take(e *event) {
+	maps.Copy(s.set, e.parts.set)
+	for field, v := range e.parts.text {
+		switch {
+		case v == "":
+		case e.rule == overwrite:
+			s.text[field] = v
+		case e.rule == absorb && field == "note" && s.text[field] != "":
+			s.text[field] = joinNotes(s.text[field], v)
+		case s.text[field] == "":
+			s.text[field] = v
+		}
+	}
+}
+
+func joinNotes(a, b string) string {
+	switch {
+	case strings.Contains(a, b):
+		return a
+	case strings.Contains(b, a):
+		return b
+	}
+	return a + "\n\n" + b
+}
+
+// typed tells whether a value was ever told about the contact itself, and not about another one that is or was part of it.
+func (c *modelContact) typed(v string) bool {
+	field, text, isText := strings.Cut(v, "=")
+	has := func(s saying) bool { return s.set[v] || isText && strings.Contains(s.text[field], text) }
+	if has(c.base) {
+		return true
+	}
+	for _, e := range c.events {
+		switch {
+		case slices.Contains(e.add, v), isText && strings.Contains(e.text[field], text):
+			return true
+		case e.merge != 0 && e.other == 0 && !e.undone && has(e.parts):
+			return true
+		}
+	}
+	return false
+}
+
+var oracleTexts = []string{"company", "title", "note"}
+
+// step is one operation, as data, so that a sequence that fails shrinks to the few steps that matter. What it means depends on what is there: a step that has
+// nothing to do is passed over.
+type step struct {
+	Op      string
+	A, B, C int
+}
+
+type oracle struct {
+	*testing.T
+	rt           *rapid.T
+	s, elsewhere *Book
+	clock        *clock
+	account      access.Account
+	word         string // in every value, so that it is found in a table if it is there
+	contacts     map[int64]*modelContact
+	ids          []int64
+	merges       []int64          // that stand
+	into         map[int64]int64  // the survivor of a merge
+	undos        []int64          // of merges
+	undoOf       map[int64]int64  // the merge that an undo has undone
+	edits        []int64          // revisions
+	editOf       map[int64]*event // by revision
+	ofEdit       map[int64]int64  // the contact
+	gifts        []string
+	renamed      map[string]string
+	log          []string
+	names        int
+	dead         bool // it has run into a known fault
+}
+
+var oracleOps = map[string]func(*oracle, step){
+	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
+	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "bulk": (*oracle).bulk, "import": (*oracle).importPeople,
+	"erase": (*oracle).erase, "age": (*oracle).age,
+}
+
+func (o *oracle) say(format string, args ...any) { o.log = append(o.log, fmt.Sprintf(format, args...)) }
+
+func (o *oracle) name(id int64) string { return string(rune('A' + slices.Index(o.ids, id))) }
+
+// fault ends the sequence: with a failure, or silently if the fault is a known one.
+func (o *oracle) fault(name, format string, args ...any) {
+	if o.dead {
+		return
+	}
+	if _, known := knownFaults[name]; known || slices.Contains(strings.Split(os.Getenv("ORACLE_KNOWN"), ","), name) {
+		oracleFound.Store(name, true)
+		o.dead = true
+		return
+	}
+	o.rt.Fatalf("fault %q: %s\n%s", name, fmt.Sprintf(format, args...), strings.Join(o.log, "\n"))
+}
+
+// refused tells whether the program refused something, which it may; anything but a refusal is a fault.
+func (o *oracle) refused(what string, err error) bool {
+	var invalid *doc.Invalid
+	if err == nil {
+		return false
+	}
+	if !errors.As(err, &invalid) && !errors.Is(err, crm.ErrArchived) && !errors.Is(err, crm.ErrNotFound) {
+		o.fault("error of "+what, "%v", err)
+	}
+	o.say("(%s is refused: %v)", what, err)
+	return true
+}
+
+// value is one of a few that contacts may share.
+func (o *oracle) value(n int) string {
+	values := []string{"email:a@%s.org", "email:b@%s.org", "phone:+1212555%s0", "phone:+1212555%s1", "tag:t%s", "tag:u%s", "id:1%s", "id:2%s", "city:C%s", "city:D%s", "mark:do_not_mail"}
+	v := values[n%len(values)]
+	switch {
+	case strings.HasPrefix(v, "phone"):
+		return fmt.Sprintf(v, o.word[len(o.word)-3:])
+	case strings.Contains(v, "%s"):
+		return fmt.Sprintf(v, o.word)
+	}
+	return v
+}
+
+const oracleValues = 11
+
+// newSays is what a new contact says.
+func (o *oracle) newSays(st step) saying {
+	s := newSaying()
+	for i := range 3 {
+		if n := st.A >> (4 * i) % 16; n < oracleValues {
+			s.set[o.value(n)] = true
+		}
+	}
+	for i, field := range oracleTexts {
+		if st.B>>i%2 == 1 {
+			o.names++
+			s.text[field] = fmt.Sprintf("%s%s%d.", field[:1], o.word, o.names)
+		}
+	}
+	return s
+}
+
+func (o *oracle) add(id int64, base saying) {
+	o.ids = append(o.ids, id)
+	o.contacts[id] = &modelContact{base: base}
+}
+
+func (o *oracle) create(st step) {
+	if len(o.ids) >= 5 {
+		return
+	}
+	s := o.newSays(st)
+	made, err := o.s.CreateContact(o.Context(), o.account.Number, input(o, s.body()), crm.Force)
+	if o.refused("create", err) {
+		return
+	}
+	o.add(made.ID, s)
+	o.say("create %s {%s}", o.name(made.ID), s)
+}
+
+func (o *oracle) send(st step) {
+	if len(o.ids) >= 6 {
+		return
+	}
+	s := o.newSays(st)
+	made, err := o.s.CreateContact(o.Context(), o.account.Number, input(o, s.body()), crm.Dedupe)
+	if o.refused("send", err) {
+		return
+	}
+	switch {
+	case !made.Merged:
+		o.add(made.ID, s)
+		o.say("send: create %s {%s}", o.name(made.ID), s)
+	case made.Merge != 0 && !slices.Contains(o.merges, made.Merge):
+		o.note(made.ID, &event{merge: made.Merge, rule: overwrite, parts: s})
+		o.say("merge %d: sent {%s} to %s", made.Merge, s, o.name(made.ID))
+	default:
+		o.say("sent {%s}, which %s says already", s, o.name(made.ID))
+	}
+}
+
+// note notes a merge.
+func (o *oracle) note(id int64, e *event) {
+	o.contacts[id].events = append(o.contacts[id].events, e)
+	o.merges = append(o.merges, e.merge)
+	o.into[e.merge] = id
+}
+
+// pick picks a contact that is a person today, 0 for none.
+func (o *oracle) pick(n int) int64 {
+	var alive []int64
+	for _, id := range o.ids {
+		if c := o.contacts[id]; c.into == 0 && !c.erased {
+			alive = append(alive, id)
+		}
+	}
+	if len(alive) == 0 {
+		return 0
+	}
+	return alive[n%len(alive)]
+}
+
+func (o *oracle) edit(st step) {
+	id := o.pick(st.A)
+	if id == 0 || o.contacts[id].archived {
+		return
+	}
+	c := o.contacts[id]
+	was := c.says()
+	is := was.clone()
+	e := &event{text: map[string]string{}, was: map[string]string{}}
+	if n := st.B % (oracleValues + len(oracleTexts)); n < oracleValues {
+		if v := o.value(n); is.set[v] {
+			delete(is.set, v)
+			e.out = []string{v}
+		} else {
+			is.set[v] = true
+			e.add = []string{v}
+		}
+	} else {
+		field := oracleTexts[n-oracleValues]
+		o.names++
+		is.text[field] = fmt.Sprintf("%s%s%d.", field[:1], o.word, o.names)
+		e.text[field], e.was[field] = is.text[field], was.text[field]
+	}
+	made, err := o.s.UpdateContact(o.Context(), o.account.Number, id, input(o, is.body()))
+	if o.refused("edit", err) {
+		return
+	}
+	e.revision = made.Tag.Revision
+	o.edited(id, e)
+	o.say("edit %d of %s +%v -%v %v", e.revision, o.name(id), e.add, e.out, e.text)
+	if st.C%4 == 0 {
+		o.undoEditNow(id, e, was)
+	}
+}
+
+func (o *oracle) edited(id int64, e *event) {
+	o.contacts[id].events = append(o.contacts[id].events, e)
+	o.edits = append(o.edits, e.revision)
+	o.editOf[e.revision], o.ofEdit[e.revision] = e, id
+}
+
+// undoEditNow: what was done last, undone, has not happened.
+func (o *oracle) undoEditNow(id int64, e *event, was saying) {
+	o.takeBack(id, e)
+	if now := o.contacts[id].says(); !o.dead && now.String() != was.String() {
+		o.fault("model", "undone at once, %s is %s", o.name(id), now)
+	}
+}
+
+func (o *oracle) undoEdit(st step) {
+	if len(o.edits) == 0 {
+		return
+	}
+	revision := o.edits[st.A%len(o.edits)]
+	id, e := o.ofEdit[revision], o.editOf[revision]
+	if c := o.contacts[id]; c.into != 0 || c.archived || c.erased {
+		return
+	}
+	o.takeBack(id, e)
+}
+
+// takeBack undoes an edit: what is still as it left it goes back, and what was changed since stays. A value that comes back is whose it was: if a merge had
+// brought it, it goes with the undo of that merge.
+func (o *oracle) takeBack(id int64, e *event) {
+	now := o.contacts[id].says()
+	u := &event{text: map[string]string{}, was: map[string]string{}, cancels: e}
+	for _, v := range e.add {
+		if now.set[v] {
+			u.out = append(u.out, v)
+		}
+	}
+	for field, v := range e.text {
+		if now.text[field] == v {
+			u.text[field], u.was[field] = e.was[field], v
+		}
+	}
+	made, left, err := o.s.UndoChange(o.Context(), o.account.Number, id, e.revision, "US")
+	if o.refused("undo edit", err) {
+		return
+	}
+	e.canceled = true
+	if e.cancels != nil {
+		e.cancels.canceled = false
+	}
+	u.revision = made.Tag.Revision
+	o.edited(id, u)
+	o.say("undo edit %d of %s: edit %d, left %v", e.revision, o.name(id), u.revision, left)
+}
+
+func (o *oracle) merge(st step) {
+	id, other := o.pick(st.A), o.pick(st.B)
+	if id == 0 || id == other || o.contacts[id].archived || o.contacts[other].archived {
+		return
+	}
+	made, err := o.s.Merge(o.Context(), o.account.Number, id, crm.MergeInput{Contact: other}, "US")
+	if o.refused("merge", err) {
+		o.fault("merge refused", "the merge of %s into %s is refused: %v", o.name(other), o.name(id), err)
+		return
+	}
+	o.note(id, &event{merge: made.Merge, other: other, rule: absorb, parts: o.contacts[other].says()})
+	o.contacts[other].into = id
+	o.say("merge %d: %s into %s", made.Merge, o.name(other), o.name(id))
+}
+
+func (o *oracle) eventOf(merge int64) *event {
+	for _, e := range o.contacts[o.into[merge]].events {
+		if e.merge == merge {
+			return e
+		}
+	}
+	return nil
+}
+
+func (o *oracle) undoMerge(st step) {
+	if len(o.merges) == 0 {
+		return
+	}
+	id := o.merges[st.A%len(o.merges)]
+	survivor, e := o.into[id], o.eventOf(id)
+	c := o.contacts[survivor]
+	if c.into != 0 || c.archived || c.erased {
+		return
+	}
+	u, err := o.s.UndoMerge(o.Context(), o.account.Number, id, "US")
+	if o.refused("undo merge", err) {
+		if !strings.Contains(err.Error(), string(doc.MergeTooOld)) {
+			o.fault("undo refused", "the undo of merge %d is refused: %v", id, err)
+		}
+		return
+	}
+	o.say("undo merge %d: undo %d, left %v", id, u.ID(), u.Left)
+	o.merges = slices.DeleteFunc(o.merges, func(m int64) bool { return m == id })
+	o.undos = append(o.undos, u.ID())
+	o.undoOf[u.ID()] = id
+	e.undone = true
+	if e.other == 0 {
+		e.other = u.Other.ID
+		o.add(e.other, e.parts.clone())
+	}
+	o.contacts[e.other].into = 0
+	o.giveUpIDs(e.other, u.Left)
+}
+
+// giveUpIDs: an id that another contact has by now does not come back, and the program says so.
+func (o *oracle) giveUpIDs(id int64, left []string) {
+	if !slices.Contains(left, "external_ids") {
+		return
+	}
+	back := &event{}
+	for v := range o.contacts[id].says().set {
+		if strings.HasPrefix(v, "id:") && o.heldByOther(id, v) {
+			back.out = append(back.out, v)
+		}
+	}
+	o.contacts[id].events = append(o.contacts[id].events, back)
+}
+
+func (o *oracle) heldByOther(id int64, v string) bool {
+	return slices.ContainsFunc(o.ids, func(other int64) bool {
+		c := o.contacts[other]
+		return other != id && c.into == 0 && !c.erased && c.says().set[v]
+	})
+}
+
+func (o *oracle) redo(st step) {
+	if len(o.undos) == 0 {
+		return
+	}
+	undo := o.undos[st.A%len(o.undos)]
+	survivor, e := o.into[o.undoOf[undo]], o.eventOf(o.undoOf[undo])
+	c, oc := o.contacts[survivor], o.contacts[e.other]
+	if c.into != 0 || oc.into != 0 || c.archived || oc.archived || c.erased || oc.erased {
+		return
+	}
+	u, err := o.s.UndoMerge(o.Context(), o.account.Number, undo, "US")
+	if o.refused("redo", err) {
+		return
+	}
+	o.note(survivor, &event{merge: u.Survivor.Merge, other: e.other, rule: e.rule, parts: oc.says()})
+	oc.into = survivor
+	o.undos = slices.DeleteFunc(o.undos, func(u int64) bool { return u == undo })
+	o.say("undo undo %d: merge %d: %s into %s", undo, u.Survivor.Merge, o.name(e.other), o.name(survivor))
+}
+
+func (o *oracle) archive(st step) {
+	id := o.pick(st.A)
+	if id == 0 || o.refused("archive", o.s.ArchiveContact(o.Context(), o.account.Number, id)) {
+		return
+	}
+	o.contacts[id].archived = true
+	o.say("archive %s", o.name(id))
+}
+
+func (o *oracle) restore(st step) {
+	id := o.pick(st.A)
+	if id == 0 {
+		return
+	}
+	if _, err := o.s.RestoreContact(o.Context(), o.account.Number, id); o.refused("restore", err) {
+		return
+	}
+	o.contacts[id].archived = false
+	o.say("restore %s", o.name(id))
+}
+
+func (o *oracle) gift(st step) {
+	id := o.pick(st.A)
+	if id == 0 || o.contacts[id].archived {
+		return
+	}
+	body := fmt.Sprintf(`{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":"2026-01-%02d"}`, id, 1+st.B%50, 1+st.C%28)
+	made, err := o.s.CreateGift(o.Context(), o.account.Number, giftInput(o, body, true, o.s.Now()))
+	if o.refused("gift", err) {
+		return
+	}
+	o.gifts = append(o.gifts, made.Code)
+	o.say("gift of %s: %s", o.name(id), body)
+}
+
+func (o *oracle) refund(st step) {
+	if len(o.gifts) == 0 {
+		return
+	}
+	if _, err := o.s.RefundGift(o.Context(), o.account.Number, o.gifts[st.A%len(o.gifts)], nil, ""); !o.refused("refund", err) {
+		o.say("refund")
+	}
+}
+
+// bulk tags two contacts, and undoes it at once: then everything is as before.
+func (o *oracle) bulk(st step) {
+	a, b := o.pick(st.A), o.pick(st.B)
+	if a == 0 {
+		return
+	}
+	before := o.rows()
+	done := bulk(o, o.s, o.account.Number, jobs.Selection{IDs: slices.Compact([]int64{a, b})}, crm.BulkTag, strings.TrimPrefix(o.value(4+st.C%2), "tag:"))
+	o.say("bulk tag %s %s and undo", o.name(a), o.name(b))
+	if done.Job != 0 {
+		undo(o, o.s, o.account.Number, done.Job)
+	}
+	o.same("a bulk change and its undo", before)
+}
+
+// importPeople imports a file and undoes it at once: those it made are archived, and all others are as before.
+func (o *oracle) importPeople(st step) {
+	if len(o.ids) >= 6 {
+		return
+	}
+	file := "first_name,last_name,email,company,tags\n"
+	for _, n := range []int{st.A, st.B} {
+		o.names++
+		file += fmt.Sprintf("F,L,%s,Co%s%d,%s\n", strings.TrimPrefix(o.value(n%2), "email:"), o.word, o.names, strings.TrimPrefix(o.value(4+n%2), "tag:"))
+	}
+	before := o.says()
+	rows := openTable(o, file)
+	spec := importOf(rows, jobs.MergeExisting)
+	spec.SHA256, spec.FileIsRight = file, st.C%2 == 0
+	im, _, err := o.s.ImportFile(o.Context(), o.account.Number, rows, spec, 0, false, func(jobs.ImportProgress) {})
+	if o.refused("import", err) {
+		return
+	}
+	o.say("import and undo:\n%s", file)
+	if im.First != 0 {
+		undo(o, o.s, o.account.Number, im.ID)
+	}
+	after := o.says()
+	for id, was := range before {
+		if after[id] != was {
+			o.fault("import and undo", "%s was\n  %s\nis\n  %s", o.name(id), was, after[id])
+			return
+		}
+	}
+}
+
+// says is what each contact of the model says in the program.
+func (o *oracle) says() map[int64]string {
+	all := map[int64]string{}
+	for _, id := range o.ids {
+		now, err := o.s.ContactRecord(o.Context(), o.account.Number, id)
+		if err != nil {
+			o.fault("unreadable", "%s: %v", o.name(id), err)
+			return nil
+		}
+		all[id] = saysOf(&now).String()
+	}
+	return all
+}
+
+// rows are all rows of the account that people can tell apart.
+func (o *oracle) rows() []string { return everything(o, o.s, o.account.Number) }
+
+func (o *oracle) same(what string, before []string) {
+	after := o.rows()
+	if !slices.Equal(before, after) {
+		o.fault(what, "it was\n%s\nit is\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+}
+
+func (o *oracle) age(st step) {
+	o.clock.move(16 * 24 * time.Hour)
+	if err := o.s.SweepHistory(o.Context()); err != nil {
+		o.fault("sweep", "%v", err)
+	}
+	o.say("16 days go by")
+}
+
+// person are a contact and those that are part of it.
+func (o *oracle) person(id int64) []int64 {
+	all := []int64{id}
+	for _, other := range o.ids {
+		if o.contacts[other].into == id {
+			all = append(all, o.person(other)...)
+		}
+	}
+	return all
+}
+
+// erase erases a person. What was told about this person alone is in no table.
+func (o *oracle) erase(st step) {
+	id := o.pick(st.A)
+	if id == 0 || st.B%3 != 0 { // rarely: a sequence needs people
+		return
+	}
+	person := o.person(id)
+	job, err := o.s.EraseContact(o.Context(), o.account.Number, id)
+	if err == nil && job != 0 {
+		_, err = o.s.FinishErasure(o.Context(), o.account.Number, job)
+	}
+	if err != nil {
+		o.fault("erase", "%s: %v", o.name(id), err)
+		return
+	}
+	o.say("erase %s", o.name(id))
+	for _, one := range person {
+		o.contacts[one].erased = true
+	}
+	o.wantNoTraces(person)
+	o.forget(person)
+}
+
+// values of the model that only these people ever had.
+func (o *oracle) own(person []int64) (own []string) {
+	all := map[string]bool{}
+	for _, id := range person {
+		c := o.contacts[id]
+		collect := func(s saying) {
+			maps.Copy(all, s.set)
+			for field, text := range s.text {
+				for _, part := range strings.Split(text, "\n\n") {
+					if part != "" {
+						all[field+"="+part] = true
+					}
+				}
+			}
+		}
+		collect(c.base)
+		for _, e := range c.events {
+			if e.merge == 0 {
+				s := newSaying()
+				for _, v := range e.add {
+					s.set[v] = true
+				}
+				maps.Copy(s.text, e.text)
+				collect(s)
+			} else if e.other == 0 {
+				collect(e.parts)
+			}
+		}
+	}
+	for v := range all {
+		others := slices.ContainsFunc(o.ids, func(id int64) bool {
+			return !slices.Contains(person, id) && !o.contacts[id].erased && o.contacts[id].typed(v)
+		})
+		if !others && !strings.HasPrefix(v, "mark:") && !strings.HasPrefix(v, "tag:") { // a tag is the organization's word
+			own = append(own, v)
+		}
+	}
+	sort.Strings(own)
+	return own
+}
+
+func (o *oracle) wantNoTraces(person []int64) {
+	var words []string
+	for _, v := range o.own(person) {
+		if _, text, isText := strings.Cut(v, "="); isText {
+			words = append(words, text)
+		} else {
+			_, value, _ := strings.Cut(v, ":")
+			words = append(words, value)
+		}
+	}
+	if len(words) == 0 {
+		return
+	}
+	err := o.s.View(o.Context(), func(c db.Conn) error {
+		for _, table := range store.Schema.Tables {
+			if table.Columns[0].Name != "account_id" {
+				continue
+			}
+			err := c.EachOf(table, o.account.Number, func(row []any) error {
+				text := ""
+				for _, column := range row {
+					if b, isBytes := column.([]byte); isBytes {
+						text += string(b) + " "
+					} else {
+						text += fmt.Sprint(column) + " "
+					}
+				}
+				for _, word := range words {
+					if strings.Contains(text, word) {
+						o.fault("erased value in "+table.Name, "%q is still in %s: %.600s", word, table.Name, text)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+}
+
+// forget removes from the model what is no longer there: edits and merges of erased people cannot be undone.
+func (o *oracle) forget(person []int64) {
+	gone := func(merge int64) bool {
+		e := o.eventOf(merge)
+		return slices.Contains(person, o.into[merge]) || slices.Contains(person, e.other)
+	}
+	o.merges = slices.DeleteFunc(o.merges, gone)
+	o.undos = slices.DeleteFunc(o.undos, func(u int64) bool { return gone(o.undoOf[u]) })
+	o.edits = slices.DeleteFunc(o.edits, func(r int64) bool { return slices.Contains(person, o.ofEdit[r]) })
+}
+
+// check compares everybody with the model.
+func (o *oracle) check() {
+	held := map[string]int64{}
+	for _, id := range o.ids {
+		c := o.contacts[id]
+		now, err := o.s.ContactRecord(o.Context(), o.account.Number, id)
+		if err != nil {
+			o.fault("unreadable", "%s: %v", o.name(id), err)
+			return
+		}
+		if c.erased {
+			if !now.Erased() {
+				o.fault("not erased", "%s belongs to a person who was erased: %s", o.name(id), saysOf(&now))
+			}
+			continue
+		}
+		got, want := saysOf(&now), c.says()
+		if c.into != 0 { // its ids are the survivor's now
+			maps.DeleteFunc(want.set, func(v string, _ bool) bool { return strings.HasPrefix(v, "id:") })
+			maps.DeleteFunc(got.set, func(v string, _ bool) bool { return strings.HasPrefix(v, "id:") })
+		} else {
+			if now.Archived() != c.archived {
+				o.fault("archived", "%s: archived is %v", o.name(id), now.Archived())
+				return
+			}
+			for _, v := range got.values("id") {
+				if held[v] != 0 && !c.archived && !o.contacts[held[v]].archived {
+					o.fault("one id, two contacts", "id %s is of %s and of %s", v, o.name(held[v]), o.name(id))
+					return
+				}
+				held[v] = id
+			}
+		}
+		if field := got.differing(want); field != "" {
+			o.fault("state of "+field, "%s is\n  %s\nwant\n  %s", o.name(id), got, want)
+			return
+		}
+	}
+}
+
+// lists compares lists and filters with the model, by brute force.
+func (o *oracle) lists() {
+	for n := range oracleValues {
+		v := o.value(n)
+		kind, value, _ := strings.Cut(v, ":")
+		if kind != "email" && kind != "phone" && kind != "tag" && kind != "city" {
+			continue
+		}
+		var want []int64
+		for _, id := range o.ids {
+			if c := o.contacts[id]; c.into == 0 && !c.erased && !c.archived && c.says().set[v] {
+				want = append(want, id)
+			}
+		}
+		slices.Sort(want)
+		filter, err := find.ParseFilter(maps.All(map[string]string{kind: value}), "US")
+		if err != nil {
+			o.Fatal(err)
+		}
+		found, result, err := o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100})
+		if err != nil {
+			o.Fatal(err)
+		}
+		var got []int64
+		for _, c := range found {
+			got = append(got, c.ID)
+		}
+		if !slices.Equal(got, want) || result.Total != int64(len(want)) {
+			o.fault("list by "+kind, "%s: the list has %v of %d, want %v", v, got, result.Total, want)
+		}
+	}
+}
+
+// again exports the account, imports it into another database and exports that: both files say the same.
+func (o *oracle) again() {
+	files := exportAccount(o, o.s, o.account)
+	made, err := o.elsewhere.ImportAccount(o.Context(), files, move.AccountImport{Progress: quiet})
+	if err != nil {
+		o.fault("account file refused", "%v", err)
+		return
+	}
+	copied := exportAccount(o, o.elsewhere, made.Account)
+	for name, file := range files {
+		want, got := string(file.Data), string(copied[name].Data)
+		switch name {
+		case move.ManifestName, move.AccountFile: // they tell of the import and of both exports
+		case move.HistoryFile:
+			if !strings.HasPrefix(got, want) {
+				o.fault("account file: "+name, "it was\n%s\nit is\n%s", want, got)
+			}
+		default:
+			if got != want {
+				o.fault("account file: "+name, "it was\n%s\nit is\n%s", want, got)
+			}
+		}
+	}
+}
+
+// ownFiles: a person's own file has everything that is told about the person.
+func (o *oracle) ownFiles() {
+	for _, id := range o.ids {
+		if c := o.contacts[id]; c.into != 0 || c.erased {
+			continue
+		}
+		data, err := o.s.ContactData(o.Context(), o.account.Number, id)
+		if err != nil {
+			o.fault("own file", "%s: %v", o.name(id), err)
+			return
+		}
+		var file bytes.Buffer
+		if err := data.Write(o.Context(), &file); err != nil {
+			o.fault("own file", "%s: %v", o.name(id), err)
+			return
+		}
+		for _, one := range o.person(id) {
+			if says := o.contacts[one].says(); one != id {
+				for v := range says.set {
+					if _, value, _ := strings.Cut(v, ":"); !strings.HasPrefix(v, "mark:") && !strings.Contains(file.String(), value) {
+						o.fault("own file", "%q of %s is missing in the file of %s:\n%s", v, o.name(one), o.name(id), file.String())
+						return
+					}
+				}
+				for field, v := range says.text {
+					for _, part := range strings.Split(v, "\n\n") {
+						if !strings.Contains(file.String(), part) {
+							o.fault("own file", "%s %q of %s is missing in the file of %s:\n%s", field, part, o.name(one), o.name(id), file.String())
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// oracleFound are the known faults that were run into.
+var oracleFound sync.Map
+
+// TestOracle runs random sequences. The number of them is rapid's: -rapid.checks, and -rapid.steps for long ones; see make fuzz.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	for _, e := range testEngines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			s, elsewhere := open(t, e.empty(t)), open(t, e.options(t))
+			clock := stopClock(s)
+			ops := slices.Sorted(maps.Keys(oracleOps))
+			if only := os.Getenv("ORACLE"); only != "" {
+				ops = strings.Split(only, ",")
+			}
+			number := rapid.IntRange(0, 1<<12-1)
+			steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
+				return step{rapid.SampledFrom(ops).Draw(t, "op"), number.Draw(t, "a"), number.Draw(t, "b"), number.Draw(t, "c")}
+			}), 1, 30)
+			runs := 0
+			rapid.Check(t, func(rt *rapid.T) {
+				runs++
+				o := &oracle{T: t, rt: rt, s: s, elsewhere: elsewhere, clock: clock, account: newAccount(t, s), word: fmt.Sprintf("w%06d", runs), contacts: map[int64]*modelContact{}, into: map[int64]int64{},
+					undoOf: map[int64]int64{}, editOf: map[int64]*event{}, ofEdit: map[int64]int64{}}
+				if err := s.SetAccountSettings(t.Context(), o.account.Number, access.AccountSettingsInput{HistoryDays: ptr("30")}); err != nil {
+					t.Fatal(err)
+				}
+				for _, st := range steps.Draw(rt, "steps") {
+					if oracleOps[st.Op](o, st); o.dead {
+						return
+					}
+					if o.check(); o.dead {
+						return
+					}
+				}
+				for _, last := range []func(*oracle){(*oracle).lists, (*oracle).ownFiles, (*oracle).again} {
+					if last(o); o.dead {
+						return
+					}
+				}
+			})
+			checked(t, s)
+			oracleFound.Range(func(name, _ any) bool {
+				t.Logf("known fault: %s", name)
+				return true
+			})
+			t.Logf("%d sequences", runs)
+		})
+	}
+}
