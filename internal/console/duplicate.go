@@ -29,12 +29,12 @@ type tidyView struct {
 
 // toTidy counts what the pages of contacts and the home page mention.
 func (r *request) toTidy() (view tidyView, err error) {
-	counts, err := r.store.DuplicateCounts(r.Context(), r.account())
-	if err != nil {
+	if view.Sure, err = r.store.SureGroups(r.Context(), r.account()); err != nil {
 		return view, err
 	}
 	_, reviews, err := r.store.Merges(r.Context(), r.account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
-	return tidyView{counts.Sure, reviews.Total}, err
+	view.Reviews = reviews.Total
+	return view, err
 }
 
 // duplicatesView is the page of contacts that may be the same person.
@@ -117,20 +117,22 @@ func (r *request) duplicatesPage() (err error) {
 		filter = duplicates.Filter{Dismissed: true}
 	}
 	l := r.list(r.path("/duplicates"), pageParameter, groupsPerPage)
-	found, result, err := r.store.Duplicates(r.Context(), r.account(), filter, l.PageRequest)
+	found, err := r.store.Duplicates(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
 	for _, g := range found {
 		view.Groups = append(view.Groups, newGroup(g))
 	}
-	view.Pager = l.pager(result.Total)
+	view.Pager = l.pager(totals[view.Level])
 	if view.Currency, err = r.store.Currency(r.Context(), r.account()); err != nil {
 		return err
 	}
-	if view.Tidy, err = r.toTidy(); err != nil {
+	_, reviews, err := r.store.Merges(r.Context(), r.account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
+	if err != nil {
 		return err
 	}
+	view.Tidy = tidyView{view.Sure, reviews.Total}
 	return r.render("duplicates", page{Title: "Duplicates", Section: "duplicates", Form: r.form, Data: &view})
 }
 
@@ -188,10 +190,6 @@ type sureView struct {
 // mergeSurePage shows how many groups would be merged, and some of them.
 func (r *request) mergeSurePage() (err error) {
 	view := sureView{Form: r.form}
-	counts, err := r.store.DuplicateCounts(r.Context(), r.account())
-	if err != nil {
-		return err
-	}
 	sent := r.URL.Query()
 	if r.form.path != "" {
 		sent = r.form.values
@@ -205,15 +203,16 @@ func (r *request) mergeSurePage() (err error) {
 		}
 	}
 	sample := func(contact int64) error {
-		found, _, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Level: duplicate.Sure, Contact: contact}, crm.PageRequest{Page: 1, PerPage: groupsSampled})
+		found, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Level: duplicate.Sure, Contact: contact}, crm.PageRequest{Page: 1, PerPage: groupsSampled})
 		for _, g := range found[:min(len(found), groupsSampled-len(view.Sample))] {
 			view.Sample = append(view.Sample, newGroup(g))
 		}
 		return err
 	}
-	view.Total = counts.Sure
 	if view.Picked == nil {
-		err = sample(0)
+		if view.Total, err = r.store.SureGroups(r.Context(), r.account()); err == nil {
+			err = sample(0)
+		}
 	} else {
 		view.Total = int64(len(view.Picked))
 		for _, id := range view.Picked[:min(len(view.Picked), groupsSampled)] {
