@@ -216,11 +216,9 @@ var routes = []route{
 	{"POST", "/chapters/{chapter}", access.Owner, (*request).renameChapter, (*request).chaptersPage},
 
 	{"GET", "/settings", access.Viewer, (*request).settingsPage, nil},
-	{"POST", "/settings/name", access.Owner, (*request).renameOrganization, (*request).settingsPage},
-	{"POST", "/settings/logo", access.Owner, (*request).saveLogo, (*request).settingsPage},
+	{"POST", "/settings/organization", access.Owner, (*request).saveOrganization, (*request).settingsPage},
 	{"GET", "/settings/history", access.Owner, (*request).historyPage, nil},
 	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
-	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
 	{"POST", "/settings/giving", access.Owner, (*request).saveGivingSettings, (*request).settingsPage},
 	{"POST", "/settings/public", access.Owner, (*request).savePublicSettings, (*request).settingsPage},
 	{"GET", "/settings/fields", access.Owner, (*request).fieldsPage, nil},

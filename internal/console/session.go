@@ -133,8 +133,15 @@ func (r *request) signInPage() error {
 	return r.showSignIn(0)
 }
 
+// signInView is the page for signing in. A server without users tells where its setup link is; any other says nothing about how it is run.
+type signInView struct{ New bool }
+
 func (r *request) showSignIn(status int) error {
-	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status})
+	users, err := r.store.HasUsers(r.Context())
+	if err != nil {
+		return err
+	}
+	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status, Data: signInView{New: !users}})
 }
 
 func (r *request) signIn() error {
