@@ -22,7 +22,7 @@ type settingsView struct {
 	Giving      *form // the settings of its giving
 	Public      *form // what public pages say
 	History     *form // for how long changes are kept
-	ZoneMoving  bool // gifts are about to get the days of a new time zone
+	ZoneMoving  bool  // gifts are about to get the days of a new time zone
 	Settings    access.AccountSettings
 }
 
