@@ -76,7 +76,11 @@ func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account
 		if in.Slug != nil && *in.Slug != "" && *in.Slug != old.Slug {
 			_, _, err = c.findSlug(in, false)
 		}
-		return c.plan(&old, in, old.Slug, err)
+		p, err := c.plan(&old, in, old.Slug, err)
+		if err == nil {
+			err = store.Matches(ctx, MadeCampaign{Campaign: old}.ETag)
+		}
+		return p, err
 	})
 }
 
@@ -105,6 +109,12 @@ type MadeCampaign struct {
 func (m MadeCampaign) Append(dst []byte) []byte {
 	body, urlAt := m.AppendBody(nil)
 	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
+}
+
+// ETag names the state that a campaign is in, at whatever address it is shown.
+func (m MadeCampaign) ETag() doc.ETag {
+	m.BaseURL = ""
+	return doc.TagOf(m.Append(nil))
 }
 
 // Fate tells what has become of a create.
