@@ -98,28 +98,6 @@ func (s *CampaignStore) changeCampaign(ctx context.Context, owner access.Account
 	return plans[0].campaign, nil
 }
 
-// MadeCampaign is a campaign that was created or changed, as the API shows it.
-type MadeCampaign struct {
-	campaign.Campaign
-	BaseURL string // of its address
-	Created bool
-}
-
-// Append appends the wire form.
-func (m MadeCampaign) Append(dst []byte) []byte {
-	body, urlAt := m.AppendBody(nil)
-	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
-}
-
-// ETag names the state that a campaign is in, at whatever address it is shown.
-func (m MadeCampaign) ETag() doc.ETag {
-	m.BaseURL = ""
-	return doc.TagOf(m.Append(nil))
-}
-
-// Fate tells what has become of a create.
-func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
-
 // campaignChange is a unit of work in which campaigns of one account change.
 type campaignChange struct {
 	*store.Tx

@@ -149,6 +149,28 @@ func readCampaign(c db.Conn, account, id int64) (row CampaignRow, err error) {
 	return row, err
 }
 
+// MadeCampaign is a campaign that was created or changed, as the API shows it.
+type MadeCampaign struct {
+	campaign.Campaign
+	BaseURL string // of its address
+	Created bool
+}
+
+// Append appends the wire form.
+func (m MadeCampaign) Append(dst []byte) []byte {
+	body, urlAt := m.AppendBody(nil)
+	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
+}
+
+// ETag names the state that a campaign is in, at whatever address it is shown.
+func (m MadeCampaign) ETag() doc.ETag {
+	m.BaseURL = ""
+	return doc.TagOf(m.Append(nil))
+}
+
+// Fate tells what has become of a create.
+func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
+
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
 func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {
 	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return readCampaign(c, account, id) }))
