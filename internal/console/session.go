@@ -85,9 +85,9 @@ func cookieValue(r *http.Request, name string) string {
 
 // toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
 // page keeps it, and it is shown again.
-func (r *request) toSignIn() error {
+func (r *request) toSignIn(route route) error {
 	if r.Method == http.MethodPost {
-		f, err := formToResubmit(r.w, r.Request)
+		f, err := keepForm(r.w, r.Request, route)
 		if err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func (r *request) signIn() error {
 		return err
 	}
 	r.begin(user.ID, token)
-	if r.form.Value(resubmitTo) != "" {
-		return r.resubmit(user, token)
+	if r.form.Value(keptTo) != "" {
+		return r.showKept(user, token)
 	}
 	return r.redirect(afterSignIn(r.form.Value("next")))
 }
