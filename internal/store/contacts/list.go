@@ -71,15 +71,17 @@ func (l *contactList) readKnown(ctx context.Context) (known bool, err error) {
 		return false, nil
 	}
 	from, to := store.OldestFirst(l.page)(held.count)
-	if l.ids = IDsOf(l.account, held.Page(from, to)); !compact(l.ids) {
+	if l.ids = IDsOf(l.account, held.Page(from, to)); !l.compact() {
 		return false, nil
 	}
 	l.row = store.Tally{ContactSeq: -1}
 	err = l.store.Read(ctx, func(c db.Conn) error { return l.readRange(c, held.revision) })
-	l.Found = store.ListResult{Total: total(&l.row, l.scope), Count: to - from}
-	whole := l.N == len(l.ids) || l.Full()
-	ended := to-from < l.page.PerPage // contacts that have come since would be on the page
-	return whole && (l.row.ContactSeq == held.seq || l.row.ContactSeq > held.seq && !ended), err
+	l.Found = store.ListResult{Total: held.count, Count: to - from}
+	whole, since := l.N == len(l.ids) || l.Full(), l.row.ContactSeq-held.seq
+	if l.scope == crm.Active && to-from == l.page.PerPage && since > 0 { // contacts that have come since are on later pages, and the account's row counts them
+		l.Found.Total, since = l.row.ContactActive, 0
+	}
+	return whole && since == 0, err
 }
 
 // readRange reads the page of all contacts, whose ids lie together. There is nothing where the account's sets are of another revision.
@@ -90,20 +92,15 @@ func (l *contactList) readRange(c db.Conn, revision int64) error {
 	}, sqlRange, l.account, revision, l.ids[0], l.ids[len(l.ids)-1], excluded(l.scope))
 }
 
-// total is how many contacts of a scope there are.
-func total(row *store.Tally, scope crm.ContactScope) int64 {
-	switch scope {
-	case crm.Active:
-		return row.ContactActive
-	case crm.Archived:
-		return row.ContactSeq - row.ContactActive
+// compact tells whether the contacts of the page are best read as one range: few others lie between them, and the statement leaves those out. Of the
+// archived ones it knows no others that were merged.
+func (l *contactList) compact() bool {
+	n := int64(len(l.ids))
+	if n == 0 {
+		return false
 	}
-	return row.ContactSeq
-}
-
-// compact tells whether contacts are best read as one range: few others lie between them.
-func compact(ids []int64) bool {
-	return len(ids) > 0 && ids[len(ids)-1]-ids[0] < sparse*int64(len(ids))
+	others := l.ids[n-1] - l.ids[0] - (n - 1)
+	return others == 0 || l.scope == crm.Active && others < (sparse-1)*n
 }
 
 // sparse: a page that lies scattered over more than so many times its length is fetched id by id.
@@ -128,7 +125,7 @@ func (l *contactList) readFirst(ctx context.Context, f find.Filter) error {
 			return err
 		}
 		l.ids, l.Found = IDsOf(l.account, seqs), store.ListResult{Total: w.left, Count: int64(len(seqs))}
-		if f.IsEmpty() && compact(l.ids) {
+		if f.IsEmpty() && l.compact() {
 			return l.readRange(c, w.row.SetRevision)
 		}
 		l.Again()

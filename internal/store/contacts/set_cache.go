@@ -59,21 +59,30 @@ func (cache *SetCache) keep(row *store.Tally, name string, set db.Set) *heldSet 
 	return held
 }
 
-// scopeSets are what the contacts of each scope are called. Only the archive is stored, the others follow from it.
-var scopeSets = map[crm.ContactScope]string{crm.Active: "active", crm.Archived: ArchiveSet, crm.All: "all"}
+// scopeSets are what the contacts of each scope are called. They follow from the archive, and from those that were merged into others.
+var scopeSets = map[crm.ContactScope]string{crm.Active: "in active", crm.Archived: "in archived", crm.All: "in all"}
 
-// inScope are the contacts of a scope.
+// inScope are the contacts of a scope. One that was merged into another is in none: it is that other contact now.
 func (cache *SetCache) inScope(c db.Conn, row *store.Tally, scope crm.ContactScope) (*heldSet, error) {
 	if held := cache.known(row.Account, scopeSets[scope]); held.standsFor(row) {
 		return held, nil
 	}
-	set := db.Range(1, row.ContactSeq)
-	if scope != crm.All {
-		archive, err := cache.of(c, row, ArchiveSet)
-		if err != nil || scope == crm.Archived {
-			return archive, err
-		}
-		set.AndNot(&archive.Set)
+	gone := MergedSet // what the scope leaves out
+	if scope == crm.Active {
+		gone = ArchiveSet // where they are as well
 	}
+	set := db.Range(1, row.ContactSeq)
+	if scope == crm.Archived {
+		archive, err := cache.of(c, row, ArchiveSet)
+		if err != nil {
+			return nil, err
+		}
+		set = archive.Clone()
+	}
+	left, err := cache.of(c, row, gone)
+	if err != nil {
+		return nil, err
+	}
+	set.AndNot(&left.Set)
 	return cache.keep(row, scopeSets[scope], set), nil
 }

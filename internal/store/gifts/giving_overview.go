@@ -65,7 +65,8 @@ func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.
 			return o, err
 		}
 		o.LastYearToDate += begun
-		o.Donors, o.LastYearDonors, err = donorTotals(c, account, o.Currency, year)
+		sets, err := donorSets(c, w, account, giving.DonorFilter{Year: year})
+		o.Donors, o.LastYearDonors = sets.totals(), sets.yearBefore
 		return o, err
 	})
 }
