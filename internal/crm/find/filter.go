@@ -31,6 +31,7 @@ type Filter struct {
 	Plans                      []string // statuses, of which a plan has one
 	Custom                     []FieldFilter
 	Import                     int64 // those that an import has created, by its number; 0 for all
+	Merged                     bool  // also contacts that were merged into others, which are among the archived ones
 	None                       bool  // a value was asked for that no contact can have
 	Sort                       Sort
 }

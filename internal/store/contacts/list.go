@@ -44,12 +44,12 @@ func (s *ContactStore) newContactList(account int64, scope crm.ContactScope, pag
 }
 
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
-// flush piece by piece.
+// flush piece by piece. To programs a contact that was merged into another is an archived one, which says so; people see the other one alone.
 func (s *ContactStore) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
-		err = l.readFirst(ctx, find.Filter{})
+		err = l.readFirst(ctx, find.Filter{Merged: true})
 	}
 	return l.finish(ctx, err)
 }
@@ -60,6 +60,7 @@ func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scop
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
 	l := s.newContactList(account, scope, page, dst, flush)
+	f.Merged = true
 	return l.finish(ctx, l.readFirst(ctx, f))
 }
 
@@ -71,17 +72,15 @@ func (l *contactList) readKnown(ctx context.Context) (known bool, err error) {
 		return false, nil
 	}
 	from, to := store.OldestFirst(l.page)(held.count)
-	if l.ids = IDsOf(l.account, held.Page(from, to)); !l.compact() {
+	if l.ids = IDsOf(l.account, held.Page(from, to)); !compact(l.ids) {
 		return false, nil
 	}
 	l.row = store.Tally{ContactSeq: -1}
 	err = l.store.Read(ctx, func(c db.Conn) error { return l.readRange(c, held.revision) })
-	l.Found = store.ListResult{Total: held.count, Count: to - from}
-	whole, since := l.N == len(l.ids) || l.Full(), l.row.ContactSeq-held.seq
-	if l.scope == crm.Active && to-from == l.page.PerPage && since > 0 { // contacts that have come since are on later pages, and the account's row counts them
-		l.Found.Total, since = l.row.ContactActive, 0
-	}
-	return whole && since == 0, err
+	l.Found = store.ListResult{Total: total(&l.row, l.scope), Count: to - from}
+	whole := l.N == len(l.ids) || l.Full()
+	ended := to-from < l.page.PerPage // contacts that have come since would be on the page
+	return whole && (l.row.ContactSeq == held.seq || l.row.ContactSeq > held.seq && !ended), err
 }
 
 // readRange reads the page of all contacts, whose ids lie together. There is nothing where the account's sets are of another revision.
@@ -92,15 +91,20 @@ func (l *contactList) readRange(c db.Conn, revision int64) error {
 	}, sqlRange, l.account, revision, l.ids[0], l.ids[len(l.ids)-1], excluded(l.scope))
 }
 
-// compact tells whether the contacts of the page are best read as one range: few others lie between them, and the statement leaves those out. Of the
-// archived ones it knows no others that were merged.
-func (l *contactList) compact() bool {
-	n := int64(len(l.ids))
-	if n == 0 {
-		return false
+// total is how many contacts of a scope there are.
+func total(row *store.Tally, scope crm.ContactScope) int64 {
+	switch scope {
+	case crm.Active:
+		return row.ContactActive
+	case crm.Archived:
+		return row.ContactSeq - row.ContactActive
 	}
-	others := l.ids[n-1] - l.ids[0] - (n - 1)
-	return others == 0 || l.scope == crm.Active && others < (sparse-1)*n
+	return row.ContactSeq
+}
+
+// compact tells whether contacts are best read as one range: few others lie between them.
+func compact(ids []int64) bool {
+	return len(ids) > 0 && ids[len(ids)-1]-ids[0] < sparse*int64(len(ids))
 }
 
 // sparse: a page that lies scattered over more than so many times its length is fetched id by id.
@@ -125,7 +129,7 @@ func (l *contactList) readFirst(ctx context.Context, f find.Filter) error {
 			return err
 		}
 		l.ids, l.Found = IDsOf(l.account, seqs), store.ListResult{Total: w.left, Count: int64(len(seqs))}
-		if f.IsEmpty() && l.compact() {
+		if f.IsEmpty() && compact(l.ids) {
 			return l.readRange(c, w.row.SetRevision)
 		}
 		l.Again()

@@ -15,7 +15,7 @@ import (
 
 const sqlCreated = `SELECT id, created_at FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
-// Counts is how many contacts an account has.
+// Counts is how many contacts an account has, as people see it: one that was merged into another is that other one.
 type Counts struct {
 	Active, Archived int64
 }
@@ -58,12 +58,12 @@ func LoadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 func (s *ContactStore) Counts(ctx context.Context, account int64) (Counts, error) {
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) (n Counts, err error) {
 		row, err := store.FindIn(c, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
-		if n.Active = row.ContactActive; err != nil || row.ContactSeq == row.ContactActive {
+		if n = (Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}); err != nil || n.Archived == 0 {
 			return n, err
 		}
-		archived, err := s.Sets.inScope(c, &row, crm.Archived)
+		merged, err := s.Sets.of(c, &row, MergedSet)
 		if err == nil {
-			n.Archived = archived.count
+			n.Archived -= merged.count
 		}
 		return n, err
 	})

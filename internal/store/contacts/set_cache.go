@@ -59,30 +59,21 @@ func (cache *SetCache) keep(row *store.Tally, name string, set db.Set) *heldSet 
 	return held
 }
 
-// scopeSets are what the contacts of each scope are called. They follow from the archive, and from those that were merged into others.
-var scopeSets = map[crm.ContactScope]string{crm.Active: "in active", crm.Archived: "in archived", crm.All: "in all"}
+// scopeSets are what the contacts of each scope are called. Only the archive is stored, the others follow from it.
+var scopeSets = map[crm.ContactScope]string{crm.Active: "active", crm.Archived: ArchiveSet, crm.All: "all"}
 
-// inScope are the contacts of a scope. One that was merged into another is in none: it is that other contact now.
+// inScope are the contacts of a scope.
 func (cache *SetCache) inScope(c db.Conn, row *store.Tally, scope crm.ContactScope) (*heldSet, error) {
 	if held := cache.known(row.Account, scopeSets[scope]); held.standsFor(row) {
 		return held, nil
 	}
-	gone := MergedSet // what the scope leaves out
-	if scope == crm.Active {
-		gone = ArchiveSet // where they are as well
-	}
 	set := db.Range(1, row.ContactSeq)
-	if scope == crm.Archived {
+	if scope != crm.All {
 		archive, err := cache.of(c, row, ArchiveSet)
-		if err != nil {
-			return nil, err
+		if err != nil || scope == crm.Archived {
+			return archive, err
 		}
-		set = archive.Clone()
+		set.AndNot(&archive.Set)
 	}
-	left, err := cache.of(c, row, gone)
-	if err != nil {
-		return nil, err
-	}
-	set.AndNot(&left.Set)
 	return cache.keep(row, scopeSets[scope], set), nil
 }

@@ -105,14 +105,19 @@ func (s *ContactStore) ArchivedWithTags(ctx context.Context, account int64, name
 		if err != nil || row.ContactSeq == row.ContactActive {
 			return sizes, err
 		}
-		archived, err := s.Sets.inScope(c, &row, crm.Archived)
+		archive, err := s.Sets.of(c, &row, ArchiveSet)
+		if err != nil {
+			return nil, err
+		}
+		merged, err := s.Sets.of(c, &row, MergedSet)
 		for _, name := range names {
-			if err != nil || archived.count == 0 {
-				break
+			if err != nil {
+				return nil, err
 			}
 			var tagged *heldSet
 			if tagged, err = s.Sets.of(c, &row, TagSet+name); err == nil {
-				both := archived.Clone()
+				both := archive.Clone()
+				both.AndNot(&merged.Set)
 				if both.And(&tagged.Set); both.Count() > 0 {
 					sizes[name] = both.Count()
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -201,7 +202,7 @@ func (d *kindsOfDonors) given(c db.Conn, f giving.DonorFilter, ids []int64) (map
 				g.Sums = make(map[string]int64, 1)
 			}
 			g.Gifts += r.Int(2)
-			g.Sums[r.Text(1)] += r.Int(3)
+			g.Sums[strings.Clone(r.Text(1))] += r.Int(3)
 			given[r.Int(0)] = g
 			return nil
 		}, sqlGivenBySome, d.account, some, from.Unix(), to.Unix(), f.Campaign, only)
