@@ -24,8 +24,8 @@ const (
 	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
 	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
 
-	// Gifts that count. Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
-	SQLGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
+	// Gifts that count.
+	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
 	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
 	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 
@@ -356,7 +356,7 @@ func gaveIn(low, high int64) (sql string, args []any) {
 	if low > 1 && high == math.MaxInt64 { // a last gift at 0 is kept as 1
 		return sqlGaveSince, []any{low}
 	}
-	return SQLGave, []any{low, high}
+	return sqlGave, []any{low, high}
 }
 
 func planNumbers(statuses []string) []int64 {

@@ -2,7 +2,6 @@ package gifts
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,16 +14,17 @@ import (
 	"donorbook/internal/store/contacts"
 )
 
-// Who gave in a year, for the first time or again, is found when it is asked for, by one walk through the index of gifts by time. The numbers and the lists
-// of donors are made of the same sets.
+// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of gifts by time. What it finds are sets, so that a page is found
+// in them, and only the gifts of those on the page are summed up.
 
 const (
-	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND currency = $3 AND net > 0`
+	// Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
+	sqlGave   = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
 
-	// What some contacts gave from $3 to $4, to a campaign ($5 is 0 for any) and in a currency ('' for any).
-	sqlGivenBySome = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift
-		WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5) AND ($6 = '' OR currency = $6)
-		GROUP BY contact_id, currency`
+	givenBy       = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
+	sqlGivenBy    = givenBy + ` GROUP BY contact_id, currency ORDER BY contact_id, currency`
+	sqlGivenForBy = givenBy + ` AND campaign_id = $5 AND currency = $6 GROUP BY contact_id, currency ORDER BY contact_id, currency`
 )
 
 // Donor is a contact with what it gave in a time.
@@ -47,19 +47,30 @@ type DonorPage struct {
 // Donors finds contacts who gave.
 func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
-		sets, err := donorSets(c, w, account, f)
+		if page.Currency, err = weighDonors(c, w, account, f); err != nil {
+			return page, err
+		}
+		var found db.Set
+		if f.Campaign != 0 {
+			found, err = donorsOf(c, account, page.Currency, f)
+			page.Totals = map[giving.DonorKind]int64{giving.AllDonors: found.Count()}
+		} else {
+			var year *donorYear
+			if year, err = readDonors(c, account, f, giving.DonorKinds); err == nil {
+				found, page.Totals = year.of(f.Kind), year.totals()
+			}
+		}
 		if err != nil {
 			return page, err
 		}
-		page.Totals, page.Currency = sets.totals(), sets.currency
 		var ids []int64
-		ids, page.Next, page.Prev = sets.page(f.Kind, at, limit)
-		given, err := sets.given(c, f, ids)
+		ids, page.Next, page.Prev = at.page(account, &found, limit)
+		given, err := givenOf(c, account, page.Currency, f, ids)
 		if err != nil {
 			return page, err
 		}
-		found, err := contacts.LoadContacts(c, account, ids)
-		for _, contact := range found {
+		contacts, err := contacts.LoadContacts(c, account, ids)
+		for _, contact := range contacts {
 			page.Donors = append(page.Donors, Donor{contact, given[contact.ID]})
 		}
 		return page, err
@@ -69,133 +80,120 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFil
 // GivenBy is what all contacts gave whom a filter finds, and the currency in which most of it is.
 func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Given, currency string, err error) {
 	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Given, error) {
-		sets, err := donorSets(c, w, account, f)
+		if currency, err = weighDonors(c, w, account, f); err != nil {
+			return nil, err
+		}
+		found, err := donorsOf(c, account, currency, f)
 		if err != nil {
 			return nil, err
 		}
-		currency = sets.currency
-		return sets.given(c, f, contacts.IDsOf(account, sets.all(f.Kind)))
+		return givenOf(c, account, currency, f, contacts.IDsOf(account, found.Page(0, found.Count())))
 	})
 	return given, currency, err
 }
 
-// kindsOfDonors are the donors of a filter's year or campaign, by their kinds, as sets of sequence numbers.
-type kindsOfDonors struct {
-	account    int64
-	currency   string
-	contacts   int64 // the last sequence number
-	of         map[giving.DonorKind]*db.Set
-	yearBefore int64 // donors of it
+// weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
+func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
+	row, err := store.ReadTally(c, account)
+	if f.Campaign == 0 || err != nil {
+		return row.Currency, FirstError(err, w(row.GiftSeq))
+	}
+	of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
+	if err != nil {
+		return "", err
+	}
+	sums, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
+	return of.Currency, FirstError(err, w(sums.Entries))
 }
 
-// donorSets finds the donors of a filter's year or campaign. Those of a campaign have no kinds.
-func donorSets(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (sets kindsOfDonors, err error) {
-	row, err := store.ReadTally(c, account)
-	if err != nil {
-		return sets, err
+// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them (giving.DonorFilter).
+type donorYear struct {
+	filter giving.DonorFilter
+	gave   db.Set
+	also   map[giving.DonorKind]*db.Set
+}
+
+// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter.
+func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
+	y := &donorYear{filter: f, also: make(map[giving.DonorKind]*db.Set)}
+	type span struct {
+		from, to int64
+		set      *db.Set
 	}
-	sets = kindsOfDonors{account: account, currency: row.Currency, contacts: row.ContactSeq, of: make(map[giving.DonorKind]*db.Set)}
-	find := func(sql string, args ...any) (set db.Set) {
-		if err == nil {
-			err = c.Each(func(r db.Row) error {
-				set.Add(doc.IDSeq(r.Int(0)))
-				return nil
-			}, sql, append([]any{account}, args...)...)
+	from, to := f.Gave()
+	spans := []span{{from.Unix(), to.Unix(), &y.gave}}
+	first, last := spans[0].from, spans[0].to
+	for _, kind := range kinds {
+		if kind == giving.AllDonors {
+			continue
 		}
+		from, to, _ := giving.DonorFilter{Year: f.Year, Kind: kind}.Also()
+		y.also[kind] = new(db.Set)
+		spans = append(spans, span{from.Unix(), to.Unix(), y.also[kind]})
+		first, last = min(first, from.Unix()), max(last, to.Unix())
+	}
+	return y, c.Each(func(r db.Row) error {
+		seq, at := doc.IDSeq(r.Int(0)), r.Int(1)
+		for i := range spans {
+			if s := &spans[i]; at >= s.from && at < s.to {
+				s.set.Add(seq)
+			}
+		}
+		return nil
+	}, sqlGave, account, first, last)
+}
+
+// of are the donors of a kind.
+func (y *donorYear) of(kind giving.DonorKind) db.Set {
+	set, other := y.gave.Clone(), y.also[kind]
+	if other == nil {
 		return set
 	}
-	if f.Campaign != 0 {
-		of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
-		if err != nil {
-			return sets, err
-		}
-		cell, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
-		if err = FirstError(err, w(cell.Entries)); err != nil {
-			return sets, err
-		}
-		all := find(sqlGaveTo, f.Campaign, of.Currency)
-		sets.currency, sets.of[giving.AllDonors] = of.Currency, &all
-		return sets, err
+	if _, _, gave := (giving.DonorFilter{Year: y.filter.Year, Kind: kind}).Also(); gave {
+		set.And(other)
+	} else {
+		set.AndNot(other)
 	}
-	if err = w(row.GiftSeq); err != nil {
-		return sets, err
-	}
-	gave := func(year, to int64) db.Set {
-		from, _ := giving.DonorFilter{Year: year}.Gave()
-		end, _ := giving.DonorFilter{Year: to}.Gave()
-		return find(contacts.SQLGave, from.Unix(), end.Unix(), int64(math.MaxInt64))
-	}
-	all, before, ever, after := gave(f.Year, f.Year+1), gave(f.Year-1, f.Year), gave(1, f.Year-1), gave(f.Year+1, f.Year+2)
-	sets.yearBefore = before.Count()
-	ever.Or(&before)
-	without := func(other *db.Set) *db.Set {
-		left := all.Clone()
-		left.AndNot(other)
-		return &left
-	}
-	returning := all.Clone()
-	returning.And(&before)
-	sets.of = map[giving.DonorKind]*db.Set{giving.AllDonors: &all, giving.NewDonors: without(&ever), giving.ReturningDonors: &returning, giving.LapsedDonors: without(&after)}
-	return sets, err
+	return set
 }
 
-// totals are how many there are of each kind.
-func (d *kindsOfDonors) totals() map[giving.DonorKind]int64 {
-	totals := make(map[giving.DonorKind]int64, len(d.of))
-	for kind, set := range d.of {
+// totals are how many donors of each kind there are.
+func (y *donorYear) totals() map[giving.DonorKind]int64 {
+	totals := make(map[giving.DonorKind]int64)
+	for _, kind := range giving.DonorKinds {
+		set := y.of(kind)
 		totals[kind] = set.Count()
 	}
 	return totals
 }
 
-// all are the sequence numbers of a kind.
-func (d *kindsOfDonors) all(kind giving.DonorKind) []int64 {
-	return d.of[kind].Page(0, d.of[kind].Count())
+// donorsOf are the donors whom a filter finds. The currency is that of the campaign.
+func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (set db.Set, err error) {
+	if f.Campaign != 0 {
+		return set, c.Each(func(r db.Row) error {
+			set.Add(doc.IDSeq(r.Int(0)))
+			return nil
+		}, sqlGaveTo, account, f.Campaign, currency)
+	}
+	year, err := readDonors(c, account, f, []giving.DonorKind{f.Kind})
+	if err != nil {
+		return set, err
+	}
+	return year.of(f.Kind), nil
 }
 
-// page is one page of a kind, in the order of ids, and where the pages beside it are.
-func (d *kindsOfDonors) page(kind giving.DonorKind, at DonorPlace, limit int) (ids []int64, next, prev DonorPlace) {
-	total, n := d.of[kind].Count(), int64(limit)
-	from := d.upTo(kind, at.After)
-	to := min(from+n, total)
-	if at.Before != 0 {
-		to = d.upTo(kind, at.Before-1)
-		from = max(0, to-n)
-	}
-	ids = contacts.IDsOf(d.account, d.of[kind].Page(from, to))
-	switch {
-	case len(ids) > 0 && from > 0:
-		prev.Before = ids[0]
-	case from > 0:
-		prev.Before = at.After + 1
-	}
-	switch {
-	case len(ids) > 0 && to < total:
-		next.After = ids[len(ids)-1]
-	case to < total:
-		next.After = at.Before - 1
-	}
-	return ids, next, prev
-}
+// givenAtOnce is of how many contacts the gifts are summed up together.
+const givenAtOnce = 1000
 
-// upTo is how many of a kind have an id that is not greater than one that anyone may have typed.
-func (d *kindsOfDonors) upTo(kind giving.DonorKind, id int64) int64 {
-	seq := min(max(0, id-doc.MakeID(d.account, 0)), d.contacts)
-	set := db.Range(1, seq)
-	set.And(d.of[kind])
-	return set.Count()
-}
-
-// given is what some of the donors gave.
-func (d *kindsOfDonors) given(c db.Conn, f giving.DonorFilter, ids []int64) (map[int64]giving.Given, error) {
-	const atOnce = 1000
+// givenOf is what contacts gave in the time of a filter, or to its campaign in a currency.
+func givenOf(c db.Conn, account int64, currency string, f giving.DonorFilter, ids []int64) (map[int64]giving.Given, error) {
 	given := make(map[int64]giving.Given, len(ids))
 	from, to := f.Gave()
-	only := ""
-	if f.Campaign != 0 {
-		only = d.currency
-	}
-	for some := range slices.Chunk(ids, atOnce) {
+	for some := range slices.Chunk(ids, givenAtOnce) {
+		sql, args := sqlGivenBy, []any{account, some, from.Unix(), to.Unix()}
+		if f.Campaign != 0 {
+			sql, args = sqlGivenForBy, append(args, f.Campaign, currency)
+		}
 		err := c.Each(func(r db.Row) error {
 			g := given[r.Int(0)]
 			if g.Sums == nil {
@@ -205,10 +203,32 @@ func (d *kindsOfDonors) given(c db.Conn, f giving.DonorFilter, ids []int64) (map
 			g.Sums[strings.Clone(r.Text(1))] += r.Int(3)
 			given[r.Int(0)] = g
 			return nil
-		}, sqlGivenBySome, d.account, some, from.Unix(), to.Unix(), f.Campaign, only)
+		}, sql, args...)
 		if err != nil {
 			return nil, err
 		}
 	}
 	return given, nil
+}
+
+// page is the ids of a page of a set, and where the pages beside it are.
+func (at DonorPlace) page(account int64, set *db.Set, limit int) (ids []int64, next, prev DonorPlace) {
+	total := set.Count()
+	from := set.Rank(doc.IDSeq(at.After))
+	to := min(from+int64(limit), total)
+	if at.Before != 0 {
+		to = set.Rank(doc.IDSeq(at.Before) - 1)
+		from = max(0, to-int64(limit))
+	}
+	first, last := at.After+1, at.Before-1 // where no one is left on the page
+	if ids = contacts.IDsOf(account, set.Page(from, to)); len(ids) > 0 {
+		first, last = ids[0], ids[len(ids)-1]
+	}
+	if from > 0 {
+		prev.Before = first
+	}
+	if to < total {
+		next.After = last
+	}
+	return ids, next, prev
 }

@@ -24,7 +24,7 @@ const (
 
 // StatementPage is where a page of statements stands among the others.
 type StatementPage struct {
-	Total      int64 // contacts
+	Total      int64 // contacts on all pages
 	Erased     int   // people on this page who were erased, and get no statement
 	Next, Prev DonorPlace
 }
@@ -72,13 +72,13 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 
 // StatementContacts are the contacts of a page.
 func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
-	sets, err := donorSets(c, func(int64) error { return nil }, account, f) // the caller waits for its turn
+	found, err := donorsOf(c, account, "", f)
 	if err != nil {
 		return nil, page, err
 	}
 	var ids []int64
-	page.Total = sets.of[f.Kind].Count()
-	ids, page.Next, page.Prev = sets.page(f.Kind, at, limit)
+	ids, page.Next, page.Prev = at.page(account, &found, limit)
+	page.Total = found.Count()
 	people, err = contacts.LoadContacts(c, account, ids)
 	return people, page, err
 }
