@@ -162,7 +162,19 @@ func forbidden(m access.Membership, needed access.Role) error {
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
 func (r *request) answer(route route) error {
+	if key := r.attemptKey(); key != "" && r.account() != 0 {
+		first, err := r.store.AnswerBefore(r.Context(), r.account(), key)
+		if err != nil {
+			return err
+		}
+		if first != nil {
+			return r.sentBefore(first)
+		}
+	}
 	err := route.handle(r)
+	if first := new(store.Replayed); errors.As(err, &first) { // both were sent at once
+		return r.sentBefore(first)
+	}
 	if err == nil || route.page == nil {
 		return err
 	}

@@ -90,7 +90,8 @@ func (r *request) createKey() error {
 	if len(r.form.Faults) > 0 {
 		return errRefused
 	}
-	key, secret, err := r.store.CreateKey(r.Context(), r.account(), in)
+	ctx := r.once(r.always("/settings/keys", "The key was created, but its secret is not shown twice. If you did not copy it, revoke the key and create another one."))
+	key, secret, err := r.store.CreateKey(ctx, r.account(), in)
 	if err != nil {
 		return err
 	}

@@ -219,6 +219,7 @@ func (r *request) isPart() bool { return r.Header.Get("HX-Request") == "true" }
 var functions = template.FuncMap{
 	"field":     newField,
 	"attribute": attribute,
+	"attempt":   newAttempt,
 	"select":    newSelect,
 	"options":   newOptions,
 	"count":     shownCount,
