@@ -32,7 +32,7 @@ func (r *request) fillSegments(view *contactsView) error {
 	view.Segments = all
 	this := int64(r.today().Year())
 	for _, year := range []int64{this, this - 1} {
-		for _, known := range reportsOf(year, year == this) {
+		for _, known := range reportsOf(year, this) {
 			if known.Query == view.query.Encode() {
 				view.Report = known.Name
 			}
