@@ -100,7 +100,7 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
-	owner.follow(owner.org("/settings/timezone"), "timezone", "America/New_York")
+	owner.follow(owner.org("/settings/organization"), "name", owner.account.Name, "timezone", "America/New_York")
 	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
 	now := time.Now()
 	for i, end := range []time.Time{now.Add(49 * time.Hour), now.AddDate(0, 0, 400)} {
@@ -216,7 +216,7 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
 		stranger.wantStatus(a, http.StatusNotFound)
-		stranger.sees(a, "Page not found", "There is no page at this address.", "Do you work for one of the organizations here? Sign in")
+		stranger.sees(a, "Page not found", "There’s no page at this address.", "Work here? Sign in")
 		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
 			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)
