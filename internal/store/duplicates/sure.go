@@ -46,7 +46,7 @@ func init() {
 }
 
 const (
-	// The signs keep SQLite from going through all sure pairs.
+	// The signs keep an engine from going through all sure pairs.
 	sqlNextSure = pairColumns + ` AND +state = 0 AND +level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
 	sqlSureOf   = pairColumns + ` AND state = 0 AND +level = 1 AND person = $2 ORDER BY probability DESC, a, b`
 )
