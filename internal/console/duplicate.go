@@ -136,6 +136,12 @@ func (r *request) duplicatesPage() (err error) {
 	return r.render("duplicates", page{Title: "Duplicates", Section: "duplicates", Form: r.form, Data: &view})
 }
 
+// checkDuplicates looks for duplicates now, and not when contacts have been left alone for a while.
+func (r *request) checkDuplicates() error {
+	r.store.CheckNow(r.account())
+	return r.redirect(r.path("/duplicates"), notice{Text: "Checking your contacts for duplicates. Refresh this page in a moment."})
+}
+
 // others are the contacts that a form or an address names beside that of the path.
 func (r *request) others() []int64 {
 	return pickedIDs(append(r.form.Values("other"), r.URL.Query()["other"]...))
@@ -145,7 +151,7 @@ func (r *request) others() []int64 {
 func (r *request) dismissDuplicate(contact crm.Contact) error {
 	return r.decideDuplicate(r.store.Dismiss, contact, func(others url.Values) notice {
 		return notice{
-			Text: contactName(contact) + " is not shown as a duplicate again, unless the details of one of them change.",
+			Text: contactName(contact) + " won't be shown as a duplicate again unless their details change.",
 			Undo: withQuery(r.path(contactPath(contact.ID)+"/distinct/undo"), others),
 		}
 	})
@@ -165,7 +171,7 @@ func (r *request) decideDuplicate(decide func(ctx context.Context, account, a, b
 		var refused *doc.Invalid
 		switch {
 		case errors.Is(err, crm.ErrArchived), errors.As(err, &refused):
-			return r.redirect(r.path("/duplicates"), notice{Text: "One of these contacts was merged or archived since, so nothing was changed."})
+			return r.redirect(r.path("/duplicates"), notice{Text: "Nothing was changed: one of these contacts has since been merged or archived."})
 		case err != nil:
 			return err
 		}
@@ -199,7 +205,7 @@ func (r *request) mergeSurePage() (err error) {
 			view.Picked = append(view.Picked, idText(id))
 		}
 		if len(view.Picked) == 0 {
-			return r.redirect(r.path("/duplicates"), notice{Text: "No groups are selected, so nothing was merged. Select groups first."})
+			return r.redirect(r.path("/duplicates"), notice{Text: "Nothing was merged. Select at least one match first."})
 		}
 	}
 	sample := func(contact int64) error {
@@ -223,12 +229,12 @@ func (r *request) mergeSurePage() (err error) {
 		return err
 	}
 	if len(view.Sample) == 0 {
-		return r.redirect(r.path("/duplicates"), notice{Text: "There are no sure duplicates left to merge."})
+		return r.redirect(r.path("/duplicates"), notice{Text: "There are no certain matches left to merge."})
 	}
 	if view.Currency, err = r.store.Currency(r.Context(), r.account()); err != nil {
 		return err
 	}
-	return r.render("duplicates_merge", page{Title: "Merge " + plural(view.Total, "group"), Section: "duplicates", Form: r.form, Data: &view})
+	return r.render("duplicates_merge", page{Title: "Merge certain matches", Section: "duplicates", Form: r.form, Data: &view})
 }
 
 // mergeSure merges the groups in the background.

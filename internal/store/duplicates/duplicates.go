@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -27,6 +28,7 @@ type DuplicateStore struct {
 	merges *merges.MergeStore
 
 	turn    chan struct{} // one look at a time
+	asked   sync.Map      // accounts that are looked at next, whenever they were changed
 	learned cachedModel
 }
 

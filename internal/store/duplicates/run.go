@@ -70,6 +70,10 @@ func (s *DuplicateStore) lookOnce(ctx context.Context, report func(error)) {
 		defer func() { <-s.turn }()
 		now := s.base.Now()
 		accounts, err := store.List(ctx, s.base, store.Number, sqlPending, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
+		for account := range s.asked.Range {
+			s.asked.Delete(account)
+			accounts = append(accounts, account.(int64))
+		}
 		for _, account := range accounts {
 			if err == nil {
 				_, err = s.look(ctx, account, func(float64) {})
@@ -80,6 +84,12 @@ func (s *DuplicateStore) lookOnce(ctx context.Context, report func(error)) {
 			err = ctx.Err()
 		}
 	})
+}
+
+// CheckNow looks at an account in the background as soon as this node can.
+func (s *DuplicateStore) CheckNow(account int64) {
+	s.asked.Store(account, true)
+	s.jobs.WakeJobs()
 }
 
 // FindDuplicates brings the duplicates of an account up to date: what was changed since the last look is compared, or all contacts with each other where much was changed. It waits for a look that is
@@ -168,8 +178,11 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 		ids, err = db.List(c, store.Number, sqlChanged, account, at.revision, row.Revision, most+1)
 		return err
 	})
-	if err != nil || at.at != 0 && at.revision == row.Revision {
+	if err != nil {
 		return err
+	}
+	if at.at != 0 && at.revision == row.Revision { // nothing was changed
+		return s.seen(ctx, account, row.Revision, 0)
 	}
 	model, err := s.model(ctx, account, at.learned)
 	if err != nil || at.at == 0 || at.revision+1 < row.Oldest || int64(len(ids)) > most {
@@ -182,8 +195,13 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 		}
 		progress(float64(i+1) / float64(len(ids)))
 	}
+	return s.seen(ctx, account, row.Revision, int64(len(ids)))
+}
+
+// seen notes that an account was looked through up to a change.
+func (s *DuplicateStore) seen(ctx context.Context, account, revision, changed int64) error {
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		return t.Run(sqlSeen, account, row.Revision, store.Seconds(s.base.Now()), int64(len(ids)))
+		return t.Run(sqlSeen, account, revision, store.Seconds(s.base.Now()), changed)
 	})
 }
 
