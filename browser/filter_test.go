@@ -58,7 +58,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.audit()
 	p.click("Save segment")
 	p.sees("The segment “Boston donors” was saved.", "1 of 3 contacts")
-	p.click("Clear all")
+	p.click("Show all contacts")
 	p.sees("Cat Cole")
 	p.in("main").click("Segments")
 	p.audit()

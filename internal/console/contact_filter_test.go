@@ -169,7 +169,7 @@ func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
 	}
 	other.sees(other.get(contacts), "Cat Cole")
 	list := p.get(contacts + "?sort=last_name&tag=vip")
-	for name, forget := range map[string]string{"a link": list.link(t, "Clear all"), "an empty form": contacts + "?tags_all=&city="} {
+	for name, forget := range map[string]string{"a link": list.link(t, "Show all contacts"), "an empty form": contacts + "?tags_all=&city="} {
 		p.get(contacts + "?tag=vip")
 		if a := p.get(forget); a.location() != contacts {
 			t.Errorf("%s leads to %q", name, a.location())

@@ -292,7 +292,7 @@ func TestContactsAreSearched(t *testing.T) {
 				}
 			}
 		}
-		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Clear all")
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Show all contacts")
 		p.sees(p.get(p.org("/contacts?q=vi")), "2 contacts", "Maria Smith", "Bo Ek", "Tags: VIP 1 vip 1")
 		p.sees(p.get(p.org("/contacts?q=nobody&scope=archived")), "No archived contacts match.")
 		live := p.live(p.org("/contacts?q=maria"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 )
 
@@ -46,18 +47,20 @@ var wording = map[doc.Rule]string{
 	doc.DateForm:     "must be a date",
 	doc.Boolean:      "must be yes or no",
 
-	doc.NoNUL:           "must be plain text",
-	doc.FeeRange:        "must be an amount from 0 to 999,999,999.99",
-	doc.NothingLeft:     "cannot be refunded: the whole gift was already refunded",
-	doc.NothingRefunded: "cannot be undone: this gift has no refund to undo",
-	doc.EntriesFull:     "cannot be recorded: a gift can have no more than %v payments and refunds",
-	doc.MergeSelf:       "cannot be merged with itself. Choose another one",
-	doc.MergedID:        "was merged into contact %v. Choose that one instead",
-	doc.ErasedID:        "was erased, so it cannot be used",
-	doc.ArchivedID:      "is archived. Restore it first",
-	doc.OtherType:       "must be of the same type: a person and a company cannot be merged",
-	doc.IDTaken:         "cannot include %q from %v: contact %v already has it",
-	doc.CurrencyStays:   "must stay %[1]v, because there are gifts in this currency",
+	doc.NoNUL:                "must be plain text",
+	doc.FeeRange:             "must be an amount from 0 to 999,999,999.99",
+	doc.NothingLeft:          "cannot be refunded: the whole gift was already refunded",
+	doc.NothingRefunded:      "cannot be undone: this gift has no refund to undo",
+	doc.EntriesFull:          "cannot be recorded: a gift can have no more than %v payments and refunds",
+	doc.MergeSelf:            "cannot be merged with itself. Choose another one",
+	doc.MergedID:             "was merged into contact %v. Choose that one instead",
+	doc.ErasedID:             "was erased, so it cannot be used",
+	doc.ArchivedID:           "is archived. Restore it first",
+	doc.OtherType:            "must be of the same type: a person and a company cannot be merged",
+	doc.IDTaken:              "cannot include %q from %v: contact %v already has it",
+	giving.ArchivedAnonymous: "cannot be used while the contact for anonymous gifts is archived. Restore it first",
+
+	doc.CurrencyStays: "must stay %[1]v, because there are gifts in this currency",
 }
 
 // words says to people what is wrong. label is what they call the field.

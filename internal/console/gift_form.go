@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
@@ -23,7 +25,8 @@ type giftFormView struct {
 	Campaigns []option
 	Plans     []option // of the contact; empty where there are none
 	MoreOpen  bool
-	Gift      *giving.Gift // that is edited
+	Gift      *giving.Gift   // that is edited
+	Found     []*crm.Contact // whom the donor that was typed may be
 }
 
 // Attempt tells this form from the next one.
@@ -50,24 +53,140 @@ func (r *request) recordGift() error {
 	if err != nil || !ok {
 		return err
 	}
-	in, err := giving.ReadGiftForm(r.form, currency, nil, r.options.Region, r.today())
+	said, _, err := r.saveNewGift(currency)
 	if err != nil {
 		return err
+	}
+	return r.redirect(r.path(contactPath(r.id)), said)
+}
+
+// saveNewGift records the gift of a form, once. It tells what to say of it, and the path of its page.
+func (r *request) saveNewGift(currency string) (said notice, path string, err error) {
+	in, err := giving.ReadGiftForm(r.form, currency, nil, r.options.Region, r.today())
+	if err != nil {
+		return said, "", err
 	}
 	made, err := r.store.CreateGift(onceFor(r.Context(), r.form), r.account(), in)
 	var first *store.Replayed
 	if errors.As(err, &first) { // the button was clicked twice
-		said := notice{Text: "The gift was recorded.", View: r.path(giftPath(string(first.Body))), Link: "View gift"}
-		return r.redirect(r.path(contactPath(r.id)), said)
+		path = giftPath(string(first.Body))
+		return notice{Text: "Gift recorded.", View: r.path(path), Link: "View gift"}, path, nil
 	}
+	path = giftPath(made.Code)
+	said = notice{Text: "Recorded " + giftName(&made.Gift) + ".", View: r.path(path), Link: "View gift"}
+	if made.Existing {
+		said.Text = "A gift with this external ID already exists, so nothing was added."
+	}
+	return said, path, err
+}
+
+// The fields that say who gave, where no page tells: what was typed, the contacts that it was chosen from, and the choice.
+const (
+	giverText   = "giver"
+	giverAsked  = "giver_asked"
+	giverChoice = "giver_choice"
+
+	anonymousField = "anonymous"
+	anotherField   = "another" // the next form follows at once
+)
+
+// recordGiftOf records a gift of the donor that the form names.
+func (r *request) recordGiftOf() error {
+	if r.form.set("contact_id", r.form.Value("contact_id")); r.form.Value(anonymousField) != "" {
+		r.form.set("contact_id", "")
+	} else if err := r.chooseGiver(); err != nil {
+		return err
+	}
+	currency, err := r.currencyFor()
 	if err != nil {
 		return err
 	}
-	said := notice{Text: text.Money(made.Donated(), made.Currency) + " was recorded.", View: r.path(giftPath(made.Code)), Link: "View gift"}
-	if made.Existing {
-		said.Text = "A gift with this external ID was recorded before, so nothing was added."
+	said, path, err := r.saveNewGift(currency)
+	if err != nil {
+		return err
 	}
-	return r.redirect(r.path(contactPath(r.id)), said)
+	if r.form.Value(anotherField) != "" { // often more of the same day, method and campaign
+		kept := url.Values{}
+		for _, name := range keptFields {
+			kept.Set(name, r.form.Value(name))
+		}
+		return r.redirect(withQuery(r.path("/gifts/new"), kept), said)
+	}
+	said.View, said.Link = r.path("/gifts/new"), "Record another gift"
+	return r.redirect(r.path(path), said)
+}
+
+var keptFields = []string{"transacted_at", "method", "campaign_id"}
+
+// newGiftPage is the form of a gift that asks who gave it.
+func (r *request) newGiftPage() error {
+	currency, err := r.store.Currency(r.Context(), r.account())
+	if err != nil {
+		return err
+	}
+	r.form.setUnsent("transacted_at", r.today().Format(time.DateOnly))
+	r.form.setUnsent("method", "check")
+	for _, name := range keptFields {
+		if kept := r.URL.Query().Get(name); kept != "" {
+			r.form.setUnsent(name, kept)
+		}
+	}
+	view, err := r.giftFields(r.form, currency, nil)
+	if err != nil {
+		return err
+	}
+	return r.render("gift_new", page{Title: "Record a gift", Section: "gifts", Form: r.form, Data: view})
+}
+
+// chooseGiver finds the contact that the form of a gift names: the one that was chosen, or the only one that has the name, the email or the ID that was typed. Where others
+// may be meant, it is refused, and the form offers them.
+func (r *request) chooseGiver() error {
+	f, typed := r.form, r.form.Value(giverText)
+	if choice := f.Value(giverChoice); choice != "" && typed == f.Value(giverAsked) {
+		f.set("contact_id", choice)
+		return nil
+	}
+	if id := idOf(f.Value("contact_id")); id != 0 {
+		contact, err := r.store.ContactRecord(r.Context(), r.account(), id)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) || err == nil && contactName(contact) == typed {
+			return err
+		}
+	}
+	f.set("contact_id", "")
+	if f.values.Del(giverAsked); typed == "" {
+		f.failAs(giverText, "Donor", "is required")
+		return errRefused
+	}
+	view := searchView{Query: typed}
+	if err := r.searchContacts(&view); err != nil {
+		return err
+	}
+	meant := slices.DeleteFunc(slices.Clone(view.Contacts), func(c *crm.Contact) bool { return !isCalled(c, typed) })
+	switch {
+	case len(meant) == 1 && view.Total <= foundContacts:
+		f.set("contact_id", idText(meant[0].ID))
+		return nil
+	case view.Total == 0:
+		f.failAs(giverText, "Donor", "matches no active contact. Try part of the name, or an email")
+	case view.Total > foundContacts:
+		f.set(giverAsked, typed)
+		f.failAs(giverText, "Donor", "matches "+plural(view.Total, "contact")+". Choose one of the first, or type more")
+	default:
+		f.set(giverAsked, typed)
+		f.failAs(giverText, "Donor", "matches "+plural(view.Total, "contact")+". Choose one")
+	}
+	return errRefused
+}
+
+// failAs notes that a field with a label of its own is wrong.
+func (f *form) failAs(field, label, message string) {
+	f.Faults, f.first = append(f.Faults, doc.Fault{Field: field, Label: label, Rule: doc.Rule(message)}), nil
+}
+
+// isCalled tells whether a contact has a name, an email or an ID.
+func isCalled(c *crm.Contact, typed string) bool {
+	return text.Fold(contactName(*c)) == text.Fold(typed) || idText(c.ID) == typed ||
+		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
 }
 
 // onceFor is a context in which a form records one gift, however often it is sent as it is. A form without an attempt of its own has no such
@@ -111,6 +230,18 @@ func (r *request) currencyFor() (string, error) {
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
 func (r *request) giftFields(f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
 	view = giftFormView{Form: f, Currency: currency}
+	for i := range f.Faults {
+		if f.Faults[i].Field == "contact_id" && f.Sends(giverText) {
+			f.Faults[i].Field, f.Faults[i].Label, f.first = giverText, "Donor", nil
+		}
+	}
+	if asked := f.Value(giverAsked); asked != "" {
+		found := searchView{Query: asked}
+		if err := r.searchContacts(&found); err != nil {
+			return view, err
+		}
+		view.Found = found.Contacts
+	}
 	for _, plan := range plans {
 		if plan.Status != giving.Ended || plan.Code == f.Value("plan_id") {
 			view.Plans = append(view.Plans, option{Value: plan.Code, Label: planName(plan)})
@@ -149,6 +280,11 @@ func (r *request) newGiftForm(f *form, last, currency string, plans []giving.Pla
 func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	g.FillForm(r.form.setUnsent)
+	contact, err := r.store.ContactRecord(r.Context(), r.account(), g.Contact)
+	if err != nil {
+		return err
+	}
+	r.form.setUnsent(giverText, contactName(contact))
 	r.form.setUnsent(seenField, g.Version())
 	plans, err := r.store.ContactPlans(r.Context(), r.account(), g.Contact, contactPlans)
 	if err != nil {
@@ -164,6 +300,11 @@ func (r *request) editGiftPage(record gifts.GiftRecord) (err error) {
 
 func (r *request) saveGift(record gifts.GiftRecord) error {
 	g := &record.Gift
+	if r.form.Sends(giverText) {
+		if err := r.chooseGiver(); err != nil {
+			return err
+		}
+	}
 	in, err := giving.ReadGiftForm(r.form, g.Currency, g, r.options.Region, r.today())
 	if in.Seen = r.form.Value(seenField); err == nil {
 		_, err = r.store.UpdateGift(r.Context(), r.account(), g.Code, in)

@@ -27,7 +27,7 @@ type planRow struct {
 
 // planColumns are those of a list of plans. Only those who may record gifts see the last one.
 var planColumns = []tableColumn{
-	{Name: "plan", Label: "Plan", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
+	{Name: "plan", Label: "Recurring gift", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
 	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
@@ -165,7 +165,7 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 		return err
 	}
 	view := planView{planRow: rows[0]}
-	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who", "marks"); err != nil {
+	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who"); err != nil {
 		return err
 	}
 	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
