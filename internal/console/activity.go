@@ -370,7 +370,7 @@ func (r *request) mentioned(a *history.Activity) link {
 	case gift.Gift != "":
 		return link{"See the gift", r.path(giftPath(gift.Gift))}
 	case gift.Plan != "":
-		return link{"See the plan", r.path(planPath(gift.Plan))}
+		return link{"See the recurring gift", r.path(planPath(gift.Plan))}
 	}
 	return link{}
 }

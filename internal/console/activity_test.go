@@ -114,12 +114,12 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 		p.follow(p.org("/contacts/bulk"), "confirmed", "1", "action", "tag", "tag", "vip, board", "id", path[strings.LastIndex(path, "/")+1:])
 		p.follow(p.org(gift), "transacted_at", "2026-02-01", "status", "succeeded")
 		page := p.get(p.org("/settings/history"))
-		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", p.user.Name+" added a recurring plan of $25 monthly. See the plan",
+		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", p.user.Name+" set up a recurring gift of $25 monthly. See the recurring gift",
 			p.user.Name+" added the tags “vip”, “board”.", "Gift 0000000001")
 		if strings.Contains(page.words(), "recorded this gift") || strings.Contains(page.words(), "created this plan") {
 			t.Error("a gift or a plan is told of twice")
 		}
-		p.sees(p.get(path), p.user.Name+" added a recurring plan of $25 monthly. See the plan")
+		p.sees(p.get(path), p.user.Name+" set up a recurring gift of $25 monthly. See the recurring gift")
 		if strings.Contains(page.words(), "T12:00:00") {
 			t.Error("a time is written as for programs")
 		}

@@ -54,7 +54,7 @@ func sentence(words string) string {
 
 // nounWords say what a change was about.
 var nounWords = map[history.Noun]string{
-	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
+	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this recurring gift", history.TagNoun: "the tag",
 	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the bulk change",
 }
 
@@ -336,9 +336,9 @@ func mentionWords(a *history.Activity) string {
 	case a.Noun == history.GiftNoun:
 		return ""
 	case a.Kind == history.DidPlan && gift.Plan == "": // its data was erased
-		return "added a recurring plan"
+		return "set up a recurring gift"
 	case a.Kind == history.DidPlan:
-		return "added a recurring plan of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
+		return "set up a recurring gift of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
 	case gift.Gift == "": // as above
 		return "recorded a gift"
 	case a.Kind == history.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):

@@ -395,7 +395,7 @@ func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 		}
 	}()
 	s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
-	p.sees(p.follow(path+"/cancel"), "The import was stopped. The rows imported so far stay. You can undo them.", "Stopped",
+	p.sees(p.follow(path+"/cancel"), "Import stopped. Rows imported so far are kept. You can undo them.", "Stopped",
 		"The rest of the file was not imported. To import the whole file, undo this import and upload the file again.")
 	p.sees(p.get(p.org("/contacts/import")), "Stopped")
 	p.sees(p.follow(path+"/undo"), "Being undone", "0 changes undone")

@@ -72,19 +72,22 @@ func (r *request) saveNewGift(currency string) (said notice, path string, err er
 		path = giftPath(string(first.Body))
 		return notice{Text: "Gift recorded.", View: r.path(path), Link: "View gift"}, path, nil
 	}
+	if err != nil {
+		return said, "", err
+	}
 	path = giftPath(made.Code)
 	said = notice{Text: "Recorded " + giftName(&made.Gift) + ".", View: r.path(path), Link: "View gift"}
 	if made.Existing {
 		said.Text = "A gift with this external ID already exists, so nothing was added."
 	}
-	return said, path, err
+	return said, path, nil
 }
 
 // The fields that say who gave, where no page tells: what was typed, the contacts that it was chosen from, and the choice.
 const (
-	giverText   = "giver"
-	giverAsked  = "giver_asked"
-	giverChoice = "giver_choice"
+	giverText   = "donor"
+	giverAsked  = "donor_asked"
+	giverChoice = "donor_choice"
 
 	anonymousField = "anonymous"
 	anotherField   = "another" // the next form follows at once
@@ -166,6 +169,8 @@ func (r *request) chooseGiver() error {
 	case len(meant) == 1 && view.Total <= foundContacts:
 		f.set("contact_id", idText(meant[0].ID))
 		return nil
+	case len(view.Meant) > 0:
+		f.failAs(giverText, "Donor", "matches no active contact. Did you mean "+view.Meant[0].Text+"?")
 	case view.Total == 0:
 		f.failAs(giverText, "Donor", "matches no active contact. Try part of the name, or an email")
 	case view.Total > foundContacts:
@@ -248,7 +253,7 @@ func (r *request) giftFields(f *form, currency string, plans []giving.Plan) (vie
 		}
 	}
 	if len(view.Plans) > 0 {
-		view.Plans = append([]option{{Label: "No plan"}}, view.Plans...)
+		view.Plans = append([]option{{Label: "Not recurring"}}, view.Plans...)
 	}
 	view.Campaigns, err = r.campaignOptions(f.Value("campaign_id"), "No campaign", currency)
 	view.MoreOpen = slices.ContainsFunc(moreFields, func(name string) bool { return f.Value(name) != "" || f.fault(name, "") != "" })

@@ -197,13 +197,13 @@ func (r *request) jobOf() (jobs.Job, error) {
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
-	said := "Stopped. Changes made so far stay."
+	said := "Stopped. Changes so far are kept."
 	switch {
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
 		said = "The import was canceled. Nothing was imported."
 	default:
-		said = "The import was stopped. The rows imported so far stay. You can undo them."
+		said = "Import stopped. Rows imported so far are kept. You can undo them."
 	}
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This was done already.", nil
@@ -407,7 +407,7 @@ func (r *request) keptLink(row *jobs.JobRow) (link, error) {
 		return link{}, err
 	}
 	if kept.Plan != "" {
-		return link{"Plan of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
+		return link{"Recurring gift of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
 	}
 	return link{contactName(contact), r.path(contactPath(row.Contact))}, nil
 }

@@ -205,15 +205,15 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		if plans.location() != p.org("/plans?frequency=monthly&method=check") {
 			t.Errorf("the filter is at %q", plans.location())
 		}
-		p.sees(p.get(plans.location()), "Monthly ×", "Check ×", "1 plan", "$20 monthly", "Ben Ek")
+		p.sees(p.get(plans.location()), "Monthly ×", "Check ×", "1 recurring gift", "$20 monthly", "Ben Ek")
 		if a := p.get(p.org("/plans")); a.location() != p.org("/plans?frequency=monthly&method=check") {
 			t.Errorf("the list of plans is at %q, not as it was left", a.location())
 		}
-		p.sees(p.get(p.org("/plans?status=paused")), "No plans found")
+		p.sees(p.get(p.org("/plans?status=paused")), "No recurring gifts found")
 		for query, fault := range map[string]string{"status=gone": "Status must be one of", "campaign_id=gala": "Campaign must be an ID.", "sort=name": "Sort"} {
 			a := p.get(p.org("/plans?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "Please check the filters. The list appears once they are fixed.", fault)
+			p.sees(a, "Please fix one filter.", fault)
 			p.doesNotSee(a, "Ben Ek")
 		}
 	})

@@ -69,7 +69,10 @@ func (r *request) searchContacts(view *searchView) error {
 		return err
 	}
 	view.Total = result.Total
-	return r.foundByID(view, found)
+	if err = r.foundByID(view, found); err == nil && len(view.Contacts) == 0 {
+		view.Meant, err = r.meant(view.Query, func(text string) string { return withQuery(r.path("/search"), url.Values{"q": {text}}) })
+	}
+	return err
 }
 
 // foundByID adds the contact that has what was typed as its id to those that were found.
@@ -85,10 +88,7 @@ func (r *request) foundByID(view *searchView, found []crm.Contact) error {
 		}
 	}
 	view.Contacts = pointers(found)
-	if len(found) == 0 {
-		view.Meant, err = r.meant(view.Query, func(text string) string { return withQuery(r.path("/search"), url.Values{"q": {text}}) })
-	}
-	return err
+	return nil
 }
 
 // meantLink leads to a search for what was probably meant.
@@ -107,7 +107,9 @@ func (r *request) meant(typed string, address func(text string) string) (links [
 func (r *request) suggestions() (err error) {
 	view := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q")), Pick: r.URL.Query().Has("pick")}
 	view.List = withQuery(r.path("/search"), url.Values{"q": {view.Query}})
-	if utf8.RuneCountInString(view.Query) >= minSuggestion {
+	if utf8.RuneCountInString(view.Query) < minSuggestion {
+		view.Query = ""
+	} else {
 		err = r.suggest(&view)
 	}
 	if err != nil {

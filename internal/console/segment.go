@@ -117,5 +117,5 @@ func (r *request) deleteSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts are as they were."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts were not changed."})
 }

@@ -112,7 +112,7 @@ document.querySelectorAll("input[data-suggest]").forEach((input) => {
     event.preventDefault(); // of the page and of the browser
   });
   input.addEventListener("blur", close);
-  addEventListener("resize", close);
+  for (const moved of ["resize", "scroll"]) addEventListener(moved, () => { if (!list.hidden) place(); }, true);
   list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
   list.addEventListener("click", (event) => { const option = event.target.closest("[role=option]"); if (option) take(option); });
 });
