@@ -94,6 +94,9 @@ func TestTheSearchSuggestsWhileAPersonTypes(t *testing.T) {
 	p.suggested()
 	p.audit()
 	p.fits()
+	p.width(390)
+	p.fill("Search contacts, campaigns and gifts", "diaz")
+	p.suggested()
 	p.click("#search-suggestions [role=option]:first-child")
 	p.sees("Ana Diaz", "Record gift")
 }

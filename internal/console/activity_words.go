@@ -36,7 +36,7 @@ func (n names) row(r *request, a history.Activity) timelineRow {
 	}
 	row := timelineRow{Activity: a, Icon: iconOf(&a), Who: n.people.name(&a), Did: sentence(did), See: r.mentioned(&a), Via: r.via(&a)}
 	if a.Kind == history.DidLose {
-		row.Who, row.Did = "", "This part of the history was lost."
+		row.Who, row.Did = "", "This part of the history is missing."
 	}
 	for _, line := range lines {
 		row.Lines = append(row.Lines, sentence(capital(line)))
@@ -257,9 +257,9 @@ func (n names) didWords(a *history.Activity) string {
 		return "merged " + what + " into another contact"
 	case history.DidDistinguish:
 		if strings.HasSuffix(a.Data, `,null]}`) {
-			return "said that " + what + " may be another contact after all"
+			return "marked " + what + " as a possible duplicate again"
 		}
-		return "said that " + what + " is not the same person as another contact"
+		return "marked " + what + " as not a duplicate of another contact"
 	case history.DidPart:
 		return "undid a merge into " + what
 	case history.DidMerge:
@@ -269,7 +269,7 @@ func (n names) didWords(a *history.Activity) string {
 		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
 		}
-		return "sent " + what + " again; the new data was merged in"
+		return "added details to " + what
 	case history.DidErase:
 		return "erased a person at their request"
 	case history.DidExport:

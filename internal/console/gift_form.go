@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/url"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
@@ -29,12 +27,6 @@ type giftFormView struct {
 	Found     []*crm.Contact // whom the donor that was typed may be
 }
 
-// Attempt tells this form from the next one.
-func (giftFormView) Attempt() string {
-	token, _ := access.NewToken()
-	return token
-}
-
 // Sends tells whether a form has a field at all, or a part of it.
 func (f *form) Sends(name string) bool {
 	for sent := range f.values {
@@ -45,42 +37,37 @@ func (f *form) Sends(name string) bool {
 	return false
 }
 
-const attemptField = "attempt" // a random text that tells a form from the next one
-
 // recordGift records a gift of the contact in the path.
 func (r *request) recordGift() error {
 	currency, ok, err := r.formOfContact()
 	if err != nil || !ok {
 		return err
 	}
-	said, _, err := r.saveNewGift(currency)
+	return r.saveNewGift(currency, func(gift *gifts.GiftDocument) shown {
+		return shown{r.path(contactPath(r.id)), notice{View: r.path(giftPath(gift.Code)), Link: "View gift"}}
+	})
+}
+
+// saveNewGift records the gift of a form, once, and leads on as it is told to.
+func (r *request) saveNewGift(currency string, lead func(*gifts.GiftDocument) shown) error {
+	in, err := giving.ReadGiftForm(r.form, currency, nil, r.options.Region, r.today())
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(contactPath(r.id)), said)
-}
-
-// saveNewGift records the gift of a form, once. It tells what to say of it, and the path of its page.
-func (r *request) saveNewGift(currency string) (said notice, path string, err error) {
-	in, err := giving.ReadGiftForm(r.form, currency, nil, r.options.Region, r.today())
+	made, err := r.store.CreateGift(r.once(func(made store.Made) shown {
+		gift := made.(gifts.GiftDocument)
+		to := lead(&gift)
+		to.Notice.Text = "The gift was recorded."
+		return to
+	}), r.account(), in)
 	if err != nil {
-		return said, "", err
+		return err
 	}
-	made, err := r.store.CreateGift(onceFor(r.Context(), r.form), r.account(), in)
-	var first *store.Replayed
-	if errors.As(err, &first) { // the button was clicked twice
-		path = giftPath(string(first.Body))
-		return notice{Text: "Gift recorded.", View: r.path(path), Link: "View gift"}, path, nil
+	to := lead(&made)
+	if to.Notice.Text = "Recorded " + giftName(&made.Gift) + "."; made.Existing {
+		to.Notice.Text = "A gift with this external ID already exists, so nothing was added."
 	}
-	if err != nil {
-		return said, "", err
-	}
-	path = giftPath(made.Code)
-	said = notice{Text: "Recorded " + giftName(&made.Gift) + ".", View: r.path(path), Link: "View gift"}
-	if made.Existing {
-		said.Text = "A gift with this external ID already exists, so nothing was added."
-	}
-	return said, path, nil
+	return r.redirect(to.To, to.Notice)
 }
 
 // The fields that say who gave, where no page tells: what was typed, the contacts that it was chosen from, and the choice.
@@ -104,19 +91,16 @@ func (r *request) recordGiftOf() error {
 	if err != nil {
 		return err
 	}
-	said, path, err := r.saveNewGift(currency)
-	if err != nil {
-		return err
-	}
-	if r.form.Value(anotherField) != "" { // often more of the same day, method and campaign
-		kept := url.Values{}
+	return r.saveNewGift(currency, func(gift *gifts.GiftDocument) shown {
+		if r.form.Value(anotherField) == "" {
+			return shown{r.path(giftPath(gift.Code)), notice{View: r.path("/gifts/new"), Link: "Record another gift"}}
+		}
+		kept := url.Values{} // often more of the same day, method and campaign
 		for _, name := range keptFields {
 			kept.Set(name, r.form.Value(name))
 		}
-		return r.redirect(withQuery(r.path("/gifts/new"), kept), said)
-	}
-	said.View, said.Link = r.path("/gifts/new"), "Record another gift"
-	return r.redirect(r.path(path), said)
+		return shown{withQuery(r.path("/gifts/new"), kept), notice{View: r.path(giftPath(gift.Code)), Link: "View gift"}}
+	})
 }
 
 var keptFields = []string{"transacted_at", "method", "campaign_id"}
@@ -192,19 +176,6 @@ func (f *form) failAs(field, label, message string) {
 func isCalled(c *crm.Contact, typed string) bool {
 	return text.Fold(contactName(*c)) == text.Fold(typed) || idText(c.ID) == typed ||
 		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
-}
-
-// onceFor is a context in which a form records one gift, however often it is sent as it is. A form without an attempt of its own has no such
-// help; one that was changed is another attempt.
-func onceFor(ctx context.Context, f *form) context.Context {
-	if f.Value(attemptField) == "" {
-		return ctx
-	}
-	hash := access.HashToken(f.values.Encode())
-	return store.Attempting(ctx, &store.Attempt{Key: "form:" + hash, Fingerprint: []byte(hash), Answer: func(made store.Made) store.Answer {
-		gift, _ := made.(gifts.GiftDocument)
-		return store.Answer{Body: []byte(gift.Code)}
-	}})
 }
 
 // formOfContact lets the form be about the contact in the path, and tells what its amounts are in. It is not ok where the contact is archived.
