@@ -13,10 +13,11 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
-	tables "donorbook/internal/table"
+	"donorbook/internal/store/move"
 )
 
 // report is a list of contacts that many organizations need. It is a filter of the list of contacts, so that its contacts are selected, tagged,
@@ -200,13 +201,8 @@ func (r *request) exportReport() error {
 	if err != nil {
 		return err
 	}
-	var file bytes.Buffer
-	rows, err := tables.NewWriter(&file, "csv")
-	if err != nil {
-		return err
-	}
 	year, before := fmt.Sprint(view.Year), fmt.Sprint(view.Year-1)
-	plain := func(minor int64) any { return tables.Number(text.MoneyInput(minor, view.Currency)) }
+	plain := func(minor int64) any { return sheet.Decimal(text.MoneyInput(minor, view.Currency)) }
 	all := [][]any{{"Raised", "", plain(view.This.Amount), plain(view.Before.Amount)}, {"Gifts", "", view.This.Gifts, view.Before.Gifts}, {"Recurring revenue", "", plain(view.This.Recurring), plain(view.Before.Recurring)},
 		{"Donors", "All", view.Donors[giving.AllDonors], view.DonorsBefore}}
 	for _, kind := range giving.DonorKinds[1:] {
@@ -222,15 +218,8 @@ func (r *request) exportReport() error {
 	for i, part := range view.Methods {
 		all = append(all, []any{"Raised by method", view.ByWay[i].Name, plain(part.This.Amount), plain(part.Before.Amount)})
 	}
-	if err := rows.Header([]string{"Figure", "Of", year, before}); err != nil {
-		return err
-	}
-	for _, row := range all {
-		if err := rows.Row(row); err != nil {
-			return err
-		}
-	}
-	if err := rows.Close(); err != nil {
+	var file bytes.Buffer
+	if err := move.WriteFigures(&file, []string{"Figure", "Of", year, before}, all); err != nil {
 		return err
 	}
 	h := r.w.Header()
