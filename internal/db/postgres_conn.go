@@ -286,6 +286,13 @@ func (c *postgresConn) translate(err error) error {
 	return err
 }
 
+func (c *postgresConn) bytesRead() int64 {
+	if c.lent == nil {
+		return 0
+	}
+	return c.engine.wireOf(c.lent).read
+}
+
 // takeTime lifts the limit that is meant for one request.
 func (c *postgresConn) takeTime(ctx context.Context) {
 	c.cancel()
