@@ -31,17 +31,24 @@ const (
 // drawTime is how long a picture may be drawn: some seconds are usual for the largest.
 const drawTime = 20 * time.Second
 
-// MakePicture draws a file that was uploaded, when it is the account's turn. One is drawn at a time, because each may take much memory.
+// MakePicture draws a file that was uploaded, when it is the account's turn. One large picture is drawn at a time, because each may take much memory and some
+// seconds, and a small one beside it, so that no logo waits for the photos of others.
 func (s *Base) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind, field string) (made picture.Picture, err error) {
 	source, err := picture.Open(data, field)
 	if err != nil {
 		return made, err
 	}
-	err = s.Drawing.Through(ctx, account, func() error {
+	gate := s.Drawing
+	if source.Small() {
+		gate = s.Sketching
+	}
+	err = gate.Through(ctx, account, func() error {
 		ctx, cancel := context.WithTimeoutCause(ctx, drawTime, doc.NewInvalid(field, picture.Damaged))
 		defer cancel()
-		defer debug.FreeOSMemory() // or the next collection comes when there is several times as much
 		made, err = source.Make(ctx, kind, field)
+		if !source.Small() {
+			debug.FreeOSMemory() // or the next collection comes when there is more
+		}
 		return err
 	})
 	return made, err

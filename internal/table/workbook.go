@@ -30,8 +30,9 @@ const (
 	maxRatio    = 100
 	maxUnpacked = 64 << 20
 
-	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole.
-	maxDirectory = 1 << 20
+	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole, and takes ten times as much there. A workbook
+	// has some dozens of parts, of about a hundred bytes each.
+	maxDirectory = 256 << 10
 
 	// maxStyles is how many styles a spreadsheet program makes at most.
 	maxStyles = 1 << 16
