@@ -147,7 +147,7 @@ func (w *workbook) open() (sheets []visibleSheet, err error) {
 			w.is1904 = e.attr("date1904") == "1" || e.attr("date1904") == "true"
 		case "sheet":
 			r := related[e.attr("id")]
-			if state := e.attr("state"); (state == "" || state == "visible") && strings.HasSuffix(r.kind, "/worksheet") {
+			if state := e.attr("state"); (state == "" || state == "visible") && strings.HasSuffix(r.kind, "/worksheet") && len(sheets) < maxColumns {
 				sheets = append(sheets, visibleSheet{e.attr("name"), r.target})
 			}
 		}
@@ -230,9 +230,12 @@ type element struct {
 	attrs []xml.Attr
 }
 
+// maxAttr is how long an attribute may be that means something: many of them are in memory as long as a workbook is open.
+const maxAttr = 1_000
+
 func (e *element) attr(name string) string {
 	i := slices.IndexFunc(e.attrs, func(a xml.Attr) bool { return a.Name.Local == name })
-	if i < 0 {
+	if i < 0 || len(e.attrs[i].Value) > maxAttr {
 		return ""
 	}
 	return e.attrs[i].Value

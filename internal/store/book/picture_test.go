@@ -230,18 +230,21 @@ func TestACheckKnowsPictures(t *testing.T) {
 	})
 }
 
-// One account draws one picture at a time, and no more than some wait.
+// One account draws one picture at a time, and no more than some wait. A small one does not wait for the large ones of others.
 func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
-	letGo := occupied(t, s.Drawing, account.Number+1)
+	letLargeGo := occupied(t, s.Drawing, account.Number+1)
+	draw(t, s, account, picture.Logo, 512)
+	letLargeGo()
+	letGo := occupied(t, s.Sketching, account.Number+1)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.MakePicture(ctx, account.Number, pictureFile(t, 20, 20), picture.Logo, "logo")
 		done <- err
 	}()
-	waitFor(t, s.Drawing, 1)
+	waitFor(t, s.Sketching, 1)
 	if _, err := s.MakePicture(t.Context(), account.Number, []byte("GIF89a"), picture.Logo, "logo"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG or WebP") {
 		t.Errorf("what is no picture waits: %v", err)
 	}
