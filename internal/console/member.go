@@ -42,7 +42,7 @@ func (r *request) invitedPage() error {
 // showPeople fills in what the page shows besides what the request was about.
 func (r *request) showPeople(view peopleView) error {
 	view.Form, view.Problem = r.form.ifSentTo("/invite"), newForm()
-	view.Form.setUnsent("role", access.Editor.String())
+	view.Form.setUnsent("role", access.Viewer.String())
 	if !r.form.sentTo("/invite") { // it was about a member, who has no field on the page
 		for _, fault := range r.form.Faults {
 			view.Problem.fail("", labeled(fault))

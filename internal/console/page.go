@@ -41,6 +41,7 @@ type page struct {
 	User          access.User
 	Organizations []access.Membership
 	Notice        *notice
+	HasKeys       bool // the person manages API keys, and there are some
 	RequestID     string
 }
 
@@ -152,6 +153,11 @@ func (r *request) fill(p *page) error {
 		}
 		if r.account() != 0 && r.session.Account != r.account() {
 			if err := r.store.OpenAccount(r.Context(), r.session, r.account()); err != nil {
+				return err
+			}
+		}
+		if r.membership.Role >= access.Owner {
+			if p.HasKeys, err = r.store.HasKeys(r.Context(), r.account()); err != nil {
 				return err
 			}
 		}

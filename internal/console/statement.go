@@ -99,11 +99,8 @@ func (r *request) statementsPage() error {
 // tell says whose statements a page has, and where the others are.
 func (view *statementsView) tell(r *request, filter giving.DonorFilter, page gifts.StatementPage) {
 	view.Erased = page.Erased
-	switch {
-	case page.Total > 0:
+	if page.Total > 0 {
 		view.Found = plural(page.Total, "donor") + donorWords(filter) + "."
-	case len(view.Statements) > 0:
-		view.Found = "These donors gave in " + strconv.FormatInt(filter.Year, 10) + ", in different currencies."
 	}
 	address := func(at gifts.DonorPlace) string {
 		if at == (gifts.DonorPlace{}) {

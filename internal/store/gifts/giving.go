@@ -213,6 +213,15 @@ func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]in
 	})
 }
 
+// givenOnlyIn tells whether all gifts that count are in one currency.
+func givenOnlyIn(c db.Conn, account int64, currency string) (bool, error) {
+	only := true
+	err := eachMonth(c, account, firstMonth, lastMonth, func(_ int64, other string, g giving.Sums) {
+		only = only && (other == currency || g.Gifts == 0)
+	})
+	return only, err
+}
+
 type cellRow struct {
 	Name string
 	giving.Sums

@@ -24,7 +24,7 @@ const (
 
 // StatementPage is where a page of statements stands among the others.
 type StatementPage struct {
-	Total      int64 // contacts; 0 where some gave in other currencies, and no one has counted them together
+	Total      int64 // contacts on all pages
 	Erased     int   // people on this page who were erased, and get no statement
 	Next, Prev DonorPlace
 }
@@ -77,23 +77,17 @@ func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorP
 		return nil, page, err
 	}
 	currency := row.Currency
-	others, err := otherCurrencies(c, account, f.Year, currency)
+	if f.Kind == giving.AllDonors {
+		currency = "" // any
+	}
+	found, err := donorsOf(c, account, currency, f)
 	if err != nil {
 		return nil, page, err
 	}
-	if f.Kind == giving.AllDonors && len(others) > 0 {
-		currency = "" // any
-	} else {
-		totals, _, err := donorTotals(c, account, currency, f.Year)
-		if page.Total = totals[f.Kind]; err != nil {
-			return nil, page, err
-		}
-	}
-	var found []givenBy
-	if found, page.Next, page.Prev, err = donorsAt(c, account, currency, f, at, limit); err != nil {
-		return nil, page, err
-	}
-	people, err = contacts.LoadContacts(c, account, store.Collect(found, func(g givenBy) int64 { return g.contact }))
+	var ids []int64
+	ids, page.Next, page.Prev = at.page(account, &found, limit)
+	page.Total = found.Count()
+	people, err = contacts.LoadContacts(c, account, ids)
 	return people, page, err
 }
 

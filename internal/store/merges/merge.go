@@ -30,8 +30,16 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 	if !store.Foreign(account, in.Contact) {
 		n.More = []store.Needs{contacts.MoveNeeds(in.Contact)}
 	}
-	return store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (contacts.Document, error) {
-		return merging{t, a, region, now}.merge(survivor, in, store.Change{})
+	return store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made contacts.Document, err error) {
+		m := merging{t, a, region, now}
+		into, err := m.load(survivor)
+		if err == nil && into.ID != 0 && !into.Contact.Archived() { // which is told first
+			err = into.Matches(ctx, a)
+		}
+		if err != nil {
+			return made, err
+		}
+		return m.merge(survivor, in, store.Change{})
 	})
 }
 

@@ -63,6 +63,12 @@ func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]access.Key, er
 	return store.List(ctx, s.Base, readKey, sqlKeys, account)
 }
 
+// HasKeys tells whether an account has a key that works.
+func (s *PeopleStore) HasKeys(ctx context.Context, account int64) (bool, error) {
+	n, err := store.Find(ctx, s.Base, nil, store.Number, sqlActiveKeys, account, store.Seconds(s.Now()))
+	return n > 0, err
+}
+
 func readKey(r db.Row) access.Key {
 	return access.Key{
 		Account: doc.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: access.Permission(r.Int(3)),
