@@ -157,7 +157,7 @@ func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
 				}
 				free()
 				changes.Wait()
-				if n := before.Load(); n > large*3/4 {
+				if n := before.Load(); n > large*3/4 && d.changes.shares { // others have writers of their own
 					t.Errorf("%d of %d large changes were written before the last small one of another account", n, large)
 				}
 				if n := commits.Load(); n < large/6 {

@@ -26,7 +26,7 @@ const (
 // What is to be done is read for those that are worked on alone: it may be long.
 const (
 	SQLOpenJobs   = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
-	sqlOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
+	SQLOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
 )
 
 func ScanOpenJob(r db.Row) Job {
@@ -106,7 +106,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 	if time.Since(w.looked) >= JobLook {
 		w.LookAgain()
 	}
-	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, sqlOpenJobsOf)
+	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
 	if err != nil {
 		return false, err
 	}
