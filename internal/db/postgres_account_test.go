@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -135,11 +136,53 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 func tenants(s *book.Book) func(table string) bool {
 	var names []string
 	for _, table := range s.DB().Tables() {
-		if table.Tenant() && !slices.Contains([]string{"account", "member", "invitation"}, table.Name) {
+		if table.Spread() {
 			names = append(names, table.Name)
 		}
 	}
 	return func(table string) bool { return slices.Contains(names, table) }
+}
+
+// The commands for a distributed PostgreSQL reach every table that there is. The extension is not here: its functions note what they are called with.
+func TestEveryTableIsDistributed(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	err := s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
+		for _, sql := range []string{
+			`CREATE SCHEMA citus`,
+			`SET LOCAL search_path = public, citus`,
+			`CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, kind TEXT NOT NULL)`,
+			`CREATE FUNCTION citus.create_reference_table(name regclass) RETURNS VOID LANGUAGE sql AS 'INSERT INTO citus.pg_dist_partition VALUES (name, ''everywhere'')'`,
+			`CREATE FUNCTION citus.create_distributed_table(name regclass, by TEXT, colocate_with TEXT DEFAULT '') RETURNS VOID LANGUAGE sql AS
+				'INSERT INTO citus.pg_dist_partition VALUES (name, by || '' '' || colocate_with)'`,
+		} {
+			if _, err := tx.Exec(sql); err != nil {
+				return err
+			}
+		}
+		commands, query := store.Distribution()
+		for range 2 { // after an upgrade they run again
+			for _, sql := range commands {
+				if _, err := tx.Exec(sql); err != nil {
+					return fmt.Errorf("%s: %w", sql, err)
+				}
+			}
+		}
+		forgotten, err := db.List(tx.Conn, func(r db.Row) string { return r.Text(0) }, query)
+		if err != nil || len(forgotten) > 0 {
+			t.Errorf("forgotten: %v %v", forgotten, err)
+		}
+		kinds, err := db.List(tx.Conn, func(r db.Row) string { return r.Text(0) + ": " + r.Text(1) }, `SELECT logicalrelid::text, kind FROM citus.pg_dist_partition ORDER BY 1`)
+		for _, want := range []string{"account_tally: account_id ", "contact: account_id account_tally", "contact_search: account_id account_tally", "duplicate: account_id account_tally", "campaign: everywhere", "account: everywhere", "member: everywhere"} {
+			if !slices.Contains(kinds, want) {
+				t.Errorf("%v: %q is not among %q", err, want, kinds)
+			}
+		}
+		return errors.New("nothing of this stays")
+	})
+	if err == nil || err.Error() != "nothing of this stays" {
+		t.Error(err)
+	}
 }
 
 // A statement that goes to one account's machine finds there only what that account has. Any other one goes to all machines, and fails while one of them is away.
