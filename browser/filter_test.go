@@ -57,7 +57,7 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.fill("Name of the segment", "Boston donors")
 	p.audit()
 	p.click("Save segment")
-	p.sees("The segment “Boston donors” was saved.", "1 of 3 contacts")
+	p.sees("The segment “Boston donors” saved.", "1 of 3 contacts")
 	p.click("Clear all")
 	p.sees("Cat Cole")
 	p.in("main").click("Segments")
@@ -76,9 +76,9 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.click("Save name")
 	p.sees("The segment is now called “Donors in Boston”.")
 	p.click("Delete Donors in Boston")
-	p.sees("Its contacts stay as they are.")
+	p.sees("Its contacts aren’t affected.")
 	p.click("Delete segment")
-	p.sees("The segment “Donors in Boston” was deleted.", "No segments yet")
+	p.sees("The segment “Donors in Boston” deleted.", "No segments yet")
 	p.audit()
 }
 

@@ -102,7 +102,7 @@ func TestGiftOfAWrongAmountIsToldBesideTheField(t *testing.T) {
 	form.fill("Amount", "fifty")
 	p.expects(http.StatusUnprocessableEntity)
 	form.click("Record gift")
-	p.sees("One thing needs your attention. Nothing was saved yet.", "Amount must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50.")
+	p.sees("One thing needs your attention. Nothing was saved.", "Amount must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50.")
 	if form.value("Amount") != "fifty" || form.value("Note") != "In an envelope" {
 		t.Error("what was typed is gone")
 	}

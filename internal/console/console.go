@@ -49,6 +49,7 @@ type request struct {
 	membership access.Membership // of the organization in the path; empty on pages that belong to none
 	id         int64             // of the contact, campaign, key or user in the path
 	form       *form             // the one that was sent, or an empty one
+	attempt    string            // the name of a form that creates something; "" for any other
 }
 
 func (r *request) account() int64 { return r.membership.Account.Number }

@@ -118,7 +118,7 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 		viewer.doesNotSee(viewer.get(p.org("/contacts?tag=vip")), "Save as segment")
 		viewer.wantStatus(viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip"), http.StatusForbidden)
 		saved := p.follow(p.org("/segments"), "name", "VIPs <b>", "query", "tag=vip&page=2")
-		p.sees(saved, "The segment “VIPs <b>” was saved.", "2 of 3 contacts")
+		p.sees(saved, "Segment “VIPs <b>” saved.", "2 of 3 contacts")
 		viewer.sees(viewer.get(p.org("/contacts?tag=vip")), "VIPs <b>")
 		viewer.sees(viewer.get(p.org("/segments")), "VIPs <b> 2 ")
 		again := p.post(p.org("/segments"), "name", "vips <B>", "query", "city=boston")
@@ -131,11 +131,11 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		path := p.org("/segments/" + fmt.Sprint(all[0].ID))
-		p.sees(p.follow(path, "name", "Friends"), "The segment is now called “Friends”.")
+		p.sees(p.follow(path, "name", "Friends"), "Segment renamed to “Friends”.")
 		p.sees(p.post(path, "name", " "), "Name is required.")
 		stranger := s.member(s.organization("Other"), access.Owner)
 		stranger.wantStatus(stranger.post(stranger.org("/segments/"+fmt.Sprint(all[0].ID)+"/delete")), http.StatusNotFound)
-		p.sees(p.follow(path+"/delete"), "The segment “Friends” was deleted.", "No segments yet")
+		p.sees(p.follow(path+"/delete"), "Segment “Friends” deleted.", "No segments yet")
 	})
 }
 

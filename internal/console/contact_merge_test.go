@@ -79,9 +79,11 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		again := p.get(tom + "/merge?with=" + idIn(thomas))
 		p.wantStatus(again, http.StatusUnprocessableEntity)
 		p.sees(again, "was merged into contact "+idIn(tom)+". Choose that one instead. Nothing was merged.")
-		archived := p.get(p.org("/contacts?scope=archived"))
-		if p.sees(archived, "Merged"); strings.Contains(archived.body, `name="id" value="`+idIn(thomas)+`"`) {
-			t.Error("a merged contact can be selected for a restore")
+		for _, scope := range []string{"archived", "all"} { // it is the other contact now, and nothing to restore
+			list := p.get(p.org("/contacts?scope=" + scope))
+			if p.sees(list, "Active 1 Archived 0 All 1"); strings.Contains(list.body, `name="id" value="`+idIn(thomas)+`"`) {
+				t.Errorf("a merged contact is listed among %s contacts", scope)
+			}
 		}
 
 		list := p.get(p.org("/merges"))
@@ -130,8 +132,8 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	gone := s.contact(p, "Gone", "Person")
 	p.follow(gone + "/archive")
 	for other, want := range map[string]string{
-		tom:     "Contact cannot be merged with itself. Choose another one. Nothing was merged.",
-		company: "Contact must be of the same type: a person and a company cannot be merged. Nothing was merged.",
+		tom:     "Contact can’t be merged with itself. Choose another contact. Nothing was merged.",
+		company: "Contact must be of the same type: a person and a company can’t be merged. Nothing was merged.",
 		gone:    "Contact is archived. Restore it first. Nothing was merged.",
 	} {
 		a := p.get(tom + "/merge?with=" + idIn(other))

@@ -80,7 +80,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 			t.Errorf("recorded is %+v", g.Gift)
 		}
 		p.sees(p.get(p.org("/gifts/"+g.Code)), "$1,500.50 from Zoë Okafor", "Fee $2 ($1,498.50 net)", "In honor of Ida", "In an envelope.", "row-7", "0000000001")
-		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts of this campaign", "Zoë Okafor", "$1,500.50")
+		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts to this campaign", "Zoë Okafor", "$1,500.50")
 		viewer := s.member(p.account, access.Viewer)
 		if a := viewer.get(contact); strings.Contains(a.body, "Record a gift") || !strings.Contains(a.body, "$1,500.50") {
 			t.Error("a viewer sees a form, or no gifts")
@@ -128,7 +128,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			{"amount", "fifty", "Amount must be above 0"},
 			{"amount", "1.500,50", "Amount must be above 0"},
 			{"amount", "€50", "Amount must be above 0"},
-			{"amount", "5.001", "Amount must not have more than 2 decimals: it is in USD."},
+			{"amount", "5.001", "Amount can’t have more than 2 decimals in USD."},
 			{"amount", "1,000,000,000", "Amount must be above 0"},
 			{"transacted_at", "", "Date is required."},
 			{"transacted_at", future, "Date must not be in the future."},
@@ -150,7 +150,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			}
 			a := p.post(contact+"/gifts", pairs...)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, wrong.fault, "Nothing was saved yet.", "Kept note")
+			p.sees(a, wrong.fault, "Nothing was saved.", "Kept note")
 			if wrong.value != "" && wrong.field == "amount" && !strings.Contains(a.body, `value="`+wrong.value+`"`) {
 				t.Errorf("%s is not in the form any more", wrong.value)
 			}
@@ -200,7 +200,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		}
 		for _, wrong := range []struct{ field, value, fault string }{
 			{"contact_id", "999", "Contact must be one of your contacts."}, {"contact_id", "", "Contact must not be empty."}, {"transacted_at", "", "Date must not be empty."},
-			{"status", "failed", "Status cannot be changed: only a promised gift can change its status."}, {"fee", "60", "Fee must not be more than the amount."}, {"amount", "", "Amount is required."}, {"amount", "x", "Amount must be above 0"}, {"method", "barter", "Method must be one of"},
+			{"status", "failed", "Status can’t be changed: only a pledge can change its status."}, {"fee", "60", "Fee must not be more than the amount."}, {"amount", "", "Amount is required."}, {"amount", "x", "Amount must be above 0"}, {"method", "barter", "Method must be one of"},
 		} {
 			a := p.post(gift, wrong.field, wrong.value, "seen", seen(p.get(gift+"/edit")))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -397,8 +397,8 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		}
 		for query, fault := range map[string]string{
 			"from=31.1.2026":                "From must be a date from 1900 on, such as 2026-01-31.",
-			"from=2025-02-01&to=2025-01-01": "To must not be before", "min=ten": "Smallest amount must be above 0", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
-			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID, which is 16 letters and digits.",
+			"from=2025-02-01&to=2025-01-01": "To can’t be before", "min=ten": "Smallest amount must be above 0", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
+			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID of 16 letters and digits.",
 		} {
 			a := p.get(p.org("/gifts?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)

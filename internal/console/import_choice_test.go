@@ -37,7 +37,7 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	editor := s.member(p.account, access.Editor)
 	editor.wantStatus(editor.post(path+"/undo", "erase", "1"), http.StatusForbidden)
 	p.follow(path+"/undo", "erase", "1")
-	p.sees(p.until(path, "The import was undone"), "1 contact that it created was erased")
+	p.sees(p.until(path, "Import undone"), "1 contact that it created was erased")
 	if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Ada") || !strings.Contains(got, "Zoë") {
 		t.Errorf("the contacts are %s", got)
 	}

@@ -40,10 +40,11 @@ type statement struct {
 	Address       []string // lines
 	Gifts         []statementGift
 	totals        map[string]int64
-	NotMoney      bool // some gifts were no money
-	Refunds       bool // something was given back
-	Covered       bool // the giver has paid fees
-	Event         bool // a gift was for an event, where givers may get something
+	currency      string // of the organization
+	NotMoney      bool   // some gifts were no money
+	Refunds       bool   // something was given back
+	Covered       bool   // the giver has paid fees
+	Event         bool   // a gift was for an event, where givers may get something
 }
 
 // statementGift is one line of a statement.
@@ -137,7 +138,7 @@ func (r *request) showStatements(view *statementsView, title string) error {
 
 // add adds the statement of a contact.
 func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
-	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}}
+	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}, currency: view.Settings.Currency}
 	if len(contact.Addresses) > 0 {
 		s.Address = contact.Addresses[0].Lines()
 	}
@@ -178,11 +179,11 @@ func (s *statement) add(view *statementsView, g *giving.Gift) error {
 }
 
 // Total is the sum of what was listed, in each currency; "" where nothing was money.
-func (s *statement) Total() string { return moneyTexts(s.totals, text.MoneyExact) }
+func (s *statement) Total() string { return moneyTexts(s.totals, s.currency, text.MoneyExact) }
 
 // Explained says in one line what the amounts are, and what is not among them.
 func (s *statement) Explained() string {
-	text := "Only gifts that we have received are listed; promised gifts are not."
+	text := "Only gifts we received are listed; pledges are not."
 	if s.Refunds {
 		text += " Refunds are subtracted."
 	}

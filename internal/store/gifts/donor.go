@@ -3,12 +3,14 @@ package gifts
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
 )
 
@@ -18,18 +20,17 @@ import (
 const (
 	// Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
 	sqlGave   = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
-	sqlGaveIn = sqlGave + ` AND currency = $4`
 	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
 
-	givenBy       = `SELECT contact_id, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND currency = $5`
-	sqlGivenBy    = givenBy + ` GROUP BY contact_id ORDER BY contact_id`
-	sqlGivenForBy = givenBy + ` AND campaign_id = $6 GROUP BY contact_id ORDER BY contact_id`
+	givenBy       = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
+	sqlGivenBy    = givenBy + ` GROUP BY contact_id, currency ORDER BY contact_id, currency`
+	sqlGivenForBy = givenBy + ` AND campaign_id = $5 AND currency = $6 GROUP BY contact_id, currency ORDER BY contact_id, currency`
 )
 
 // Donor is a contact with what it gave in a time.
 type Donor struct {
 	Contact crm.Contact
-	Giving  giving.Sums
+	giving.Given
 }
 
 // DonorPlace is where a page of donors lies: after an id or before it. The zero value is the first page.
@@ -39,30 +40,24 @@ type DonorPlace struct{ After, Before int64 }
 type DonorPage struct {
 	Donors     []Donor
 	Totals     map[giving.DonorKind]int64 // of all pages, of each kind
-	Currency   string
-	Others     map[string]int64 // given in the year in other currencies, which the list leaves out
-	Next, Prev DonorPlace       // of the pages beside it; the zero value where there is none
+	Currency   string                     // in which most of the money is: the account's, or the campaign's
+	Next, Prev DonorPlace                 // of the pages beside it; the zero value where there is none
 }
 
-// Donors finds contacts who gave, in the account's currency.
+// Donors finds contacts who gave.
 func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
-		row, err := store.ReadTally(c, account)
-		if err != nil {
+		if page.Currency, err = weighDonors(c, w, account, f); err != nil {
 			return page, err
 		}
-		page.Currency = row.Currency
 		var found db.Set
 		if f.Campaign != 0 {
-			if err = weighCampaign(c, w, account, f.Campaign, row.Currency); err == nil {
-				found, err = donorsOf(c, account, row.Currency, f)
-			}
+			found, err = donorsOf(c, account, page.Currency, f)
 			page.Totals = map[giving.DonorKind]int64{giving.AllDonors: found.Count()}
-		} else if err = w(row.GiftSeq); err == nil {
+		} else {
 			var year *donorYear
-			if year, err = readDonors(c, account, row.Currency, f, giving.DonorKinds); err == nil {
+			if year, err = readDonors(c, account, f, giving.DonorKinds); err == nil {
 				found, page.Totals = year.of(f.Kind), year.totals()
-				page.Others, err = otherCurrencies(c, account, f.Year, row.Currency)
 			}
 		}
 		if err != nil {
@@ -70,7 +65,7 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFil
 		}
 		var ids []int64
 		ids, page.Next, page.Prev = at.page(account, &found, limit)
-		given, err := sumsOf(c, account, row.Currency, f, ids)
+		given, err := givenOf(c, account, page.Currency, f, ids)
 		if err != nil {
 			return page, err
 		}
@@ -82,27 +77,33 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFil
 	})
 }
 
-// GivenBy is what all contacts gave whom a filter finds, in the account's currency.
-func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Sums, currency string, err error) {
-	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Sums, error) {
-		row, err := store.ReadTally(c, account)
-		if err = FirstError(err, w(row.GiftSeq)); err != nil {
+// GivenBy is what all contacts gave whom a filter finds, and the currency in which most of it is.
+func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Given, currency string, err error) {
+	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Given, error) {
+		if currency, err = weighDonors(c, w, account, f); err != nil {
 			return nil, err
 		}
-		currency = row.Currency
 		found, err := donorsOf(c, account, currency, f)
 		if err != nil {
 			return nil, err
 		}
-		return sumsOf(c, account, currency, f, contacts.IDsOf(account, found.Page(0, found.Count())))
+		return givenOf(c, account, currency, f, contacts.IDsOf(account, found.Page(0, found.Count())))
 	})
 	return given, currency, err
 }
 
-// weighCampaign tells how many gifts a campaign has, which is kept.
-func weighCampaign(c db.Conn, w store.Weigh, account, campaign int64, currency string) error {
-	sums, err := readCell(c, account, giving.Cell(campaign, 0, currency, 0))
-	return FirstError(err, w(sums.Entries))
+// weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
+func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
+	row, err := store.ReadTally(c, account)
+	if f.Campaign == 0 || err != nil {
+		return row.Currency, FirstError(err, w(row.GiftSeq))
+	}
+	of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
+	if err != nil {
+		return "", err
+	}
+	sums, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
+	return of.Currency, FirstError(err, w(sums.Entries))
 }
 
 // donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them (giving.DonorFilter).
@@ -112,8 +113,8 @@ type donorYear struct {
 	also   map[giving.DonorKind]*db.Set
 }
 
-// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter. A currency of "" is any.
-func readDonors(c db.Conn, account int64, currency string, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
+// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter.
+func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
 	y := &donorYear{filter: f, also: make(map[giving.DonorKind]*db.Set)}
 	type span struct {
 		from, to int64
@@ -131,14 +132,6 @@ func readDonors(c db.Conn, account int64, currency string, f giving.DonorFilter,
 		spans = append(spans, span{from.Unix(), to.Unix(), y.also[kind]})
 		first, last = min(first, from.Unix()), max(last, to.Unix())
 	}
-	only, err := givenOnlyIn(c, account, currency)
-	if err != nil {
-		return nil, err
-	}
-	sql, args := sqlGave, []any{account, first, last}
-	if currency != "" && !only { // to compare currencies is a third of the walk
-		sql, args = sqlGaveIn, append(args, currency)
-	}
 	return y, c.Each(func(r db.Row) error {
 		seq, at := doc.IDSeq(r.Int(0)), r.Int(1)
 		for i := range spans {
@@ -147,7 +140,7 @@ func readDonors(c db.Conn, account int64, currency string, f giving.DonorFilter,
 			}
 		}
 		return nil
-	}, sql, args...)
+	}, sqlGave, account, first, last)
 }
 
 // of are the donors of a kind.
@@ -174,7 +167,7 @@ func (y *donorYear) totals() map[giving.DonorKind]int64 {
 	return totals
 }
 
-// donorsOf are the donors whom a filter finds. A currency of "" is any.
+// donorsOf are the donors whom a filter finds. The currency is that of the campaign.
 func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (set db.Set, err error) {
 	if f.Campaign != 0 {
 		return set, c.Each(func(r db.Row) error {
@@ -182,7 +175,7 @@ func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (
 			return nil
 		}, sqlGaveTo, account, f.Campaign, currency)
 	}
-	year, err := readDonors(c, account, currency, f, []giving.DonorKind{f.Kind})
+	year, err := readDonors(c, account, f, []giving.DonorKind{f.Kind})
 	if err != nil {
 		return set, err
 	}
@@ -192,17 +185,23 @@ func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (
 // givenAtOnce is of how many contacts the gifts are summed up together.
 const givenAtOnce = 1000
 
-// sumsOf is what contacts gave in the time of a filter, or to its campaign.
-func sumsOf(c db.Conn, account int64, currency string, f giving.DonorFilter, ids []int64) (map[int64]giving.Sums, error) {
-	given := make(map[int64]giving.Sums, len(ids))
+// givenOf is what contacts gave in the time of a filter, or to its campaign in a currency.
+func givenOf(c db.Conn, account int64, currency string, f giving.DonorFilter, ids []int64) (map[int64]giving.Given, error) {
+	given := make(map[int64]giving.Given, len(ids))
 	from, to := f.Gave()
 	for some := range slices.Chunk(ids, givenAtOnce) {
-		sql, args := sqlGivenBy, []any{account, some, from.Unix(), to.Unix(), currency}
+		sql, args := sqlGivenBy, []any{account, some, from.Unix(), to.Unix()}
 		if f.Campaign != 0 {
-			sql, args = sqlGivenForBy, append(args, f.Campaign)
+			sql, args = sqlGivenForBy, append(args, f.Campaign, currency)
 		}
 		err := c.Each(func(r db.Row) error {
-			given[r.Int(0)] = giving.Sums{Gifts: r.Int(1), Amount: r.Int(2)}
+			g := given[r.Int(0)]
+			if g.Sums == nil {
+				g.Sums = make(map[string]int64, 1)
+			}
+			g.Gifts += r.Int(2)
+			g.Sums[strings.Clone(r.Text(1))] += r.Int(3)
+			given[r.Int(0)] = g
 			return nil
 		}, sql, args...)
 		if err != nil {

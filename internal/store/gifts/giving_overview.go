@@ -66,7 +66,7 @@ func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.
 			return o, err
 		}
 		o.LastYearToDate += begun
-		donors, err := readDonors(c, account, o.Currency, giving.DonorFilter{Year: year}, giving.DonorKinds)
+		donors, err := readDonors(c, account, giving.DonorFilter{Year: year}, giving.DonorKinds)
 		if err == nil {
 			o.Donors, o.LastYearDonors = donors.totals(), donors.also[giving.ReturningDonors].Count()
 		}

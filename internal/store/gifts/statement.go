@@ -29,8 +29,8 @@ type StatementPage struct {
 	Next, Prev DonorPlace
 }
 
-// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
-// donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
+// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids.
+// It takes turns with other work that costs much, and is bounded by contacts and gifts.
 func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
@@ -72,15 +72,7 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 
 // StatementContacts are the contacts of a page.
 func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
-	row, err := store.ReadTally(c, account)
-	if err != nil {
-		return nil, page, err
-	}
-	currency := row.Currency
-	if f.Kind == giving.AllDonors {
-		currency = "" // any
-	}
-	found, err := donorsOf(c, account, currency, f)
+	found, err := donorsOf(c, account, "", f)
 	if err != nil {
 		return nil, page, err
 	}
@@ -93,10 +85,10 @@ func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorP
 
 // GaveIn tells whether anyone gave in a year.
 func (s *GiftStore) GaveIn(ctx context.Context, account, year int64) (bool, error) {
-	sums, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
-		return otherCurrencies(c, account, year, "")
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (gave bool, err error) {
+		err = eachMonth(c, account, year*100+1, year*100+13, func(_ int64, _ string, g giving.Sums) { gave = gave || g.Gifts > 0 })
+		return gave, err
 	})
-	return len(sums) > 0, err
 }
 
 // CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds

@@ -31,7 +31,7 @@ const keyCacheTime = time.Second
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.KeyInput) (key access.Key, secret string, err error) {
-	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	err = s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		row, now := t.Account(account), s.Now()
 		var err error
 		if key, secret, err = access.NewKey(account, row.KeySeq+1, in, now); err != nil {
