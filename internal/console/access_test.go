@@ -190,7 +190,7 @@ func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
 		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
 		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},
-		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Plans and promises", "Add a tag"}},
+		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Recurring gifts and pledges", "Add a tag"}},
 	} {
 		a := e.owner.post(path, c.form...)
 		e.owner.wantStatus(a, http.StatusUnprocessableEntity)

@@ -168,7 +168,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 func TestACompanyHasNoPersonsName(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
-		p.sees(p.get(p.org("/contacts/new")), "A company needs its name under Company", "Do not mail", "The IDs of this contact in other systems.")
+		p.sees(p.get(p.org("/contacts/new")), "The first and the last name are those of your contact person there.", "Do not mail", "The IDs of this contact in other systems.")
 		refused := p.post(p.org("/contacts"), "type", "company", "prefix", "Dr.")
 		p.sees(refused, "Company is required.")
 		a := p.follow(p.org("/contacts"), "type", "company", "company", "Quill & Co", "salutation", "Dear friends", "do_not_mail", "yes",
@@ -292,7 +292,7 @@ func TestContactsAreSearched(t *testing.T) {
 				}
 			}
 		}
-		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Clear all")
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Show all contacts")
 		p.sees(p.get(p.org("/contacts?q=vi")), "2 contacts", "Maria Smith", "Bo Ek", "Tags: VIP 1 vip 1")
 		p.sees(p.get(p.org("/contacts?q=nobody&scope=archived")), "No archived contacts match.")
 		live := p.live(p.org("/contacts?q=maria"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 )
 
@@ -39,7 +40,7 @@ var wording = map[doc.Rule]string{
 	doc.StatusStays:  "can’t be changed: only a pledge can change its status",
 	doc.GiftTime:     "must be a date, such as 2026-01-31",
 	doc.CodeForm:     "must be an ID of 16 letters and digits",
-	doc.PlansContact: "must be the contact of the gift’s plan. To move the gift, choose “No plan” as well",
+	doc.PlansContact: "must be the donor of the recurring gift. To move this gift, choose “Not recurring” as well",
 	doc.IDForm:       "must be an ID",
 	doc.Unknown:      "must be one of your %v",
 	doc.UnknownField: "have changed: an owner archived one. Check the form, then save again",
@@ -58,6 +59,8 @@ var wording = map[doc.Rule]string{
 	doc.OtherType:       "must be of the same type: a person and a company can’t be merged",
 	doc.IDTaken:         "can’t include %q from %v: contact %v already has it",
 	doc.CurrencyStays:   "must stay %[1]v, because there are already gifts",
+
+	giving.ArchivedAnonymous: "can’t be used while the contact for anonymous gifts is archived. Restore it first",
 }
 
 // words says to people what is wrong. label is what they call the field.

@@ -407,7 +407,7 @@ func (r *request) keptLink(row *jobs.JobRow) (link, error) {
 		return link{}, err
 	}
 	if kept.Plan != "" {
-		return link{"Plan of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
+		return link{"Recurring gift of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
 	}
 	return link{contactName(contact), r.path(contactPath(row.Contact))}, nil
 }

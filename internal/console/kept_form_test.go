@@ -208,7 +208,7 @@ func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		again = p.signBackIn(p.post(path+"/gifts", "amount", "1234.50", "transacted_at", "2026-01-31", "method", "cash", "note", "for the roof", "attempt", "x"))
-		p.sees(p.resend(again, path+"/gifts"), "$1,234.50 was recorded.")
+		p.sees(p.resend(again, path+"/gifts"), "Recorded $1,234.50 from")
 	})
 }
 

@@ -126,7 +126,7 @@ func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
 		}
 		gives("Ada", "byron", "succeeded")
 		gives("Anonymous", "Donor", "succeeded")
-		gives("Pia", "Promised", "pending")
+		gives("Pia", "Pledged", "pending")
 		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
 			t.Fatal(err)
 		}

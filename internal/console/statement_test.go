@@ -231,7 +231,7 @@ func TestDonorsOfACampaignAndPages(t *testing.T) {
 		for _, wrong := range []string{"year=x", "year=1", "new=yes", "new=1&lapsed=1", "campaign=x"} {
 			a := p.get(p.org("/donors?" + wrong))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "One thing needs your attention.")
+			p.sees(a, "Please fix one filter.")
 		}
 		foreign := s.campaign(s.organization("Theirs"), `{"title": "Secret"}`)
 		p.wantStatus(p.get(p.org(fmt.Sprintf("/donors?campaign=%d", foreign.ID))), http.StatusNotFound)
