@@ -70,7 +70,7 @@ func init() {
 	AccountTable.Everywhere, MemberTable.Everywhere = true, true
 }
 
-// Distribution are the commands that spread the tables over the machines of a distributed PostgreSQL, and a query for those that were forgotten.
+// Distribution are the commands that spread the tables over several machines, and a query for those that were forgotten.
 func Distribution() (commands []string, forgotten string) {
 	return Schema.Distribution(TallyTable), db.ForgottenTables
 }
