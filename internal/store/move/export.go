@@ -233,3 +233,25 @@ func New(j *jobs.JobStore) *MoveStore {
 	}
 	return &MoveStore{j.Base, j}
 }
+
+// WriteFigures writes a small table as CSV, in which no text is taken for a formula.
+func WriteFigures(w io.Writer, header []string, rows [][]any) error {
+	file, err := table.NewWriter(w, "csv")
+	if err == nil {
+		err = file.Header(header)
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if number, ok := cell.(sheet.Decimal); ok {
+				row[i] = table.Number(number)
+			}
+		}
+		if err == nil {
+			err = file.Row(row)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
