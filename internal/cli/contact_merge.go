@@ -125,7 +125,7 @@ func (contactDuplicates) Help() string {
 	donorbook contact duplicates --account ID
 	donorbook contact duplicates --account ID --csv --level sure > sure.csv
 
-A pair that is "sure" is wrong in less than one of 1,000 cases. "donorbook contact merge" makes one contact of two.`
+A pair of the level "sure" (a certain match) is wrong in less than one of 1,000 cases. "donorbook contact merge" makes one contact of two.`
 }
 
 func (c *contactDuplicates) Run(t *terminal) error {
