@@ -224,7 +224,7 @@ func (r *request) glanceAtGiving(ctx context.Context) (*givingView, error) {
 		amounts = append(amounts, overview.Months[giving.Month(month)].Amount)
 	}
 	view.Chart = newChart(months, amounts, 2, func(month time.Time, amount int64) monthBar {
-		return monthBar{Value: text.Money(amount, overview.Currency), Short: shortCount(text.Major(amount, overview.Currency)), Address: r.monthAddress(month)}
+		return monthBar{Value: text.Money(amount, overview.Currency), Short: shortCount(rounded(amount, text.ScaleOf(text.Decimals(overview.Currency)))), Address: r.monthAddress(month)}
 	})
 	if view.Top, err = r.store.TopCampaigns(ctx, r.account(), view.Year, homeTopCampaigns); err != nil {
 		return nil, err

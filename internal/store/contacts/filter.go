@@ -87,6 +87,7 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 				}
 				w.all = w.left
 			}
+			w.filter.Given = f.Given.InMinor(row.Currency)
 			w.filter.Gave.When, w.filter.NoGift = f.Gave.When.ByClock(row.Location()), f.NoGift.ByClock(row.Location())
 			if err := w.run(); err != nil {
 				return err

@@ -355,7 +355,7 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 		made.Local = giving.GiftClock(g.At, w.a.Location())
 		s := gifts.ShareOf(&made)
 		w.stage(made.Contact, contacts.GiftSets(made.Campaign), s.Cells(), func() error {
-			w.a.GiftSeq = doc.IDSeq(made.ID)
+			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
 			w.done.Gifts++
 			gifts.WriteGift(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
 			gifts.MoveReference(w.Tx, w.a, gifts.GiftReference, "", made.ExternalID, made.ID)

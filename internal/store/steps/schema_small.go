@@ -7,6 +7,11 @@ import "donorbook/internal/db"
 const step14SQL = `
 -- Groups of duplicates are listed by how sure they are, page by page.
 CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability, level);
+
+-- The total of a contact is exact: in the smallest unit of the account's currency, as the sums of its gifts are, and no longer in whole units.
+UPDATE contact SET given = giving.amount FROM giving, account_tally
+	WHERE account_tally.account_id = contact.account_id AND giving.account_id = contact.account_id AND contact.last_gift <> 0
+	AND giving.cell = '0000000000000000/00000000/' || account_tally.currency || '/' || substr('000000000' || (contact.id % 1000000000), length(CAST(contact.id % 1000000000 AS TEXT)) + 1);
 `
 
 const sqlStep14Merged = `SELECT account_id, other FROM contact_merge WHERE other <> 0 AND undone = 0`
