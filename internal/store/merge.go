@@ -44,16 +44,18 @@ const (
 // forgottenSent is in the place of what was sent and is no longer kept.
 const forgottenSent = "-"
 
-// SQLForgetMerges forgets what was sent about contacts that are erased, SQLForgetParted what the history of another contact says of the time when they were part of it, SQLForgetPairs with whom they may be
+// SQLForgetMerges forgets what was sent about contacts that are erased, SQLForgetParted what the history of another contact says of the time when they were part of it, SQLForgetPairsA and B with whom they may be
 // the same, and SQLForgetSent what some merges keep.
 const (
 	SQLForgetMerges = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND sent <> '' AND (survivor = ANY($2) OR other = ANY($2) AND other <> 0)`
 	SQLForgetParted = `UPDATE change SET data = '' WHERE account_id = $1 AND revision IN (SELECT id FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0
 		UNION ALL SELECT undone FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0)`
-	SQLForgetPairs = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
-	SQLForgetFound = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2))` // of contacts that are no longer active
-	SQLForgetSent  = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
-	SQLSent        = MergeColumns + ` AND sent <> '' ORDER BY id`
+	SQLForgetPairsA = `DELETE FROM duplicate WHERE account_id = $1 AND a = ANY($2)` // each by its own index: an OR of both would read all pairs of the account
+	SQLForgetPairsB = `DELETE FROM duplicate WHERE account_id = $1 AND b = ANY($2)`
+	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0` // of contacts that are no longer active; that ids are positive makes the index of contacts the better one
+	SQLForgetFoundB = SQLForgetPairsB + ` AND a > 0 AND state = 0`
+	SQLForgetSent   = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
+	SQLSent         = MergeColumns + ` AND sent <> '' ORDER BY id`
 )
 
 // SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.

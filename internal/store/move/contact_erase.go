@@ -79,7 +79,7 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 		return job, err
 	}
 	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
-	for _, forget := range []string{store.SQLForgetMerges, store.SQLForgetParted, store.SQLForgetPairs} {
+	for _, forget := range []string{store.SQLForgetMerges, store.SQLForgetParted, store.SQLForgetPairsA, store.SQLForgetPairsB} {
 		if err := t.Run(forget, a.Account, ids); err != nil {
 			return 0, err
 		}

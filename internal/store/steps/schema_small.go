@@ -5,8 +5,14 @@ import "donorbook/internal/db"
 // step14SQL is the step that keeps pages and background work small, and numbers exact. Once it is released, what is in this file stays as it is, and
 // uses nothing that may become different.
 const step14SQL = `
--- Groups of duplicates are listed by how sure they are, page by page.
-CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability, level);
+-- Groups of duplicates are listed by how sure they are, page by page: each where its likeliest pair is, which is the first one of its person.
+DROP INDEX duplicate_rank;
+
+DROP INDEX duplicate_person;
+
+CREATE INDEX duplicate_rank ON duplicate (account_id, state, level, probability DESC, a, b, person);
+
+CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability DESC, a, b, level);
 
 -- The total of a contact is exact: in the smallest unit of the account's currency, as the sums of its gifts are, and no longer in whole units.
 UPDATE contact SET given = giving.amount FROM giving, account_tally
