@@ -78,7 +78,7 @@ const (
 	ManyGifts     Rule = "must be a contact with at most %v gifts and plans, since all of them move: let the contact with more gifts stay"
 	MergeSelf     Rule = "must be another contact: a contact cannot be merged with itself"
 	OtherType     Rule = "must be a contact of the same type: a person and a company cannot be merged"
-	NoMergeField  Rule = "is no field that two contacts can be merged by"
+	NoMergeField  Rule = "cannot be chosen in a merge"
 	MergeFieldOf  Rule = "must be the id of one of the two contacts: %v or %v"
 	NotesTooLong  Rule = "is refused: both notes together would be longer than %v characters. Choose one of them, or shorten it first"
 	UndoneMerge   Rule = "This merge was undone already."
