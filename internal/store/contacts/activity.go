@@ -187,7 +187,7 @@ func (s *ContactStore) ContactNames(ctx context.Context, account int64, ids []in
 			found, err := crm.ParseContact(r.Int(0), body, nil)
 			if err == nil {
 				names[found.ID] = crm.Contact{ID: found.ID, FirstName: strings.Clone(found.FirstName), MiddleName: strings.Clone(found.MiddleName),
-					LastName: strings.Clone(found.LastName), Company: strings.Clone(found.Company), IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt}
+					LastName: strings.Clone(found.LastName), Company: strings.Clone(found.Company), IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt, ErasedAt: found.ErasedAt}
 			}
 			return nil
 		}, sqlContactNames, account, ids)

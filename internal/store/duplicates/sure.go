@@ -171,12 +171,13 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 	if err != nil || !slices.Equal(linked(first.A, sure), ids) {
 		return nil, err
 	}
-	given := make(map[int64]int)
+	given := make(map[int64]int64)
 	for i := range all {
-		given[all[i].ID], err = countGifts(t, account, all[i].ID)
+		counted, plans, err := gifts.GivenBy(t.Conn, account, all[i].ID)
 		if err != nil {
 			return nil, err
 		}
+		given[all[i].ID] = counted + plans
 	}
 	slices.SortFunc(all, func(a, b crm.Contact) int {
 		return cmp.Or(cmp.Compare(given[b.ID], given[a.ID]), cmp.Compare(a.ID, b.ID))
@@ -202,11 +203,6 @@ func linked(from int64, pairs []Pair) []int64 {
 	return ids
 }
 
-func countGifts(t *store.Tx, account, contact int64) (int, error) {
-	all, plans, err := gifts.GivenBy(t.Conn, account, contact)
-	return len(all) + len(plans), err
-}
-
 // mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was done.
 func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
 	if len(same) == 0 {
@@ -222,10 +218,6 @@ func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, 
 			return nil, nil //nolint:nilerr // the group is left as it is
 		}
 	}
-	for i := range same[1:] {
-		if _, err := merges.MergeInto(t, a, same[0].ID, crm.MergeInput{Contact: same[i+1].ID}, region, now); err != nil {
-			return nil, err
-		}
-	}
-	return same, nil
+	others := store.Collect(same[1:], func(c crm.Contact) int64 { return c.ID })
+	return same, merges.MergeAll(t, a, same[0].ID, others, region, now)
 }

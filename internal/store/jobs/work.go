@@ -39,6 +39,7 @@ type JobWorker struct {
 	left   map[JobOf]bool   // what has failed or is done by another node, until the next look
 	looked time.Time        // when that was
 	Runs   map[JobOf]jobRun // what is kept between two units of work
+	sizes  map[JobOf]int    // of their next units of work
 	Ready  chan struct{}    // something was read
 }
 
@@ -51,7 +52,7 @@ type JobOf struct{ Account, ID int64 }
 func (j *Job) Of() JobOf { return JobOf{j.Account, j.ID} }
 
 func NewJobWorker(s *JobStore) *JobWorker {
-	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), Ready: make(chan struct{}, 1)}
+	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int), Ready: make(chan struct{}, 1)}
 }
 
 // WakeJobs lets the worker know of new work.
@@ -135,6 +136,7 @@ func (w *JobWorker) Forget(open []Job) {
 		working[open[i].Of()] = open[i].Working()
 	}
 	maps.DeleteFunc(w.left, func(of JobOf, _ bool) bool { return !working[of] }) // a person may continue it
+	maps.DeleteFunc(w.sizes, func(of JobOf, _ int) bool { return !working[of] })
 	for of := range w.Runs {
 		if !working[of] {
 			w.drop(of)
@@ -207,7 +209,38 @@ func (w *JobWorker) Step(ctx context.Context, open *Job) (worked bool, err error
 	if errors.Is(err, ErrNotOurs) {
 		return false, nil
 	}
+	if err == nil {
+		w.setPace(&j)
+	}
 	return err == nil, err
+}
+
+// unitTime is for how long a unit of work may keep others from writing, about. How much is done in that time depends on the machine, on the database and on what is done.
+const unitTime = 50 * time.Millisecond
+
+// The sizes of units of work: the first one of a job, and between which they move.
+const (
+	firstUnit = 50
+	leastUnit = 10
+	MostUnit  = 500
+)
+
+// UnitSize is how many changes the next unit of work of a job should make.
+func (w *JobWorker) UnitSize(j *Job) int {
+	if size := w.sizes[j.Of()]; size != 0 {
+		return size
+	}
+	return firstUnit
+}
+
+// setPace makes the next unit of work of a job larger where the last one was short, and smaller where it was long.
+func (w *JobWorker) setPace(j *Job) {
+	switch size := w.UnitSize(j); {
+	case j.held > unitTime:
+		w.sizes[j.Of()] = max(leastUnit, size/2)
+	case j.held > 0 && j.held < unitTime/3:
+		w.sizes[j.Of()] = min(MostUnit, size*2)
+	}
 }
 
 // errNotOurs: a job is not for this node, such as an import whose file the command line reads.

@@ -79,10 +79,8 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 		return job, err
 	}
 	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
-	for _, forget := range []string{store.SQLForgetMerges, store.SQLForgetParted, store.SQLForgetPairs} {
-		if err := t.Run(forget, a.Account, ids); err != nil {
-			return 0, err
-		}
+	if err := t.Run(store.SQLForgetPairs, a.Account, ids); err != nil {
+		return 0, err
 	}
 	return noteErasures(t, a, open, people)
 }
