@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 )
 
@@ -35,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone", duplicates.SureJob: "merge of duplicates"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -299,6 +300,8 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.Groups, at.Total, "group")
 		}
+	case jobs.MoveJob:
+		err = r.tellMove(&view)
 	case jobs.EraseJob:
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
@@ -311,6 +314,33 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		view.Title = capital(string(j.Kind))
 	}
 	return view, err
+}
+
+// tellMove says which gifts a merge or its undo moves.
+func (r *request) tellMove(view *jobView) error {
+	var at merges.MoveProgress
+	id, err := merges.MoveOf(view.Job)
+	if err = errors.Join(err, json.Unmarshal(view.Progress, &at)); err != nil {
+		return err
+	}
+	m, err := r.store.MergeOf(r.Context(), r.account(), id)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	named, err := r.store.ContactNames(r.Context(), r.account(), []int64{m.Survivor, m.Other})
+	from, to := named[m.Other], named[m.Survivor]
+	if at.Undo {
+		from, to = to, from
+	}
+	view.Title, view.Told = "Move gifts from "+contactName(from)+" to "+contactName(to), plural(at.Moved, "gift")+" moved."
+	if at.Left > 0 {
+		view.Told += " " + plural(at.Left, "gift") + " could not be read and stayed. Run donorbook check to see why."
+	}
+	if view.Working() && at.Total > 0 {
+		view.soFar(at.Moved, at.Total, "gift")
+	}
+	view.More = view.Told
+	return err
 }
 
 // soFar tells how much of the work is done.

@@ -45,7 +45,7 @@ func given(t testing.TB, s *Book, account, contact int64) (stats, sum, gifts int
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = cmp.Or(one(t, s, &sum, `SELECT COALESCE(SUM(net), 0) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact),
+	err = cmp.Or(one(t, s, &sum, `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact),
 		one(t, s, &gifts, `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact))
 	if err != nil {
 		t.Fatal(err)

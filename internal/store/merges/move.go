@@ -47,7 +47,9 @@ func init() { jobs.JobSteps[jobs.MoveJob] = moveStep }
 const (
 	sqlMovedBy = store.ChangeColumns + ` AND revision > $2 AND revision <= $3 AND (noun = $4 OR noun = $5) ORDER BY revision DESC LIMIT $6`
 	sqlOfPlan  = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = $3 ORDER BY given_at, id LIMIT $4`
-	sqlMoving  = store.MergeColumns + ` AND moving <> 0 ORDER BY id`
+	// Undone merges that still move gifts back to a contact.
+	sqlReturning = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone <> 0 AND moving <> 0 ORDER BY id LIMIT 1`
+	sqlMoving    = store.MergeColumns + ` AND moving <> 0 ORDER BY id`
 )
 
 // moveRange is how many changes one portion of an undo looks through. Others may have been made while the merge moved gifts.
@@ -143,6 +145,16 @@ func (m merging) moveSome(row *store.Merge, limit int) (moved int, err error) {
 	}
 	to, move := row.Survivor, m.moveIn
 	if row.Undone != 0 {
+		first, err := db.List(m.t.Conn, store.ScanMerge, sqlReturning, m.a.Account, row.Survivor)
+		if err != nil {
+			return 0, err
+		}
+		if len(first) > 0 { // what is still on its way back to the survivor goes back to the other contact after that
+			if moved, err = m.moveSome(&first[0], limit); err == nil {
+				m.t.Save(store.MergeTable, first[0].Values(m.a.Account)...)
+			}
+			return moved, err
+		}
 		to, move = row.Other, m.moveBack
 	}
 	moved, ended, err := move(row, limit)
@@ -290,30 +302,20 @@ func Resume(t *store.Tx, a *store.Account) error {
 	return err
 }
 
-// Moving is a merge that still moves gifts to a contact, or away from it.
-type Moving struct {
-	Job, From, To int64
-}
+// Moving is a merge that still moves gifts from one contact to another one, or its undo.
+type Moving struct{ Job, From, To int64 }
 
-const (
-	sqlMovingIn  = store.MergeColumns + ` AND moving <> 0 AND survivor = $2 ORDER BY id LIMIT 1`
-	sqlMovingOut = store.MergeColumns + ` AND moving <> 0 AND other = $2 ORDER BY id LIMIT 1`
-)
-
-// MovingOf is a merge, or an undo of one, that still moves gifts of a contact. Job is 0 where there is none.
+// MovingOf tells which gifts still move to a contact or away from it. Job is 0 where there are none.
 func (s *MergeStore) MovingOf(ctx context.Context, account, contact int64) (Moving, error) {
-	return store.Lend(ctx, s.base.Read, func(c db.Conn) (found Moving, err error) {
-		for _, sql := range []string{sqlMovingIn, sqlMovingOut} {
-			rows, err := db.List(c, store.ScanMerge, sql, account, contact)
-			if err != nil || len(rows) == 0 {
-				continue
-			}
-			found = Moving{rows[0].Moving, rows[0].Other, rows[0].Survivor}
-			if rows[0].Undone != 0 {
-				found.From, found.To = found.To, found.From
-			}
-			return found, err
+	all, err := store.List(ctx, s.base, store.ScanMerge, sqlMoving, account)
+	for _, row := range all {
+		switch {
+		case row.Survivor != contact && row.Other != contact:
+		case row.Undone != 0:
+			return Moving{row.Moving, row.Survivor, row.Other}, err
+		default:
+			return Moving{row.Moving, row.Other, row.Survivor}, err
 		}
-		return found, err
-	})
+	}
+	return Moving{}, err
 }
