@@ -325,8 +325,8 @@ type JobStore struct {
 	// MergeSure merges a few more contacts that are the same person, for a job of package duplicates.
 	MergeSure func(ctx context.Context, w *JobWorker, j *Job) error
 
-	// Erase removes people for good, in a unit of work. Package move has it.
-	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error
+	// Erase removes people for good, in a unit of work, but for those who cannot be erased. Package move has it.
+	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
 }
 
 func New(g *gifts.GiftStore) *JobStore {

@@ -220,9 +220,9 @@ const unitTime = 50 * time.Millisecond
 
 // The sizes of units of work: the first one of a job, and between which they move.
 const (
-	firstUnit = 50
+	FirstUnit = 50
 	leastUnit = 10
-	MostUnit  = 500
+	mostUnit  = 500
 )
 
 // UnitSize is how many changes the next unit of work of a job should make.
@@ -230,7 +230,7 @@ func (w *JobWorker) UnitSize(j *Job) int {
 	if size := w.sizes[j.Of()]; size != 0 {
 		return size
 	}
-	return firstUnit
+	return FirstUnit
 }
 
 // setPace makes the next unit of work of a job larger where the last one was short, and smaller where it was long.
@@ -239,7 +239,7 @@ func (w *JobWorker) setPace(j *Job) {
 	case j.held > unitTime:
 		w.sizes[j.Of()] = max(leastUnit, size/2)
 	case j.held > 0 && j.held < unitTime/3:
-		w.sizes[j.Of()] = min(MostUnit, size*2)
+		w.sizes[j.Of()] = min(mostUnit, size*2)
 	}
 }
 
