@@ -55,6 +55,7 @@ type jobView struct {
 	Told           string // what it does, or has done
 	More           string // what the title does not say already
 	Width          string // of the bar, in percent; "" where no one knows
+	Trouble        string // why it has failed, or does not get on
 	Kept           []link
 	Undoing        *jobView // the job that undoes it
 	Undoes         link     // the job that it undoes
@@ -313,7 +314,32 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	default:
 		view.Title = capital(string(j.Kind))
 	}
+	if why := j.Trouble(); j.Kind != jobs.ImportJob && why.Tries > 0 {
+		view.Trouble = "This failed " + times(int64(why.Tries)) + " and will be tried again. " + why.Error
+		if j.Ended() {
+			view.Trouble = "This failed " + times(int64(why.Tries)) + ". " + why.Error
+		}
+	}
 	return view, err
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return shownCount(n) + " times"
+}
+
+// retryJob lets a job that has failed go on.
+func (r *request) retryJob(j jobs.Job) error {
+	_, err := r.store.RetryJob(r.Context(), r.account(), j.ID)
+	if errors.Is(err, crm.ErrChanged) {
+		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This has not failed, so nothing was changed."})
+	}
+	if err != nil {
+		return err
+	}
+	return r.redirect(r.path(jobPath(j.ID)))
 }
 
 // tellMove says which gifts a merge or its undo moves.

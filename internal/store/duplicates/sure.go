@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -120,9 +121,27 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 	}
 	model, unknown := s.model(ctx, j.Account, at.learned)
 	now := s.base.Now()
+	err = s.mergeGroup(ctx, w, j, &spec, &progress, func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error) {
+		if unknown != nil {
+			return nil, nil
+		}
+		same, err := samePerson(t, a.Account, first, model)
+		if err != nil {
+			return nil, err
+		}
+		return mergeAll(t, a, same, spec.Region, now)
+	})
+	if errors.As(err, new(*doc.Invalid)) || errors.As(err, new(*store.Damaged)) { // which another try would not change
+		return s.mergeGroup(ctx, w, j, &spec, &progress, func(*store.Tx, *store.Account, Pair) ([]crm.Contact, error) { return nil, nil })
+	}
+	return err
+}
+
+// mergeGroup merges the contacts of the next group, and notes what became of it. The group is left alone where none were merged.
+func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec, progress *SureProgress, merge func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error)) error {
 	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		at := progress
-		first, ok, err := nextSure(t, a.Account, &spec, &at)
+		at := *progress
+		first, ok, err := nextSure(t, a.Account, spec, &at)
 		if err != nil {
 			return err
 		}
@@ -132,11 +151,8 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 		at.At = first.A
 		at.Groups++
 		var same []crm.Contact
-		if unknown == nil && first.A != 0 {
-			same, err = samePerson(t, a.Account, first, model)
-		}
-		if err == nil {
-			same, err = mergeAll(t, a, same, spec.Region, now)
+		if first.A != 0 {
+			same, err = merge(t, a, first)
 		}
 		if at.Merged += max(0, int64(len(same))-1); len(same) == 0 {
 			at.Left++

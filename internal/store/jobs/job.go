@@ -82,8 +82,10 @@ func (j *Job) Undoable() bool {
 	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.First != 0 && j.Undo == 0
 }
 
-// StoppedUndo tells whether the job is an undo that a person has stopped and may continue.
-func (j *Job) StoppedUndo() bool { return j.Kind == UndoingJob && j.State == JobCanceled }
+// StoppedUndo tells whether the job is an undo that a person has stopped, or that has failed, and that a person may continue.
+func (j *Job) StoppedUndo() bool {
+	return j.Kind == UndoingJob && (j.State == JobCanceled || j.State == JobFailed)
+}
 
 const (
 	JobColumns = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`

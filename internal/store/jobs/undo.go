@@ -114,7 +114,7 @@ const (
 	// The last changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are.
 	sqlOthersSince = `SELECT c.id, MAX(c.revision) FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
-			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state <> 'canceled') END
+			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
 			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 GROUP BY c.id`
 	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4 AND job = $5`
 )
