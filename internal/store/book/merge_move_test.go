@@ -2,10 +2,12 @@ package book
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -308,4 +312,187 @@ func TestAMergeLeavesDamagedGifts(t *testing.T) {
 			t.Errorf("the job says %s", j.Progress)
 		}
 	})
+}
+
+// A group of sure duplicates with more gifts than one unit of work moves is merged like any other, and so are those after one with a damaged contact. The undo of all merges brings everything back.
+func TestMergeSureEndsWithManyGiftsAndDamage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		closeAfter(t, s)
+		account := newAccount(t, s)
+		strangers(t, s, account)
+		const many = merges.MovedAtOnce + 100
+		var all [3][2]int64
+		for i := range all {
+			first, last := strings.Fields("Thomas Margaret William")[i], strings.Fields("Abernathy Brockhurst Carmichael")[i]
+			for k := range all[i] {
+				all[i][k] = createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":%q,"last_name":%q,"phones":["+1%d125550%d7"],"emails":["x%d@%s.example"],"dob":"%d/14/196%d"}`, first, last, 2+i, 10+i*17, i*i*77, last, i+2, i*2), crm.Force).ID
+			}
+		}
+		manyGifts(t, s, account.Number, all[1][0], many)
+		manyGifts(t, s, account.Number, all[1][1], many+1)
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1 AND id = $2`, account.Number, all[0][1])
+		job, err := s.MergeSure(t.Context(), account.Number, "US", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		wantGiven(t, s, account.Number, all[1][1], 2*many+1) // which has most
+		wantGiven(t, s, account.Number, all[1][0], 0)
+		done := doneJob(t, s, account.Number, job.ID)
+		var at duplicates.SureProgress
+		if err := json.Unmarshal(done.Progress, &at); err != nil || at.Merged != 2 || at.Left != 1 {
+			t.Errorf("%v: the job says %s", err, done.Progress)
+		}
+		if _, err := s.UndoJob(t.Context(), account.Number, job.ID, "US", false); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		wantGiven(t, s, account.Number, all[1][1], many+1)
+		wantGiven(t, s, account.Number, all[1][0], many)
+	})
+}
+
+// An import is undone with erasure although someone has merged one of its contacts since, who stays.
+func TestAnUndoWithErasureEnds(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		known := create(t, s, account, `{"first_name":"Known","last_name":"Person","emails":["known@example.org"]}`).ID
+		im := upload(t, s, account, "first_name,last_name,email\nAda,One,ada@example.org\nBea,Two,bea@example.org\nCleo,Three,cleo@example.org\n")
+		begin(t, s, im, false)
+		finishJobs(t, s)
+		mergeOf(t, s, account, known, known+2)
+		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		j := doneJob(t, s, account, undo.ID)
+		var at jobs.UndoProgress
+		if err := json.Unmarshal(j.Progress, &at); err != nil || at.Erased != 2 || at.Kept != 1 || at.Undone != 2 {
+			t.Errorf("%v: the undo says %s", err, j.Progress)
+		}
+		for id, erased := range map[int64]bool{known: false, known + 1: true, known + 2: false, known + 3: true} {
+			if c, err := s.ContactRecord(t.Context(), account, id); err != nil || c.Erased() != erased {
+				t.Errorf("contact %d is %+v, %v", id, c, err)
+			}
+		}
+		wantChecked(t, s)
+	})
+}
+
+// A merge of what was sent needs no review once it cannot be undone, because the person was erased or the history has forgotten it.
+func TestMergesThatCannotBeUndoneNeedNoReview(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["one@example.org"]}`).ID
+		create(t, s, account, `{"first_name":"Bob","last_name":"Jones","emails":["one@example.org"]}`)
+		create(t, s, account, `{"first_name":"Ina","last_name":"Other","emails":["two@example.org"]}`)
+		create(t, s, account, `{"first_name":"Max","last_name":"Brown","emails":["two@example.org"]}`)
+		pending := func() int64 {
+			_, found, err := s.Merges(t.Context(), account, merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found.Total
+		}
+		if n := pending(); n != 2 {
+			t.Fatalf("%d merges need a review, want 2", n)
+		}
+		erase(t, s, t.Context(), account, person)
+		if n := pending(); n != 1 {
+			t.Errorf("%d merges need a review after the person was erased, want 1", n)
+		}
+	})
+}
+
+// An erasure looks through merges that keep what was sent in portions: of another contact that was sent the person's name, and of many others.
+func TestAnErasureLooksThroughKeptMergesInPortions(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		person := create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["ana@example.org"]}`).ID
+		create(t, s, account, `{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"]}`)
+		const many = 450
+		var creating sync.WaitGroup
+		for worker := range 15 {
+			creating.Go(func() {
+				for i := range many / 15 {
+					create(t, s, account, fmt.Sprintf(`{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"],"tags":["t%d"]}`, worker*many+i))
+				}
+			})
+		}
+		creating.Wait()
+		create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["jo@example.org"],"note":"Hello"}`)
+		var portions atomic.Int64
+		spyOn(t, s).read = func(sql string) {
+			portions.Add(contacts.Flag(strings.HasPrefix(sql, store.MergeColumns) && strings.Contains(sql, "id >")))
+		}
+		erase(t, s, t.Context(), account, person)
+		if n := portions.Load(); n < 3 {
+			t.Errorf("%d merges were read by %d statements", many, n)
+		}
+		kept, err := store.List(t.Context(), s.Base, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`, account)
+		if err != nil || len(kept) < many {
+			t.Fatalf("%d merges, %v", len(kept), err)
+		}
+		for i, m := range kept {
+			if last := i == len(kept)-1; last != (m.SentDocument() == "") {
+				t.Errorf("merge %d of %d keeps %q", i, len(kept), m.SentDocument())
+			}
+		}
+	})
+}
+
+// A job whose steps keep failing fails, says why, and goes on when a person lets it.
+func TestAJobThatKeepsFailingFails(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		survivor, other := twoOf(t, s, account)
+		const many = merges.MovedAtOnce + 20
+		manyGifts(t, s, account, other, many)
+		mergeOf(t, s, account, survivor, other)
+		damaged := func(sql string) {
+			if err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error { return x.Run(sql, account) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		damaged(`UPDATE job SET spec = '[' WHERE account_id = $1`)
+		reported := 0
+		for range jobs.JobTries {
+			w := jobs.NewJobWorker(s.JobStore) // a look, once a minute
+			if _, err := w.Round(t.Context(), func(error) { reported++ }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, err := s.Job(t.Context(), account, 1)
+		if err != nil || j.State != jobs.JobFailed || j.Trouble().Error == "" || reported != jobs.JobTries || !j.Retryable() {
+			t.Errorf("after %d failures the job is %+v, %v", reported, j, err)
+		}
+		damaged(fmt.Sprintf(`UPDATE job SET spec = '{"merge":%d}' WHERE account_id = $1`, mergeNumber(t, s, account)))
+		if _, err := s.RetryJob(t.Context(), account, 1); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		wantJob(t, s, account, 1, jobs.JobDone, 20)
+		wantGiven(t, s, account, survivor, many)
+	})
+}
+
+func mergeNumber(t testing.TB, s *Book, account int64) (id int64) {
+	t.Helper()
+	if err := one(t, s, &id, `SELECT id FROM contact_merge WHERE account_id = $1`, account); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func doneJob(t testing.TB, s *Book, account, id int64) jobs.Job {
+	t.Helper()
+	j, err := s.Job(t.Context(), account, id)
+	if err != nil || j.State != jobs.JobDone {
+		t.Fatalf("the job is %+v, %v", j, err)
+	}
+	return j
 }
