@@ -89,8 +89,8 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 
 	p.visit("/console/o/" + p.organizationID() + "/settings")
 	p.choosesPicture("f-logo_file", "green", 200, 200)
-	p.click("Save logo")
-	p.sees("The logo was saved.", "Remove picture")
+	p.click("Save organization")
+	p.sees("Organization saved.", "Remove picture")
 	p.loaded(".picture-now img")
 	p.audit()
 }

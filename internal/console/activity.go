@@ -433,7 +433,7 @@ func (r *request) addNote() error {
 	in := history.NoteInput{Note: &text, OccurredAt: &at}
 	err := in.Validate(nil, r.today())
 	if err == nil {
-		_, err = r.store.AddNote(r.Context(), r.account(), r.id, in)
+		_, err = r.store.AddNote(r.once(r.always(contactPath(r.id)+"#history", "The note was added.")), r.account(), r.id, in)
 	}
 	var invalid *doc.Invalid
 	if errors.As(err, &invalid) {

@@ -161,15 +161,15 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 			t.Error("nothing leads to the contact")
 		}
 		settings := p.get(p.org("/settings"))
-		p.sees(settings, "View history", "Leave it empty to keep the history forever.")
-		p.sees(p.follow(p.org("/settings/history"), "history_days", "400"), "The history is kept for 400 days.")
+		p.sees(settings, "View history", "Leave blank to keep the history forever.")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", "400"), "Changes are now kept for 400 days.")
 		if !strings.Contains(p.get(p.org("/settings")).body, `value="400"`) {
 			t.Error("the number of days is not shown")
 		}
 		wrong := p.post(p.org("/settings/history"), "history_days", "-1")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "must be a whole number from 0 to 36,500")
-		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "The history is kept forever.")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "Changes are now kept forever.")
 		editor := s.member(p.account, access.Editor)
 		editor.wantStatus(editor.get(p.org("/settings/history")), http.StatusForbidden)
 		if strings.Contains(editor.get(p.org("/settings")).body, "/settings/history") {

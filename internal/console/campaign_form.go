@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
@@ -83,7 +84,7 @@ func (r *request) createCampaign() error {
 		in.Status = &status
 	}
 	if err == nil {
-		made, err = r.store.CreateCampaign(r.Context(), r.membership.Account, in)
+		made, err = r.store.CreateCampaign(r.once(r.shownCampaign), r.membership.Account, in)
 	}
 	if err != nil {
 		return r.refuseCampaign(in, campaign.Campaign{}, err)
@@ -92,6 +93,10 @@ func (r *request) createCampaign() error {
 	said.Warning = removedWarning(r.form)
 	leaveNotice(r.w, said)
 	return r.redirect(r.path(campaignPath(made.ID)))
+}
+
+func (r *request) shownCampaign(made store.Made) shown {
+	return shown{r.path(campaignPath(made.(campaigns.MadeCampaign).ID)), notice{Text: "The campaign was created."}}
 }
 
 func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) {

@@ -29,6 +29,7 @@ type Console struct {
 	store    *book.Book
 	options  Options
 	mux      *web.Mux
+	kept     *web.Mux // the pages of forms that were kept while a person signed in
 	origin   http.CrossOriginProtection
 	rates    rates
 	throttle *throttle
@@ -48,6 +49,7 @@ type request struct {
 	membership access.Membership // of the organization in the path; empty on pages that belong to none
 	id         int64             // of the contact, campaign, key or user in the path
 	form       *form             // the one that was sent, or an empty one
+	attempt    string            // the name of a form that creates something; "" for any other
 }
 
 func (r *request) account() int64 { return r.membership.Account.Number }
@@ -133,7 +135,7 @@ var routes = []route{
 	{"GET", "/contacts/export", access.Viewer, (*request).exportContacts, nil},
 	{"GET", "/contacts/new", access.Editor, (*request).newContactPage, nil},
 	{"POST", "/contacts", access.Editor, (*request).createContact, (*request).newContactPage},
-	{"POST", "/contacts/bulk", access.Editor, (*request).bulkContacts, (*request).bulkContacts},
+	{"POST", "/contacts/bulk", access.Editor, (*request).bulkContacts, (*request).bulkPage},
 	{"GET", "/contacts/import", access.Viewer, (*request).importsPage, nil},
 	{"POST", "/contacts/import", access.Editor, (*request).uploadImport, (*request).importsPage},
 	{"GET", "/imports/{import}", access.Viewer, of((*request).importOf, (*request).importPage), nil},
@@ -217,11 +219,9 @@ var routes = []route{
 	{"POST", "/chapters/{chapter}", access.Owner, (*request).renameChapter, (*request).chaptersPage},
 
 	{"GET", "/settings", access.Viewer, (*request).settingsPage, nil},
-	{"POST", "/settings/name", access.Owner, (*request).renameOrganization, (*request).settingsPage},
-	{"POST", "/settings/logo", access.Owner, (*request).saveLogo, (*request).settingsPage},
+	{"POST", "/settings/organization", access.Owner, (*request).saveOrganization, (*request).settingsPage},
 	{"GET", "/settings/history", access.Owner, (*request).historyPage, nil},
 	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
-	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
 	{"POST", "/settings/giving", access.Owner, (*request).saveGivingSettings, (*request).settingsPage},
 	{"POST", "/settings/public", access.Owner, (*request).savePublicSettings, (*request).settingsPage},
 	{"GET", "/settings/fields", access.Owner, (*request).fieldsPage, nil},
@@ -262,7 +262,7 @@ func New(s *book.Book, o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
+		store: s, options: o, mux: web.NewMux(), kept: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
 		pages: pages, now: time.Now,
 	}
 	if o.Now != nil {
@@ -272,6 +272,9 @@ func New(s *book.Book, o Options) (*Console, error) {
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
 	for _, route := range routes {
 		c.mux.Handle(route.pattern(), c.authorize(route))
+		if route.page != nil && route.role != stranger {
+			c.kept.Handle(route.pattern(), c.keptPage(route))
+		}
 	}
 	return c, nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // contactFormView is the form of a contact, new or not.
@@ -54,7 +56,10 @@ func (r *request) createContact() error {
 			return err
 		}
 	}
-	made, err := r.store.CreateContact(r.Context(), r.account(), in, r.form.createMode())
+	made, err := r.store.CreateContact(r.once(r.shownContact), r.account(), in, r.form.createMode())
+	if first := new(store.Replayed); errors.As(err, &first) {
+		return err
+	}
 	matched := new(crm.Matched)
 	if errors.As(err, &matched) && in.ID == 0 {
 		return r.askAboutMatch(in, crm.Contact{}, matched.Contact)
@@ -88,6 +93,10 @@ func (r *request) createContact() error {
 	}
 	leaveNotice(r.w, told)
 	return r.redirect(r.path(contactPath(made.ID)))
+}
+
+func (r *request) shownContact(made store.Made) shown {
+	return shown{r.path(contactPath(made.(contacts.Document).ID)), notice{Text: "The contact was added."}}
 }
 
 // mergeNotice says who it was, and what is different now.

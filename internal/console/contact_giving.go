@@ -81,7 +81,7 @@ func (g *contactGiving) tellSums(year int) {
 	}
 	others := maps.Clone(g.Found.Sums)
 	delete(others, currency)
-	g.Others = moneyList(others)
+	g.Others = moneyList(others, currency)
 	g.Years = newYearBars(g.Sums.Years[:], year, currency)
 }
 

@@ -29,11 +29,12 @@ type contactsView struct {
 	Query    string // as it was typed
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
-	Found    string    // how many contacts there are, of all of the scope
-	All      string    // how many are shown on all pages
-	Searched bool      // not all contacts are shown
-	Part     bool      // only the part that a search changes
-	Any      bool      // the organization has contacts
+	Meant    []meantLink
+	Found    string // how many contacts there are, of all of the scope
+	All      string // how many are shown on all pages
+	Searched bool   // not all contacts are shown
+	Part     bool   // only the part that a search changes
+	Any      bool   // the organization has contacts
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
 	Report   string // that is shown, "" for none
@@ -130,6 +131,13 @@ func (r *request) fillContacts(view *contactsView, all int64) error {
 	}
 	counts, err := r.store.SuggestTags(r.Context(), r.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
 	view.Tags = r.tagLinks(counts)
+	if err == nil && found.Total == 0 && rest.IsEmpty() && view.Scope != crm.Archived {
+		view.Meant, err = r.meant(view.Query, func(text string) string {
+			q := maps.Clone(view.query)
+			q.Set(searchParameter, text)
+			return withQuery(view.path, q)
+		})
+	}
 	return err
 }
 

@@ -67,7 +67,7 @@ func readField(f *form) custom.FieldInput {
 }
 
 func (r *request) createField() error {
-	field, err := r.store.DefineField(r.Context(), r.account(), readField(r.form))
+	field, err := r.store.DefineField(r.once(r.always("/settings/fields", "The field was added.")), r.account(), readField(r.form))
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestOnlyOwnersManageCustomFields(t *testing.T) {
 	owner := s.member(s.organization("Harbor"), access.Owner)
 	f := s.field(owner, "Age", custom.NumberField)
 	p := s.member(owner.account, access.Editor)
-	p.sees(p.get(p.org("/settings")), "Custom fields Only owners can add and change them.")
+	p.sees(p.get(p.org("/settings")), "Custom fields Managed by owners")
 	for _, path := range []string{"", fmt.Sprint("/", f.ID), fmt.Sprint("/", f.ID, "/end"), fmt.Sprint("/", f.ID, "/up"), fmt.Sprint("/", f.ID, "/resume")} {
 		p.wantStatus(p.post(p.org("/settings/fields"+path), "title", "x", "type", "text"), http.StatusForbidden)
 	}

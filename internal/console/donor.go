@@ -2,9 +2,7 @@ package console
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,8 +23,7 @@ type donorsView struct {
 	Title      string
 	Found      string // how many there are
 	Tabs       []tab
-	Others     string // what the list leaves out, in other currencies
-	Statements bool   // of these donors can be opened
+	Statements bool // of these donors can be opened
 	Kind       giving.DonorKind
 	Export     *exportForm
 }
@@ -34,6 +31,7 @@ type donorsView struct {
 // donorRow is a donor, and the gifts behind the amount.
 type donorRow struct {
 	gifts.Donor
+	Amount    string // in all currencies
 	GiftsPath string
 }
 
@@ -120,7 +118,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	}
 	var rows []*donorRow
 	for _, d := range found.Donors {
-		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
+		rows = append(rows, &donorRow{d, moneyList(d.Sums, found.Currency), r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.table = r.newList("donors", view.Title, rows)
 	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
@@ -135,9 +133,8 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	if filter.Campaign == 0 {
 		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind
-		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == giving.AllDonors && len(found.Others) > 0
+		view.Statements = found.Totals[filter.Kind] > 0
 	}
-	view.Others = moneyList(found.Others)
 	return nil
 }
 
@@ -229,12 +226,14 @@ func with[V string | int64](filters url.Values, name string, value V) url.Values
 	return filters
 }
 
-// moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
-func moneyList(sums map[string]int64) string { return moneyTexts(sums, text.Money) }
+// moneyList are sums of several currencies: $7, €5 and £6. That of the organization comes first. It is "" for none.
+func moneyList(sums map[string]int64, first string) string {
+	return moneyTexts(sums, first, text.Money)
+}
 
-func moneyTexts(sums map[string]int64, money func(int64, string) string) string {
+func moneyTexts(sums map[string]int64, first string, money func(int64, string) string) string {
 	texts := []string{}
-	for _, currency := range slices.Sorted(maps.Keys(sums)) {
+	for _, currency := range giving.CurrenciesOf(sums, first) {
 		texts = append(texts, money(sums[currency], currency))
 	}
 	if n := len(texts); n > 1 {

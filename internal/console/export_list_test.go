@@ -49,15 +49,16 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		}
 		other := s.newcomer(p.account, "Bo", "Ek").ID
 		s.donation(p.account, other, `"amount":7.50,"method":"cash","transacted_at":"2026-01-02","plan_id":%q`, s.plan(p.account, other, "monthly"))
+		s.donation(p.account, other, `"amount":9.50,"currency":"EUR","method":"cash","transacted_at":"2025-01-02"`) // a donor, too
 		s.plan(p.account, contact, "yearly")
 		rows = p.csvOf("/plans/export?frequency=monthly", "harbor-light-plans-")
 		if len(rows) != 2 || strings.Join(rows[0][:4], " ") != "id contact_id first_name last_name" || rows[1][2] != "Bo" || rows[1][10] != "7.5" || rows[1][12] != "2025-01-31" {
 			t.Errorf("the plans are %q", rows)
 		}
-		for query, want := range map[string]string{"year=2025": "Amelia 2 110 USD", "year=2026&new=1": "Bo 1 7.5 USD", "year=2025&lapsed=1": "Amelia 2 110 USD", "year=2026&returning=1": ""} {
+		for query, want := range map[string]string{"year=2025": "Amelia 2 110 USD |Bo 1 0 USD 9.5 EUR|", "year=2026&new=1": "", "year=2025&lapsed=1": "Amelia 2 110 USD |", "year=2026&returning=1": "Bo 1 7.5 USD |"} {
 			got := ""
 			for _, row := range p.csvOf("/donors/export?"+query, "harbor-light-donors-")[1:] {
-				got += strings.Join(append(row[1:2], row[len(row)-3:]...), " ")
+				got += strings.Join(append(row[1:2], row[len(row)-4:]...), " ") + "|"
 			}
 			if got != want {
 				t.Errorf("the donors of %s are %q, want %q", query, got, want)

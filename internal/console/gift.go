@@ -169,7 +169,7 @@ func (r *request) giftsPage() error {
 	}
 	filter, err := giving.ParseGiftSearch(view.value, currency)
 	if err == nil {
-		err = r.listGifts(&view, filter)
+		err = r.listGifts(&view, filter, currency)
 	}
 	if err := view.refuse(err); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (r *request) giftsPage() error {
 }
 
 // listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
-func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter, currency string) error {
 	l := view.list(r, giftsPerPage)
 	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
@@ -191,19 +191,19 @@ func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
 		}
 		return "one contact"
 	}
-	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
+	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals, currency)
 	return err
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
-func foundGifts(t gifts.GiftTotals) string {
+func foundGifts(t gifts.GiftTotals, currency string) string {
 	if t.Total == 0 {
 		return ""
 	}
 	if t.Gifts == 0 {
 		return plural(t.Total, "gift") + ", none counted in totals"
 	}
-	text := moneyList(t.Sums) + " from " + plural(t.Gifts, "gift")
+	text := moneyList(t.Sums, currency) + " from " + plural(t.Gifts, "gift")
 	if t.Gifts != t.Total {
 		text += " (" + shownCount(t.Total-t.Gifts) + " not counted)"
 	}

@@ -2,14 +2,12 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
@@ -26,12 +24,6 @@ type giftFormView struct {
 	Gift      *giving.Gift // that is edited
 }
 
-// Attempt tells this form from the next one.
-func (giftFormView) Attempt() string {
-	token, _ := access.NewToken()
-	return token
-}
-
 // Sends tells whether a form has a field at all, or a part of it.
 func (f *form) Sends(name string) bool {
 	for sent := range f.values {
@@ -41,8 +33,6 @@ func (f *form) Sends(name string) bool {
 	}
 	return false
 }
-
-const attemptField = "attempt" // a random text that tells a form from the next one
 
 // recordGift records a gift of the contact in the path.
 func (r *request) recordGift() error {
@@ -54,12 +44,10 @@ func (r *request) recordGift() error {
 	if err != nil {
 		return err
 	}
-	made, err := r.store.CreateGift(onceFor(r.Context(), r.form), r.account(), in)
-	var first *store.Replayed
-	if errors.As(err, &first) { // the button was clicked twice
-		said := notice{Text: "The gift was recorded.", View: r.path(giftPath(string(first.Body))), Link: "View gift"}
-		return r.redirect(r.path(contactPath(r.id)), said)
-	}
+	made, err := r.store.CreateGift(r.once(func(made store.Made) shown {
+		code := made.(gifts.GiftDocument).Code
+		return shown{r.path(contactPath(r.id)), notice{Text: "The gift was recorded.", View: r.path(giftPath(code)), Link: "View gift"}}
+	}), r.account(), in)
 	if err != nil {
 		return err
 	}
@@ -68,19 +56,6 @@ func (r *request) recordGift() error {
 		said.Text = "A gift with this external ID was recorded before, so nothing was added."
 	}
 	return r.redirect(r.path(contactPath(r.id)), said)
-}
-
-// onceFor is a context in which a form records one gift, however often it is sent as it is. A form without an attempt of its own has no such
-// help; one that was changed is another attempt.
-func onceFor(ctx context.Context, f *form) context.Context {
-	if f.Value(attemptField) == "" {
-		return ctx
-	}
-	hash := access.HashToken(f.values.Encode())
-	return store.Attempting(ctx, &store.Attempt{Key: "form:" + hash, Fingerprint: []byte(hash), Answer: func(made store.Made) store.Answer {
-		gift, _ := made.(gifts.GiftDocument)
-		return store.Answer{Body: []byte(gift.Code)}
-	}})
 }
 
 // formOfContact lets the form be about the contact in the path, and tells what its amounts are in. It is not ok where the contact is archived.

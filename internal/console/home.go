@@ -118,7 +118,7 @@ func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err err
 
 // addedAddress is the list of the contacts that were added in a month.
 func (r *request) addedAddress(month time.Time) string {
-	return withQuery(r.path("/contacts"), url.Values{"scope": {string(crm.All)}, "added_from": {month.Format(time.DateOnly)}, "added_to": {month.AddDate(0, 1, -1).Format(time.DateOnly)}})
+	return withQuery(r.path("/contacts"), url.Values{"added_from": {month.Format(time.DateOnly)}, "added_to": {month.AddDate(0, 1, -1).Format(time.DateOnly)}})
 }
 
 // step is one of the first things to do in a new organization.

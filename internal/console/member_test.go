@@ -25,6 +25,9 @@ func (p *person) role() access.Role {
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
+		if form := p.get(p.org("/settings/people")); !strings.Contains(form.body, `<option value="viewer" selected>Viewer: can view`) {
+			t.Error("the form does not propose a viewer")
+		}
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
 		made := p.get(sent.location())

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
@@ -162,28 +161,6 @@ func (p pictureField) draw(r *request, file []byte, made map[string]picture.Pict
 	default: // too many wait, or the server is about to stop
 		r.form.fail(p.File(), pictureBusy)
 	}
-}
-
-// saveLogo saves the logo of the organization, or removes it.
-func (r *request) saveLogo() error {
-	made, err := r.receivePictures(logoField)
-	if err != nil {
-		return err
-	}
-	logo, said := made[logoField.Name], "The logo was saved."
-	switch {
-	case len(r.form.Faults) > 0:
-		return errRefused
-	case logo.Address == "" && r.form.Value(logoField.Remove()) == "":
-		r.form.fail(logoField.File(), "Choose an image first.")
-		return errRefused
-	case logo.Address == "":
-		said = "The logo was removed."
-	}
-	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Logo: &logo}); err != nil {
-		return err
-	}
-	return r.redirect(r.path("/settings#logo"), notice{Text: said})
 }
 
 // servePicture answers anyone who knows the name of a picture. What is found under a name never changes.

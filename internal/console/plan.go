@@ -9,6 +9,8 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -214,7 +216,10 @@ func (r *request) createPlan() error {
 	if err != nil {
 		return err
 	}
-	made, err := r.store.CreatePlan(r.Context(), r.account(), in)
+	made, err := r.store.CreatePlan(r.once(func(made store.Made) shown {
+		code := made.(gifts.PlanDocument).Code
+		return shown{r.path(contactPath(r.id)), notice{Text: "The plan was created.", View: r.path(planPath(code)), Link: "View plan"}}
+	}), r.account(), in)
 	if err != nil {
 		return err
 	}

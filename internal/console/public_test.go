@@ -100,7 +100,7 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
-	owner.follow(owner.org("/settings/timezone"), "timezone", "America/New_York")
+	owner.follow(owner.org("/settings/organization"), "name", owner.account.Name, "timezone", "America/New_York")
 	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
 	now := time.Now()
 	for i, end := range []time.Time{now.Add(49 * time.Hour), now.AddDate(0, 0, 400)} {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/jobs"
 )
 
@@ -19,28 +21,22 @@ type report struct {
 	Contacts          *int64 // nil where counting took too long
 }
 
-// reportsOf are the reports about a year. That of this year takes the days to come as well.
-func reportsOf(year int64, isThis bool) []report {
+// reportsOf are the reports about a year, seen from this one. Like all numbers of donors they count those who are archived, too.
+func reportsOf(year, this int64) []report {
 	first := func(year int64) string { return fmt.Sprintf("%d-01-01", year) }
-	query := func(pairs ...string) string {
-		q := url.Values{"sort": {"-total_contributions"}}
-		for i := 0; i < len(pairs); i += 2 {
-			if !isThis || pairs[i+1] != first(year+1) {
-				q.Add(pairs[i], pairs[i+1])
-			}
-		}
-		return q.Encode()
+	query := func(q url.Values) string { return with(q, "sort", "-total_contributions").Encode() }
+	donors := func(year int64, kind giving.DonorKind) string {
+		return query(find.DonorQuery(giving.DonorFilter{Year: year, Kind: kind}, this))
 	}
+	earlier := find.DonorQuery(giving.DonorFilter{Year: year}, this) // who gave before, and not in the year
+	earlier = url.Values{"scope": earlier["scope"], "gave_before": {first(year)}, "no_gift_after": earlier["gave_after"], "no_gift_before": earlier["gave_before"]}
 	y, before := fmt.Sprint(year), fmt.Sprint(year-1)
 	return []report{
-		{Name: fmt.Sprintf("Gave in %s, not in %s", before, y), Text: "Donors of the year before who have not given again.",
-			Query: query("gave_after", first(year-1), "gave_before", first(year), "no_gift_after", first(year), "no_gift_before", first(year+1))},
-		{Name: "Gave before, not in " + y, Text: "Donors of any earlier year who have not given again.",
-			Query: query("gave_before", first(year), "no_gift_after", first(year), "no_gift_before", first(year+1))},
-		{Name: "First gift in " + y, Text: "Donors who gave for the first time.",
-			Query: query("gave_after", first(year), "gave_before", first(year+1), "no_gift_before", first(year))},
-		{Name: "Recurring donors", Text: "Contacts with a plan that is active or past due.", Query: query("plan_status", "active", "plan_status", "past_due")},
-		{Name: "Largest donors", Text: "Everyone who has given, the largest total first.", Query: query("total_contributions_min", "1")},
+		{Name: fmt.Sprintf("Gave in %s, not in %s", before, y), Text: "Donors of the year before who have not given again.", Query: donors(year-1, giving.LapsedDonors)},
+		{Name: "Gave before, not in " + y, Text: "Donors of any earlier year who have not given again.", Query: query(earlier)},
+		{Name: "First gift in " + y, Text: "Donors who gave for the first time.", Query: donors(year, giving.NewDonors)},
+		{Name: "Recurring donors", Text: "Contacts with a plan that is active or past due.", Query: query(url.Values{"scope": {string(crm.All)}, "plan_status": {"active", "past_due"}})},
+		{Name: "Largest donors", Text: "Everyone who has given, the largest total first.", Query: query(url.Values{"scope": {string(crm.All)}, "gave_before": {first(this + 1)}})},
 	}
 }
 
@@ -53,7 +49,7 @@ func (r *request) reportsPage() error {
 	if len(r.form.Faults) > 0 {
 		year = this
 	}
-	all := reportsOf(year, year == this)
+	all := reportsOf(year, this)
 	for i := range all {
 		all[i].Address = r.listPath(contactListing, all[i].Query)
 	}

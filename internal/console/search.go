@@ -25,8 +25,9 @@ const (
 type searchView struct {
 	Query     string
 	Contacts  []*crm.Contact
-	Total     int64  // of contacts that match
-	List      string // address of all of them
+	Meant     []meantLink // what else may have been typed, where no contact was found
+	Total     int64       // of contacts that match
+	List      string      // address of all of them
 	Campaigns []campaignRow
 	Gifts     []*giftRow
 	exact     []string // addresses of what has the text as its id
@@ -74,7 +75,22 @@ func (r *request) searchContacts(view *searchView) error {
 		}
 	}
 	view.Contacts = pointers(found)
-	return nil
+	if len(found) == 0 {
+		view.Meant, err = r.meant(view.Query, func(text string) string { return withQuery(r.path("/search"), url.Values{"q": {text}}) })
+	}
+	return err
+}
+
+// meantLink leads to a search for what was probably meant.
+type meantLink struct{ Text, Address string }
+
+// meant are the searches that were probably meant by one that found no contact.
+func (r *request) meant(typed string, address func(text string) string) (links []meantLink, err error) {
+	texts, err := r.store.NearSearches(r.Context(), r.account(), typed, r.options.Region)
+	for _, text := range texts {
+		links = append(links, meantLink{text, address(text)})
+	}
+	return links, err
 }
 
 func (r *request) searchCampaigns(view *searchView) error {

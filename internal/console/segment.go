@@ -32,7 +32,7 @@ func (r *request) fillSegments(view *contactsView) error {
 	view.Segments = all
 	this := int64(r.today().Year())
 	for _, year := range []int64{this, this - 1} {
-		for _, known := range reportsOf(year, year == this) {
+		for _, known := range reportsOf(year, this) {
 			if known.Query == view.query.Encode() {
 				view.Report = known.Name
 			}
@@ -87,7 +87,7 @@ func (r *request) segmentsPage() error {
 func (r *request) createSegment() error {
 	made, err := find.NewSegment(r.form.Value("name"), r.form.values.Get("query"), r.options.Region)
 	if err == nil {
-		made, err = r.store.CreateSegment(r.Context(), r.account(), made)
+		made, err = r.store.CreateSegment(r.once(r.always("/segments", "The segment was saved.")), r.account(), made)
 	}
 	if err != nil {
 		return err

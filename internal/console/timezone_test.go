@@ -99,10 +99,10 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
-		wrong := p.post(p.org("/settings/timezone"), "timezone", "Mars/Olympus")
+		wrong := p.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "Mars/Olympus")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "Time zone must be the name of a time zone, such as America/New_York")
-		p.sees(p.follow(p.org("/settings/timezone"), "timezone", "America/New_York"), "The time zone is now America/New_York.", "Gift dates are being updated to America/New_York.")
+		p.sees(p.follow(p.org("/settings/organization"), "name", "Harbor", "timezone", "America/New_York"), "Organization saved.", "Gift dates are being updated to America/New_York.")
 		p.sees(p.get(p.org("/gifts")), "Nov 16, 2026")
 		s.working()
 		p.until(p.org("/jobs"), "Update gift dates for a new time zone")
@@ -115,7 +115,7 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 			t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
 		}
 		editor := s.member(p.account, access.Editor)
-		editor.wantStatus(editor.post(p.org("/settings/timezone"), "timezone", "UTC"), http.StatusForbidden)
+		editor.wantStatus(editor.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "UTC"), http.StatusForbidden)
 	})
 }
 

@@ -240,7 +240,8 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 		{"counts", func() error { return made(s.Counts(ctx, account)) }},
 		{"a record", func() error { return made(s.ContactRecord(ctx, account, id)) }},
 		{"a campaign", func() error {
-			return made(s.CampaignWire(ctx, account, campaign.ID, "", nil))
+			body, _, err := s.CampaignWire(ctx, account, campaign.ID, "", nil)
+			return made(body, err)
 		}},
 	} {
 		mu.Lock()

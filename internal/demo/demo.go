@@ -31,6 +31,7 @@ const (
 	keyName     = "Demo"
 	lastKey     = "Newsletter export" // of the organization's own
 	phoneRegion = "US"                // of the phone numbers, whatever the server's setting is
+	timezone    = "America/New_York"  // of Boston, and of the chapters
 
 	// The first gift and the first plan have the ids that the OpenAPI document has in its examples.
 	giftCode = "hT3vQ9xKb2"
@@ -81,7 +82,7 @@ func Fill(ctx context.Context, s *book.Book, clock *Clock, log *slog.Logger) (ac
 	}
 	if len(accounts) == 0 {
 		m := maker{
-			content: readContent(), store: s, clock: clock, now: clock.at, log: log,
+			content: readContent(), store: s, clock: clock, now: clock.at.In(text.Location(timezone)), log: log,
 			random: rand.New(rand.NewPCG(1843, 7)), // the same people every time
 			giving: rand.New(rand.NewPCG(1843, 8)), // beside, so that what they give does not change who they are
 			phones: map[string]int{},
@@ -136,8 +137,8 @@ func (m *maker) make(ctx context.Context) error {
 		if m.chapter = i; i == 0 {
 			m.root = account
 		}
-		address, taxID := "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
-		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Address: &address, TaxID: &taxID}); err != nil {
+		zone, address, taxID := timezone, "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
+		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID}); err != nil {
 			return err
 		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)

@@ -31,6 +31,7 @@ type Filter struct {
 	Plans                      []string // statuses, of which a plan has one
 	Custom                     []FieldFilter
 	Import                     int64 // those that an import has created, by its number; 0 for all
+	Merged                     bool  // also contacts that were merged into others, which are among the archived ones
 	None                       bool  // a value was asked for that no contact can have
 	Sort                       Sort
 }
@@ -207,7 +208,7 @@ func (f *Filter) matchesCustom(c *crm.Contact) bool {
 	var has []string
 	for _, v := range c.Custom {
 		word, _ := fieldValueWord(v.Field, v.Text())
-		has = append(has, fieldWord(v.Field), word)
+		has = append(has, FieldWord(v.Field), word)
 	}
 	lacks := func(asked FieldFilter) bool {
 		return !slices.ContainsFunc(asked.Words, func(word string) bool { return slices.Contains(has, word) })
@@ -231,7 +232,7 @@ func filterField(id int64, text string) FieldFilter {
 	f := FieldFilter{id, []string{word}, common}
 	switch {
 	case text == AnyValue:
-		f = FieldFilter{id, []string{fieldWord(id)}, true}
+		f = FieldFilter{id, []string{FieldWord(id)}, true}
 	case strings.EqualFold(text, "true"):
 		f.also("Yes")
 	case strings.EqualFold(text, "false"):
@@ -239,9 +240,6 @@ func filterField(id int64, text string) FieldFilter {
 	}
 	return f
 }
-
-// HasField asks for contacts that have any value in a custom field.
-func HasField(id int64) Filter { return Filter{Custom: []FieldFilter{filterField(id, AnyValue)}} }
 
 // also takes another value, which is common as well.
 func (f *FieldFilter) also(text string) {

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,21 +40,30 @@ func ParseSearch(text, region string) Search {
 	if name, ok := cutFold(text, "tag:"); ok {
 		return TagSearch(name)
 	}
-	parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign))
-	if slices.Equal(parts, []string{tagSign}) {
+	if strings.ReplaceAll(text, " ", "") == tagSign {
 		return Search{}
 	}
-	for len(parts) > 0 && len(s.Terms) < maxTerms {
-		n := 1
-		if number := leadingNumber(parts); number > 0 {
-			n = number
-			s.add(numberTerm(parts[:n], region))
+	for parts := range searchParts(text) {
+		if isNumberPart(parts[0]) {
+			s.add(numberTerm(parts, region))
 		} else {
 			s.add(partTerms(parts[0])...)
 		}
-		parts = parts[n:]
 	}
 	return s
+}
+
+// searchParts are the parts of what was typed: those of one number together, and everything else by itself.
+func searchParts(text string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign)); len(parts) > 0; {
+			n := max(1, leadingNumber(parts))
+			if !yield(parts[:n]) {
+				return
+			}
+			parts = parts[n:]
+		}
+	}
 }
 
 func (s *Search) add(terms ...SearchTerm) {

@@ -2,9 +2,13 @@ package giving
 
 import "time"
 
+// Who a donor is, wherever donors are counted or listed: a contact of whose gifts something is left, in whatever currency it gave. An archived donor
+// still is one, as the money is still there; a contact that was merged into another has no gifts of its own any more. Money is summed up currency by
+// currency.
+
 // DonorFilter is which donors a list shows: those of a year, or of a campaign at any time.
 type DonorFilter struct {
-	Campaign int64 // 0 is all; a campaign has no year
+	Campaign int64 // 0 is all; a campaign has no year. Its donors are those of what it has raised, which is in its currency
 	Year     int64
 	Kind     DonorKind // of a year's
 }
@@ -22,7 +26,7 @@ const (
 // DonorKinds are in the order in which pages offer them.
 var DonorKinds = []DonorKind{AllDonors, NewDonors, ReturningDonors, LapsedDonors}
 
-// Gave is when the contacts of a filter gave: from its year on and up to the next one, or at any time for a campaign.
+// Gave is when the contacts of a filter gave: from its year on and up to the next one, or at any time for a campaign. The end is exclusive.
 func (f DonorFilter) Gave() (from, to time.Time) {
 	if f.Campaign != 0 {
 		return yearBegin(1), yearBegin(9999)

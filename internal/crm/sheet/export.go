@@ -116,8 +116,12 @@ func PlanRow(p *giving.Plan) Row {
 }
 
 // DonorRow is what stands beside a contact in a file of donors: what they gave in a year or to a campaign.
-func DonorRow(when string, given giving.Sums, currency string) Row {
-	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Amount, currency))}, {"Currency", currency}}
+func DonorRow(when string, given giving.Given, currency string) Row {
+	var others []string
+	for _, other := range given.Others(currency) {
+		others = append(others, text.MoneyInput(given.Sums[other], other)+" "+other)
+	}
+	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Sums[currency], currency))}, {"Currency", currency}, {"Given in other currencies", strings.Join(others, ", ")}}
 }
 
 func customHeading(title string) string {

@@ -108,6 +108,9 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		if archived == 1 {
 			wantSets["archived"] = append(wantSets["archived"], doc.IDSeq(id))
 		}
+		if contact.MergedInto != 0 {
+			wantSets["merged"] = append(wantSets["merged"], doc.IDSeq(id))
+		}
 		created = max(created, contact.CreatedAt.Unix())
 		for _, word := range strings.Split(find.SearchDocument(&contact, account), " ") {
 			wantWords[indexRow{word, id}] = true

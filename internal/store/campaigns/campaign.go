@@ -76,7 +76,11 @@ func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account
 		if in.Slug != nil && *in.Slug != "" && *in.Slug != old.Slug {
 			_, _, err = c.findSlug(in, false)
 		}
-		return c.plan(&old, in, old.Slug, err)
+		p, err := c.plan(&old, in, old.Slug, err)
+		if err == nil {
+			err = store.Matches(ctx, MadeCampaign{Campaign: old}.ETag)
+		}
+		return p, err
 	})
 }
 
@@ -93,22 +97,6 @@ func (s *CampaignStore) changeCampaign(ctx context.Context, owner access.Account
 	}
 	return plans[0].campaign, nil
 }
-
-// MadeCampaign is a campaign that was created or changed, as the API shows it.
-type MadeCampaign struct {
-	campaign.Campaign
-	BaseURL string // of its address
-	Created bool
-}
-
-// Append appends the wire form.
-func (m MadeCampaign) Append(dst []byte) []byte {
-	body, urlAt := m.AppendBody(nil)
-	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
-}
-
-// Fate tells what has become of a create.
-func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
 
 // campaignChange is a unit of work in which campaigns of one account change.
 type campaignChange struct {

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -148,13 +149,36 @@ func readCampaign(c db.Conn, account, id int64) (row CampaignRow, err error) {
 	return row, err
 }
 
-// CampaignWire appends the wire form of a campaign that the account may list, for any reason.
-func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
+// MadeCampaign is a campaign that was created or changed, as the API shows it.
+type MadeCampaign struct {
+	campaign.Campaign
+	BaseURL string // of its address
+	Created bool
+}
+
+// Append appends the wire form.
+func (m MadeCampaign) Append(dst []byte) []byte {
+	body, urlAt := m.AppendBody(nil)
+	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
+}
+
+// ETag names the state that a campaign is in, at whatever address it is shown.
+func (m MadeCampaign) ETag() doc.ETag {
+	m.BaseURL = ""
+	return doc.TagOf(m.Append(nil))
+}
+
+// Fate tells what has become of a create.
+func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
+
+// CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
+func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {
 	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return readCampaign(c, account, id) }))
 	if err != nil {
-		return dst, err
+		return dst, doc.ETag{}, err
 	}
-	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}.Append(dst), nil
+	found := MadeCampaign{Campaign: campaign, BaseURL: baseURL}
+	return found.Append(dst), found.ETag(), nil
 }
 
 const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`

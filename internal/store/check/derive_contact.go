@@ -106,6 +106,9 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 		if s.Archived != 0 {
 			g.sets = append(g.sets, contacts.ArchiveSet)
 		}
+		if d.merged[s.ID] != 0 {
+			g.sets = append(g.sets, contacts.MergedSet)
+		}
 		d.keep(s.ID, store.SplitKeys(s.MatchKeys), nil, g.sets)
 		return nil
 	}

@@ -213,6 +213,9 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 		if err == nil && row.Contact.Archived() {
 			err = crm.ErrArchived
 		}
+		if err == nil {
+			err = row.Matches(ctx, a)
+		}
 		if err != nil {
 			return made, err
 		}

@@ -122,7 +122,6 @@ func (s *ContactStore) changeContact(ctx context.Context, account int64, n store
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.Now()
-	matches := conditionOf(ctx)
 	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, _ *store.Account) (Document, error) {
 		found, err := Load(t, account, n.Contact)
 		if err != nil {
@@ -131,7 +130,7 @@ func (s *ContactStore) changeContact(ctx context.Context, account int64, n store
 		return Change(t, found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
 			if err == nil {
-				err = matches(t.Account(account), found)
+				err = found.Matches(ctx, t.Account(account))
 			}
 			return changed, err
 		})

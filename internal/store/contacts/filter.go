@@ -81,6 +81,12 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 				return err
 			}
 			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
+			if scope != crm.Active && !f.Merged {
+				if err := w.noneOf(MergedSet); err != nil {
+					return err
+				}
+				w.all = w.left
+			}
 			w.filter.Gave.When, w.filter.NoGift = f.Gave.When.ByClock(row.Location()), f.NoGift.ByClock(row.Location())
 			if err := w.run(); err != nil {
 				return err

@@ -44,12 +44,12 @@ func (s *ContactStore) newContactList(account int64, scope crm.ContactScope, pag
 }
 
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
-// flush piece by piece.
+// flush piece by piece. To programs a contact that was merged into another is an archived one, which says so; people see the other one alone.
 func (s *ContactStore) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
-		err = l.readFirst(ctx, find.Filter{})
+		err = l.readFirst(ctx, find.Filter{Merged: true})
 	}
 	return l.finish(ctx, err)
 }
@@ -60,6 +60,7 @@ func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scop
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
 	l := s.newContactList(account, scope, page, dst, flush)
+	f.Merged = true
 	return l.finish(ctx, l.readFirst(ctx, f))
 }
 

@@ -67,6 +67,9 @@ func (d GiftDocument) Append(dst []byte) []byte {
 	return giving.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
 }
 
+// ETag names the state that a gift is in.
+func (d GiftDocument) ETag() doc.ETag { return doc.TagOf(d.Append(nil)) }
+
 // StoredGift is a gift as it is stored, whether it can be read or not.
 type StoredGift struct {
 	giving.Gift
@@ -410,6 +413,9 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 			return made, err
 		}
 		changed, err := decide(t, a, old.Gift, now)
+		if err == nil {
+			err = store.Matches(ctx, func() doc.ETag { return GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}.ETag() })
+		}
 		if err != nil {
 			return made, err
 		}

@@ -203,16 +203,6 @@ func eachMonth(c db.Conn, account, from, to int64, read func(month int64, curren
 	}, SQLGivingBetween, account, giving.Cell(0, from, "", 0), giving.Cell(0, to, "", 0))
 }
 
-// otherCurrencies are what was given in a year in other currencies than one.
-func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]int64, error) {
-	others := map[string]int64{}
-	return others, eachMonth(c, account, year*100+1, year*100+13, func(_ int64, currency string, g giving.Sums) {
-		if currency != than && g.Gifts > 0 {
-			others[currency] += g.Amount
-		}
-	})
-}
-
 type cellRow struct {
 	Name string
 	giving.Sums

@@ -1,6 +1,7 @@
 package gifts
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -65,7 +66,10 @@ func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.
 			return o, err
 		}
 		o.LastYearToDate += begun
-		o.Donors, o.LastYearDonors, err = donorTotals(c, account, o.Currency, year)
+		donors, err := readDonors(c, account, giving.DonorFilter{Year: year}, giving.DonorKinds)
+		if err == nil {
+			o.Donors, o.LastYearDonors = donors.totals(), donors.also[giving.ReturningDonors].Count()
+		}
 		return o, err
 	})
 }
@@ -76,9 +80,8 @@ type CampaignGiving struct {
 	Giving   giving.Sums
 }
 
-const sqlTopCampaigns = `SELECT campaign_id, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift
-	WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0 AND campaign_id <> 0
-	GROUP BY campaign_id ORDER BY 3 DESC, 1 LIMIT $5`
+// To group gifts in the database would sort them.
+const sqlGivenToCampaigns = `SELECT campaign_id, net FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND campaign_id <> 0 AND currency = $4`
 
 // TopCampaigns are the account's own campaigns that were given most in a year, in the account's currency.
 func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
@@ -91,13 +94,27 @@ func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit
 			return nil, err
 		}
 		from, to := giving.DonorFilter{Year: year}.Gave()
+		given := make(map[int64]*giving.Sums)
 		err = c.Each(func(r db.Row) error {
-			top = append(top, CampaignGiving{campaign.Campaign{ID: r.Int(0)}, giving.Sums{Gifts: r.Int(1), Amount: r.Int(2)}})
+			g := given[r.Int(0)]
+			if g == nil {
+				g = new(giving.Sums)
+				given[r.Int(0)] = g
+			}
+			g.Gifts++
+			g.Amount += r.Int(1)
 			return nil
-		}, sqlTopCampaigns, account, from.Unix(), to.Unix(), row.Currency, int64(limit))
+		}, sqlGivenToCampaigns, account, from.Unix(), to.Unix(), row.Currency)
 		if err != nil {
 			return nil, err
 		}
+		for id, g := range given {
+			top = append(top, CampaignGiving{campaign.Campaign{ID: id}, *g})
+		}
+		store.SortRows(top, func(a, b *CampaignGiving) int {
+			return cmp.Or(cmp.Compare(b.Giving.Amount, a.Giving.Amount), cmp.Compare(a.Campaign.ID, b.Campaign.ID))
+		})
+		top = top[:min(len(top), limit)]
 		rows, err := db.List(c, campaigns.ScanCampaign, campaigns.SQLCampaigns, store.Collect(top, func(t CampaignGiving) int64 { return t.Campaign.ID }))
 		byID := store.Keyed(rows, func(row campaigns.CampaignRow) int64 { return row.ID })
 		for i := range top {

@@ -208,10 +208,10 @@ func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	return nil
 }
 
-// usesField tells whether a contact has a value in a custom field, an archived one included.
+// usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into another.
 func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
-	_, found, err := w.MatchingContacts(ctx, account, crm.All, find.HasField(id), crm.PageRequest{Page: 1, PerPage: 1})
-	return found.Total > 0, err
+	ids, err := store.Lend(ctx, w.Read, func(c db.Conn) ([]int64, error) { return contacts.FirstOfSet(c, account, find.FieldWord(id), 1) })
+	return len(ids) > 0, err
 }
 
 // Undoing is one unit of work that takes changes back.

@@ -35,9 +35,15 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 		n.More = []store.Needs{contacts.MoveNeeds(in.Contact)}
 	}
 	begun := false
-	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (contacts.Document, error) {
+	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made contacts.Document, err error) {
 		m := newMerging(t, a, region, now)
-		made, err := m.merge(survivor, in, store.Change{})
+		into, err := m.load(survivor)
+		if err == nil && into.ID != 0 && !into.Contact.Archived() { // which is told first
+			err = into.Matches(ctx, a)
+		}
+		if err == nil {
+			made, err = m.merge(survivor, in, store.Change{})
+		}
 		begun = m.begun()
 		return made, err
 	})

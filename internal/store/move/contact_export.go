@@ -45,7 +45,7 @@ func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter givi
 // donations are what stands beside the contacts of a file of donors.
 type donations struct {
 	filter   giving.DonorFilter
-	of       map[int64]giving.Sums
+	of       map[int64]giving.Given
 	currency string
 }
 
@@ -58,8 +58,15 @@ func (d *donations) row(contact int64) sheet.Row {
 }
 
 func (d *donations) wire(contact int64, document []byte) []byte {
-	sums := d.of[contact]
-	return fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"contact":%s}`, sums.Gifts, text.MoneyInput(sums.Amount, d.currency), d.currency, document)
+	given := d.of[contact]
+	line := fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"other_currencies":{`, given.Gifts, text.MoneyInput(given.Sums[d.currency], d.currency), d.currency)
+	for i, other := range given.Others(d.currency) {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = fmt.Appendf(line, `%q:%s`, other, text.MoneyInput(given.Sums[other], other))
+	}
+	return fmt.Appendf(line, `},"contact":%s}`, document)
 }
 
 // contactFile prepares a file of contacts. more stands beside each of them, nil for nothing.
