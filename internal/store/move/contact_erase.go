@@ -164,11 +164,11 @@ func openErasure(t *store.Tx, a *store.Account) (*jobs.Job, Erasure, error) {
 	return &waiting[0], spec, nil
 }
 
-// FinishErasure works on an erasure until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
+// FinishJob works on a job until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
 // on with it.
-func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ended bool, err error) {
+func (s *MoveStore) FinishJob(ctx context.Context, account, job int64) (ended bool, err error) {
 	w := jobs.NewJobWorker(s.JobStore)
-	for idle := time.Now(); time.Since(idle) < erasurePatience && ctx.Err() == nil; {
+	for idle := time.Now(); time.Since(idle) < jobPatience && ctx.Err() == nil; {
 		j, err := s.Job(ctx, account, job)
 		if err != nil || j.Ended() {
 			return err == nil, err
@@ -180,13 +180,13 @@ func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ende
 		case err != nil && !errors.Is(err, jobs.ErrJobMoved):
 			return false, err
 		default:
-			time.Sleep(erasureWait)
+			time.Sleep(jobWait)
 		}
 	}
 	return false, ctx.Err()
 }
 
 const (
-	erasurePatience = 30 * time.Second
-	erasureWait     = 100 * time.Millisecond
+	jobPatience = 30 * time.Second
+	jobWait     = 100 * time.Millisecond
 )
