@@ -54,7 +54,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.in("#bulk").click("Export")
 	p.sees("Export 2 contacts", "the 2 contacts that you selected")
 	p.audit()
-	p.fill("File format", "JSON Lines, for programs")
+	p.fill("File format", "JSON Lines (for programs)")
 	if name, text := p.downloads("Download file"); !strings.HasSuffix(name, ".jsonl") || strings.Count(text, "\n") != 2 || !strings.Contains(text, "N07") || !strings.Contains(text, "N08") {
 		t.Errorf("of two contacts, %s has %s", name, text)
 	}
@@ -96,7 +96,7 @@ func TestTagsAreMergedRenamedAndDeleted(t *testing.T) {
 	p.sees("“board” became “Board” on 1 contact.")
 	p.doesNotSee("Possible duplicates")
 	p.click("Undo")
-	p.sees("Undone: 1 contact is as before.", "Possible duplicates")
+	p.sees("Undone. 1 contact restored to how it was.", "Possible duplicates")
 	p.click("Rename vip")
 	p.audit()
 	p.fill("New name", "Board")
@@ -112,5 +112,5 @@ func TestTagsAreMergedRenamedAndDeleted(t *testing.T) {
 	p.in("main").click("Delete tag")
 	p.sees("Removed “Board” from 3 contacts.")
 	p.click("Undo")
-	p.sees("Undone: 3 contacts are as before.", "Board")
+	p.sees("Undone. 3 contacts restored to how they were.", "Board")
 }

@@ -131,6 +131,7 @@ func TestAFormAsksAboutTheSameNameAndStreet(t *testing.T) {
 	p.visit(home + "/contacts/new")
 	p.fill("First name", "Maria")
 	p.fill("Last name", "Quintero")
+	p.click(".more-fields > summary")
 	p.fill("Street", "9 Elm St.")
 	p.fill("City", "Salem")
 	p.fill("State", "OR")

@@ -179,7 +179,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.visit(people)
 	vera.sees("Page not found")
 	vera.visit("/console")
-	vera.sees("You are not a member of any organization")
+	vera.sees("You aren’t a member of any organization")
 	vera.audit()
 }
 
@@ -199,7 +199,7 @@ func TestAnInvitationIsTakenBack(t *testing.T) {
 	p.click("Create invitation link")
 	link := p.text("#link")
 	p.click("Cancel invitation")
-	p.sees("The invitation was canceled")
+	p.sees("Invitation canceled")
 	p.doesNotSee("Open invitations")
 	s.open().visitGone(t, link)
 }
@@ -248,7 +248,7 @@ func TestPasswordsAndSessions(t *testing.T) {
 	p.fill("Current password", ownerPassword)
 	p.fill("New password", otherPassword)
 	p.click("Change password")
-	p.sees("Your password was changed")
+	p.sees("Password changed")
 	elsewhere.visit("/console/profile")
 	elsewhere.sees("Sign in")
 	elsewhere.expects(http.StatusUnprocessableEntity)

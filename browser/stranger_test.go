@@ -12,7 +12,7 @@ func TestAMistypedAddressSaysWhereToGo(t *testing.T) {
 	stranger := s.open()
 	stranger.expects(http.StatusNotFound)
 	stranger.visit("/lighthous-gala")
-	stranger.sees("Page not found", "There is no page at this address.")
+	stranger.sees("Page not found", "There’s no page at this address.")
 	stranger.audit()
 	stranger.fits()
 	stranger.doesNotSee("Go to console") // which is not for those who give

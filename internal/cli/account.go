@@ -252,9 +252,14 @@ func (c *accountImport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	files, err := os.OpenRoot(c.Dir) // nothing outside is read, whatever a name in it says
+	if err != nil {
+		return err
+	}
+	defer files.Close() //nolint:errcheck // it was only read
 	return t.withStore(func(s *book.Book) error {
 		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), os.DirFS(c.Dir), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
+		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), files.FS(), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
 		w.end()
 		if err != nil {
 			c.tellLeft(t, made)

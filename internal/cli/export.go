@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,7 +27,8 @@ import (
 // exportFile is where an export goes, and in which format.
 type exportFile struct {
 	Format string `help:"csv, jsonl or xlsx. Default: what the name of the file ends with, else csv." placeholder:"FORMAT"`
-	Output string `help:"File to write; a file that exists is replaced, a pipe or a device is written to. - is standard output." required:"" placeholder:"FILE"`
+	Output string `help:"File to write, or - for standard output. Links are not followed." required:"" placeholder:"FILE"`
+	Force  bool   `help:"Replace an existing file."`
 }
 
 // options say how to write the file. One person's file has a format of its own.
@@ -47,48 +46,16 @@ func (f exportFile) options(query url.Values, formats ...string) (move.ExportOpt
 	return how, nil
 }
 
-// writeTo writes the file. It gets its name when it is complete; a link, a pipe and a device keep theirs.
+// writeTo writes the file.
 func (f exportFile) writeTo(t *terminal, write func(io.Writer) error) error {
 	if f.Output == "-" {
 		return write(t.stdout)
 	}
-	path := f.Output
-	switch info, err := os.Stat(path); {
-	case err == nil && info.IsDir():
-		return &config.Problem{Flag: "output", Reason: path + " is a directory: name a file in it"}
-	case err == nil && !info.Mode().IsRegular():
-		return writeThrough(path, write)
-	case isLink(path):
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return &config.Problem{Flag: "output", Reason: f.Output + " is a link to a file that does not exist: name the file itself"}
-		}
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	file, err := createFile(f.Output, f.Force)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is not there any more, unless the export failed
-	if err = write(file); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-func isLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSymlink != 0
-}
-
-// writeThrough writes to what is no file, such as a pipe or a device.
-func writeThrough(path string, write func(io.Writer) error) error {
-	out, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(out), out.Close())
+	return file.finish(write(file))
 }
 
 // export writes a file that the store has prepared.

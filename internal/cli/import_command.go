@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"donorbook/internal/crm/text"
@@ -20,7 +19,7 @@ type contactImport struct {
 	OtherName    string `help:"What to do with a row that has the email or phone of a contact with another name: keep both, merge the row into that contact, or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
 	FileIsRight  bool   `help:"Overwrite what a contact has with what the file says. Otherwise a merge only fills what is empty." name:"file-is-right"`
 	Unknown      string `help:"What to do with columns that are not recognized: skip them, or make a custom field of each." name:"unknown-columns" enum:"skip,custom" default:"skip"`
-	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field. It is overwritten." placeholder:"FILE"`
+	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field." placeholder:"FILE"`
 	Again        bool   `help:"Import a file that was imported before."`
 	JSON         bool   `help:"Print a JSON object with rows, created, merged, unchanged and rejected." name:"json"`
 }
@@ -117,23 +116,26 @@ const maxDetails = 1000
 
 // changesFile is the table of what a dry run would change.
 type changesFile struct {
-	file  *os.File // nil where no one asked for it
+	file  *newFile // nil where no one asked for it
 	table table.Writer
 	err   error
 }
 
 // openChanges begins the table; name is "" where no one asked for it.
-func openChanges(name string) (f changesFile, err error) {
+func openChanges(name string, force bool) (f changesFile, err error) {
 	if name == "" {
 		return f, nil
 	}
-	if f.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if f.file, err = createFile(name, force); err != nil {
 		return f, err
 	}
 	if f.table, err = table.NewWriter(f.file, "csv"); err == nil {
 		err = f.table.Header([]string{"Row", "Contact ID", "Name", "Field", "Before", "After"})
 	}
-	return f, err
+	if err != nil {
+		return f, f.file.finish(err)
+	}
+	return f, nil
 }
 
 func (f *changesFile) add(row *jobs.TrialRow) {
@@ -148,7 +150,7 @@ func (f *changesFile) close() error {
 	if f.file == nil {
 		return nil
 	}
-	return errors.Join(f.err, f.table.Close(), f.file.Close())
+	return f.file.finish(errors.Join(f.err, f.table.Close()))
 }
 
 type giftImport struct {

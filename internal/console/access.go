@@ -55,7 +55,7 @@ func countRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], ca
 	if ok {
 		return nil
 	}
-	return tooManyRequests(wait, "You sent too many requests. Nothing was changed. Wait a moment, then try again.")
+	return tooManyRequests(wait, "Too many requests at once. Nothing was changed. Wait a moment, then try again.")
 }
 
 // tooManyRequests says in words of the console what to wait for.
@@ -75,7 +75,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
 		r := &request{Console: c, Request: sent, w: w, form: newForm()}
 		if err := c.checkOrigin(sent); err != nil {
-			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
+			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
 		}
 		r.session, err = c.identify(w, sent)
 		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
@@ -157,7 +157,7 @@ func (r *request) asMember(route route) (err error) {
 
 func forbidden(m access.Membership, needed access.Role) error {
 	return &web.Error{Status: http.StatusForbidden,
-		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ". This needs the role " + needed.String() + ". Ask an owner to change your role."}
+		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ", but this needs the role " + needed.String() + ". Ask an owner to change your role."}
 }
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.

@@ -137,7 +137,7 @@ func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	if err != nil {
 		return r.refuseCampaign(in, old, err)
 	}
-	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form)})
+	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” saved.", Warning: removedWarning(r.form)})
 	return r.redirect(r.path(campaignPath(saved.ID)))
 }
 
@@ -165,9 +165,9 @@ func removedWarning(f *form) string {
 	if kinds = slices.Compact(kinds); len(kinds) == 0 {
 		return ""
 	}
-	warning := "Pages cannot show all of your HTML. This was removed: " + strings.Join(kinds, ", ") + "."
+	warning := "Some HTML isn’t allowed and was removed: " + strings.Join(kinds, ", ") + "."
 	if slices.Contains(kinds, "images") || slices.Contains(kinds, "links") {
-		warning += " Images and links need an address that begins with https://."
+		warning += " Images and links must start with https://."
 	}
 	return warning
 }
@@ -208,7 +208,7 @@ func (r *request) refuseCampaign(in campaign.Input, old campaign.Campaign, err e
 	for i, fault := range r.form.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
+			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” isn’t the ID of an organization on this server.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
 	r.form.keepPictures(in.Pictures)

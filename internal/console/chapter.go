@@ -99,5 +99,5 @@ func (r *request) renameChapter() error {
 	if err := r.store.RenameAccount(r.Context(), r.membership.Account, r.PathValue("chapter"), r.form.Value("name")); err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/chapters")), notice{Text: "The name is now " + r.form.Value("name") + "."})
+	return r.redirect(r.samePage(r.path("/chapters")), notice{Text: "Renamed to " + r.form.Value("name") + "."})
 }

@@ -123,6 +123,7 @@ var routes = []route{
 	{"GET", "", access.Viewer, (*request).homePage, nil},
 	{"POST", "/first-steps/hide", access.Editor, (*request).hideSteps, nil},
 	{"GET", "/search", access.Viewer, (*request).searchPage, nil},
+	{"GET", "/search/suggestions", access.Viewer, (*request).suggestions, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
 	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
@@ -185,6 +186,8 @@ var routes = []route{
 
 	{"GET", "/gifts", access.Viewer, (*request).giftsPage, nil},
 	{"GET", "/gifts/export", access.Viewer, (*request).exportGifts, nil},
+	{"GET", "/gifts/new", access.Editor, (*request).newGiftPage, nil},
+	{"POST", "/gifts", access.Editor, (*request).recordGiftOf, (*request).newGiftPage},
 	{"POST", "/contacts/{id}/gifts", access.Editor, (*request).recordGift, of((*request).contactOf, (*request).contactPage)},
 	{"GET", "/gifts/{gift}", access.Viewer, of((*request).giftOf, (*request).giftPage), nil},
 	{"GET", "/gifts/{gift}/edit", access.Editor, of((*request).giftOf, (*request).editGiftPage), nil},

@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/contacts"
 )
 
@@ -85,6 +86,10 @@ func contactFacts(c *crm.Contact) (facts []fact) {
 	}
 	facts = append(facts, fact{"Prefix", c.Prefix}, fact{"Suffix", c.Suffix}, fact{"Salutation", c.Salutation})
 	for _, id := range c.ExternalIDs {
+		if id == giving.AnonymousID {
+			facts = append(facts, fact{"Used for", "Anonymous gifts"})
+			continue
+		}
 		facts = append(facts, fact{idLabel(id), id.Value})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Text == "" })

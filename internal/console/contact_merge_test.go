@@ -132,8 +132,8 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	gone := s.contact(p, "Gone", "Person")
 	p.follow(gone + "/archive")
 	for other, want := range map[string]string{
-		tom:     "Contact cannot be merged with itself. Choose another one. Nothing was merged.",
-		company: "Contact must be of the same type: a person and a company cannot be merged. Nothing was merged.",
+		tom:     "Contact can’t be merged with itself. Choose another contact. Nothing was merged.",
+		company: "Contact must be of the same type: a person and a company can’t be merged. Nothing was merged.",
 		gone:    "Contact is archived. Restore it first. Nothing was merged.",
 	} {
 		a := p.get(tom + "/merge?with=" + idIn(other))

@@ -45,18 +45,18 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 	}
 	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
-		return nil, &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
+		return nil, &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ". Nothing was changed.", Err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read. Go back and submit it again.", Err: err}
+		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form couldn’t be read. Go back and submit it again.", Err: err}
 	}
 	n := 0
 	for _, values := range r.PostForm {
 		if n += len(values); n > maxValues {
-			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields, so it was not read. Nothing was changed."}
+			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields. Nothing was changed."}
 		}
 		for i, value := range values {
 			if values[i], err = typed(value); err != nil {
@@ -71,7 +71,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 // typed is a value as a person typed it.
 func typed(value string) (string, error) {
 	if !utf8.ValidString(value) {
-		return "", &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
+		return "", &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that can’t be read. Go back and type it again."}
 	}
 	return strings.ReplaceAll(value, "\r\n", "\n"), nil // browsers send line ends so
 }
@@ -120,7 +120,7 @@ func (f *form) fail(field, message string) {
 // failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
-	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another window to see the changes, then save again to keep your version.")
+	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another tab to see what changed, then save again to keep your version.")
 	f.set(seenField, version)
 }
 

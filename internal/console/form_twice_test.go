@@ -158,9 +158,9 @@ func TestAnotherFormCreatesAnotherThing(t *testing.T) {
 	for i, note := range []string{"a", "a", "b"} {
 		fields, _ := controls(t, p.get(path), path+"/notes")
 		if i == 0 {
-			p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today()), "The note was added.")
+			p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today()), "Note added.")
 		}
-		p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today()), "The note was added.")
+		p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today()), "Note added.")
 	}
 	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID, crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
 	if err != nil || found.Total != 5 {

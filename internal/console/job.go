@@ -36,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -99,7 +99,7 @@ func (r *request) jobsPage() error {
 	if err != nil {
 		return err
 	}
-	view, err := r.jobTable("Background work, the latest first", found)
+	view, err := r.jobTable("Background work, latest first", found)
 	if err != nil {
 		return err
 	}
@@ -199,16 +199,16 @@ func (r *request) jobOf() (jobs.Job, error) {
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
-	said := "Stopped. Changes made so far stay."
+	said := "Stopped. Changes so far are kept."
 	switch {
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
-		said = "The import was canceled. Nothing was imported."
+		said = "Import canceled. Nothing was imported."
 	default:
-		said = "The import was stopped. The rows imported so far stay. You can undo them."
+		said = "Import stopped. Rows imported so far are kept, and you can undo them."
 	}
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
-		said, err = "This was done already.", nil
+		said, err = "This has already finished.", nil
 	}
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 		undo, err = r.store.UndoSoon(r.Context(), r.account(), id, r.options.Region)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return r.redirect(address, notice{Text: "This was already undone or has not finished. Nothing was changed."})
+		return r.redirect(address, notice{Text: "This was already undone, or hasn’t finished yet. Nothing was changed."})
 	}
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 	case j.Kind == jobs.ImportJob:
 		return r.redirect(address)
 	case undo.Ended() && at.Kept == 0 && mayReturn(back):
-		return r.redirect(r.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
+		return r.redirect(r.path(back), notice{Text: "Undone. " + capital(plural(at.Undone, "contact")) + " restored to how " + choose(at.Undone, "it was", "they were") + "."})
 	}
 	return r.redirect(r.path(jobPath(undo.ID)))
 }
@@ -285,7 +285,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case jobs.ZoneJob:
 		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Update gift dates for a new time zone", plural(at.Moved, "gift")+" moved."
+		view.Title, view.Told = "Update gift dates for the new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.At, at.Total, "gift")
 		}
@@ -383,19 +383,19 @@ func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 	case undo.Working():
 		return plural(at.Undone, "change") + " undone so far.", err
 	case undo.StoppedUndo():
-		return "The undo was stopped after " + plural(at.Undone, "change") + ". The rest was not undone.", err
+		return "Undo stopped after " + plural(at.Undone, "change") + ". The rest wasn’t undone.", err
 	case at.Undone == 0:
 		told = "Nothing was undone."
 	case of.OfGifts() && at.Restored > 0:
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was", "were") + " canceled, " + plural(at.Restored, "change") + " to earlier gifts " + choose(at.Restored, "was", "were") + " reversed" + archived
+		told = "Import undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was", "were") + " canceled, " + plural(at.Restored, "change") + " to earlier gifts " + choose(at.Restored, "was", "were") + " reversed" + archived
 	case of.OfGifts():
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was canceled and no longer counts", "were canceled and no longer count") + archived
+		told = "Import undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was canceled and no longer counts", "were canceled and no longer count") + archived
 	case at.Erased > 0:
-		told = "The import was undone: " + plural(at.Erased, "contact") + " that it created " + choose(at.Erased, "was", "were") + " erased, and its updates to other contacts were reversed."
+		told = "Import undone: " + plural(at.Erased, "contact") + " that it created " + choose(at.Erased, "was", "were") + " erased, and its updates to other contacts were reversed."
 	case of.Import != nil:
-		told = "The import was undone: the contacts it created were archived, and its updates to other contacts were reversed."
+		told = "Import undone: the contacts it created were archived, and its updates to other contacts were reversed."
 	default:
-		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
+		told = plural(at.Undone, "contact") + " restored to how " + choose(at.Undone, "it was", "they were") + "."
 	}
 	if at.Kept > 0 {
 		told += " " + keptTold(at.Kept, of.OfGifts())
@@ -409,7 +409,7 @@ func keptTold(kept int64, gifts bool) string {
 	if gifts {
 		what = shownCount(kept) + " " + choose(kept, "gift or contact", "gifts and contacts")
 	}
-	return what + " " + choose(kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
+	return what + " " + choose(kept, "was changed since then and was left as is.", "were changed since then and were left as they are.")
 }
 
 // bulkTitle is what a job does, in words.
@@ -463,7 +463,7 @@ func (r *request) keptLink(row *jobs.JobRow) (link, error) {
 		return link{}, err
 	}
 	if kept.Plan != "" {
-		return link{"Plan of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
+		return link{"Recurring gift of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
 	}
 	return link{contactName(contact), r.path(contactPath(row.Contact))}, nil
 }

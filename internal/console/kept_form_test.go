@@ -192,7 +192,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 	}
 }
 
-// A note and a gift that were typed when the session ended are saved once the person has signed in again, even where they signed out in another window.
+// A note and a gift that were typed when the session ended are saved once the person has signed in again, even where they signed out in another tab.
 func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
@@ -202,13 +202,13 @@ func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 
 		again := p.signBackIn(p.post(path+"/notes", "note_text", "She will call\nback on Monday", "note_date", "2026-01-31"))
 		p.sees(again, "Amelia Okafor", "You were signed out before this was saved")
-		p.sees(p.resend(again, path+"/notes"), "The note was added.", "She will call back on Monday", "Jan 31, 2026")
+		p.sees(p.resend(again, path+"/notes"), "Note added.", "She will call back on Monday", "Jan 31, 2026")
 
 		if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		again = p.signBackIn(p.post(path+"/gifts", "amount", "1234.50", "transacted_at", "2026-01-31", "method", "cash", "note", "for the roof", "attempt", "x"))
-		p.sees(p.resend(again, path+"/gifts"), "$1,234.50 was recorded.")
+		p.sees(p.resend(again, path+"/gifts"), "Recorded $1,234.50 from")
 	})
 }
 

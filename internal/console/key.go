@@ -47,8 +47,8 @@ var permissions = []struct {
 	{access.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
 	{access.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
 	{access.CampaignsWrite, "campaigns:write", "Change campaigns", "Create, edit and close campaigns, and delete those without gifts."},
-	{access.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
-	{access.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
+	{access.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts, including recurring gifts."},
+	{access.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and set up and edit recurring gifts."},
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
@@ -191,5 +191,5 @@ func (r *request) revokeKey(key access.Key) error {
 	if err := r.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
+	return r.redirect(r.path("/settings/keys"), notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
 }

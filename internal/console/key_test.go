@@ -104,8 +104,8 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 			t.Fatal(err)
 		}
 		revoke := p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
-		p.sees(p.get(revoke), "Revoke “Website”?", "You cannot undo this", "Last used")
-		p.sees(p.follow(revoke), "The key “Website” was revoked", "Revoked")
+		p.sees(p.get(revoke), "Revoke “Website”?", "This can’t be undone", "Last used")
+		p.sees(p.follow(revoke), "Key “Website” revoked", "Revoked")
 		if _, err := s.store.Authenticate(t.Context(), secret); err == nil {
 			t.Error("the key still works")
 		}

@@ -2,11 +2,13 @@ package console_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/store/duplicates"
 )
 
 func reachable(email, phone string) func(*crm.ContactInput) {
@@ -30,7 +32,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 		a := p.post(p.org("/contacts"), form...)
 		p.wantStatus(a, http.StatusConflict)
 		p.sees(a, "Is this Marta Lopez?", "Nothing was saved yet. Marta Lopez already has the email Marta@example.org and the phone +1 (212) 555 0100", "marta@example.org", "212-555-0100",
-			"What would change if you add to Marta Lopez First name Marta Ana Last name Lopez Diaz Email added ana@example.org Note One Two", "Tag added vip Tag added board",
+			"What would change if you add to Marta Lopez Email added ana@example.org Note One Two", "The name stays Marta Lopez, not Ana Diaz.", "Tag added vip Tag added board",
 			"Add to Marta Lopez", "Keep both", "Back to the form")
 		if !strings.Contains(a.body, `href="`+marta+`" target="_blank"`) {
 			t.Error("no link leads to Marta")
@@ -51,6 +53,10 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 
 		kept := p.answerQuestion(p.org("/contacts"), a, "keep")
 		p.wantStatus(kept, http.StatusSeeOther)
+		pairs, _, err := s.store.Pairs(t.Context(), p.account.Number, duplicates.Filter{Dismissed: true}, crm.PageRequest{Page: 1, PerPage: 9})
+		if err != nil || len(pairs) != 1 || idIn(marta) != strconv.FormatInt(pairs[0].A, 10) {
+			t.Errorf("two contacts that were kept apart are asked about again: %v, %v", pairs, err)
+		}
 		p.sees(p.get(kept.location()), "Ana Diaz was added.", "One Two <&>")
 		p.sees(p.get(marta), "Marta Lopez")
 		twice := p.answerQuestion(p.org("/contacts"), a, "keep")
@@ -73,13 +79,18 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 		p.follow(path+"/tags/add", "tag", "new since") // by another user
 		a = p.answerQuestion(p.org("/contacts"), a, "merge")
 		p.wantStatus(a, http.StatusConflict)
-		p.sees(a, "This contact changed while you were deciding. Please look again.", "Last name Okafor Okafor-Reyes")
+		p.sees(a, "This contact changed while you were deciding. Please look again.", "The name stays Amelia Okafor, not Amelia Okafor-Reyes.")
 		merged := p.answerQuestion(p.org("/contacts"), a, "merge")
 		p.wantStatus(merged, http.StatusSeeOther)
-		p.sees(p.get(merged.location()), "What you typed was added to Amelia Okafor. This changed:", "Last name Okafor Okafor-Reyes", "Email added reyes@example.org", "Tag added vip", "Amelia Okafor-Reyes")
+		p.sees(p.get(merged.location()), "What you typed was added to Amelia Okafor. This changed:", "Email added reyes@example.org", "Tag added vip")
+		if c := s.contacts(p.account); len(c) != 1 || c[0].LastName != "Okafor" {
+			t.Errorf("the contact was renamed: %+v", c)
+		}
+		p.sees(p.get(p.org("/merges")), "Amelia Okafor-Reyes into Amelia Okafor")
+		p.doesNotSee(p.get(p.org("/merges")), "Please review")
 
 		a = p.post(p.org("/contacts"), form...)
-		p.sees(p.get(p.answerQuestion(p.org("/contacts"), a, "merge").location()), "Amelia Okafor-Reyes already had everything that you typed. Nothing changed.")
+		p.sees(p.get(p.answerQuestion(p.org("/contacts"), a, "merge").location()), "Amelia Okafor already had everything that you typed. Nothing changed.")
 		if n := len(s.contacts(p.account)); n != 1 || s.merged.Load() != 2 {
 			t.Errorf("%d contacts, %d merged", n, s.merged.Load())
 		}

@@ -96,7 +96,7 @@ func (r *request) revokeInvitation() error {
 	if err := r.store.RevokeInvitation(r.Context(), r.account(), r.PathValue("invitation")); err != nil {
 		return err
 	}
-	return r.toPeople("The invitation was canceled. Its link no longer works.")
+	return r.toPeople("Invitation canceled. Its link no longer works.")
 }
 
 func (r *request) setRole(member access.Member) (err error) {
@@ -126,7 +126,7 @@ func (r *request) removeMember() error {
 	if self {
 		return r.toProfile("You left " + r.membership.Account.Name + ".")
 	}
-	return r.toPeople(member.User.Name + " was removed. Their open invitations no longer work.")
+	return r.toPeople(member.User.Name + " removed. The invitations they sent no longer work.")
 }
 
 // memberOf is the member in the path.

@@ -71,7 +71,7 @@ const (
 	pictureBusy = "Too many images are being uploaded right now. Choose the image again in a moment."
 )
 
-var errLargeForm = &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is too large, so it was not read. Nothing was changed."}
+var errLargeForm = &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is too large. Nothing was changed."}
 
 // eachPart reads the parts of a form. What is no file becomes a field, up to so many bytes of all; file gets the others.
 func (f *form) eachPart(body io.Reader, contentType string, left int64, file func(*multipart.Part) error) error {
@@ -105,7 +105,7 @@ func (f *form) eachPart(body io.Reader, contentType string, left int64, file fun
 	if known := (*web.Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	return &web.Error{Status: http.StatusBadRequest, Message: "The form did not arrive completely. Nothing was changed. Go back and submit it again.", Err: err}
+	return &web.Error{Status: http.StatusBadRequest, Message: "The form didn’t arrive completely. Nothing was changed. Go back and submit it again.", Err: err}
 }
 
 // receivePictures reads a form with files, and draws them. A file that is refused is a fault of the form, which keeps what was typed. The files of a form are in

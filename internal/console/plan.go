@@ -29,7 +29,7 @@ type planRow struct {
 
 // planColumns are those of a list of plans. Only those who may record gifts see the last one.
 var planColumns = []tableColumn{
-	{Name: "plan", Label: "Plan", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
+	{Name: "plan", Label: "Recurring gift", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
 	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
@@ -79,7 +79,7 @@ func howLong(since, now time.Time) string {
 
 // planListing is the list of plans. Its address has the parameters of the API.
 var planListing = &listing{
-	name: "plans", columns: planColumns, order: "-" + string(giving.ByCreation), more: []string{"campaign_code", "external_id", "sort"}, passing: []string{"contact_id"},
+	name: "plans", things: "recurring gifts", columns: planColumns, order: "-" + string(giving.ByCreation), more: []string{"campaign_code", "external_id", "sort"}, passing: []string{"contact_id"},
 	fields: []filterField{
 		{name: "status", label: "Status", choices: append(newOptions("=All statuses"), spokenOptions(text.Strings(giving.PlanStatuses)...)...)},
 		{name: "frequency", label: "Frequency", choices: append(newOptions("=All frequencies"), spokenOptions(giving.Frequencies...)...)},
@@ -119,7 +119,7 @@ func (r *request) plansPage() error {
 	if err := view.refuse(err); err != nil {
 		return err
 	}
-	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Form: view.Panel, Data: &view})
+	return r.render("plans", page{Title: "Recurring gifts", Section: "gifts", Form: view.Panel, Data: &view})
 }
 
 func (r *request) listPlans(view *plansView, filter giving.PlanFilter) error {
@@ -131,17 +131,17 @@ func (r *request) listPlans(view *plansView, filter giving.PlanFilter) error {
 	if err != nil {
 		return err
 	}
-	if view.table, err = r.planTable("", "All plans", plans); err != nil {
+	if view.table, err = r.planTable("", "All recurring gifts", plans); err != nil {
 		return err
 	}
 	view.Columns, view.Pager = view.sorted(view.Columns), l.pager(found.Total)
-	if view.Found = plural(found.Total, "plan"); l.Page > 1 || !filter.IsEmpty() {
+	if view.Found = plural(found.Total, "recurring gift"); l.Page > 1 || !filter.IsEmpty() {
 		return nil
 	}
 	if plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans); err != nil || view.OverdueTotal == 0 {
 		return err
 	}
-	overdue, err := r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
+	overdue, err := r.planTable("overdue-list", "Overdue recurring gifts, the longest overdue first", plans)
 	view.Overdue = &overdue
 	return err
 }
@@ -167,7 +167,7 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 		return err
 	}
 	view := planView{planRow: rows[0]}
-	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who", "marks"); err != nil {
+	if view.Gifts, err = r.giftTable("The latest of these gifts", gifts, "who"); err != nil {
 		return err
 	}
 	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
@@ -204,7 +204,7 @@ func (r *request) newPlanPage() error {
 	r.form.setUnsent("frequency", "monthly")
 	r.form.setUnsent("method", "card")
 	r.form.setUnsent("start_at", r.today().Format(time.DateOnly))
-	return r.planForm("New plan", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
+	return r.planForm("Set up recurring gift", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
 }
 
 func (r *request) createPlan() error {
@@ -223,13 +223,13 @@ func (r *request) createPlan() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(contactPath(r.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: r.path(planPath(made.Code)), Link: "View plan"})
+	return r.redirect(r.path(contactPath(r.id)), notice{Text: "Recurring gift set up: " + planName(made.Plan) + ".", View: r.path(planPath(made.Code)), Link: "View recurring gift"})
 }
 
 func (r *request) editPlanPage(plan giving.Plan) error {
 	plan.FillForm(r.form.setUnsent)
 	r.form.setUnsent(seenField, plan.Version())
-	return r.planForm("Edit plan", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
+	return r.planForm("Edit recurring gift", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 
 func (r *request) savePlan(plan giving.Plan) error {
@@ -237,7 +237,7 @@ func (r *request) savePlan(plan giving.Plan) error {
 	if in.Seen = r.form.Value(seenField); err == nil {
 		_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
 	}
-	return r.saved("plan", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
+	return r.saved("recurring gift", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
 }
 
 func (r *request) pausePlan(plan giving.Plan) error {
@@ -267,7 +267,7 @@ func (r *request) setPlanStatus(plan giving.Plan, status giving.PlanStatus, beca
 		return err
 	}
 	path := r.path(planPath(plan.Code))
-	said := notice{Text: "The plan of " + cmp.Or(giverName(plan.Giver), "this contact") + " was " + became + "."}
+	said := notice{Text: planName(plan) + " from " + cmp.Or(giverName(plan.Giver), "this contact") + " was " + became + "."}
 	if undo != "" {
 		said.Undo = path + undo
 	}

@@ -126,7 +126,7 @@ func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
 		}
 		gives("Ada", "byron", "succeeded")
 		gives("Anonymous", "Donor", "succeeded")
-		gives("Pia", "Promised", "pending")
+		gives("Pia", "Pledged", "pending")
 		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
 		stranger.wantStatus(a, http.StatusNotFound)
-		stranger.sees(a, "Page not found", "There is no page at this address.", "Do you work for one of the organizations here? Sign in")
+		stranger.sees(a, "Page not found", "There’s no page at this address.", "Work here? Sign in")
 		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
 			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)

@@ -92,7 +92,7 @@ func (r *request) createSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.listPath(contactListing, made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You can find it under Segments."})
+	return r.redirect(r.listPath(contactListing, made.Query), notice{Text: "Segment “" + made.Name + "” saved. You can find it under Segments."})
 }
 
 // refusedSegment is the list whose filter could not be saved.
@@ -109,7 +109,7 @@ func (r *request) renameSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment is now called “" + name + "”."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "Segment renamed to “" + name + "”."})
 }
 
 func (r *request) deleteSegment() error {
@@ -117,5 +117,5 @@ func (r *request) deleteSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts are as they were."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "Segment “" + old.Name + "” deleted. Its contacts weren’t affected."})
 }

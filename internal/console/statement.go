@@ -183,7 +183,7 @@ func (s *statement) Total() string { return moneyTexts(s.totals, s.currency, tex
 
 // Explained says in one line what the amounts are, and what is not among them.
 func (s *statement) Explained() string {
-	text := "Only gifts that we have received are listed; promised gifts are not."
+	text := "Only gifts we received are listed; pledges are not."
 	if s.Refunds {
 		text += " Refunds are subtracted."
 	}

@@ -51,8 +51,8 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		p.wantStatus(a, http.StatusOK)
 		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 USA", "Giving statement for 2025",
 			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Non-cash", "Total $133.00 and €12.50",
-			"In 2025 you gave $133.00 and €12.50 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and gifts in kind are listed without an amount",
-			"Only gifts that we have received are listed; promised gifts are not. Refunds are subtracted. Fees that you covered are included. Each currency has its own total.")
+			"In 2025 you gave $133.00 and €12.50 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and in-kind gifts are listed without an amount",
+			"Only gifts we received are listed; pledges are not. Refunds are subtracted. Fees that you covered are included. Each currency has its own total.")
 		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
 			if text := a.body; strings.Contains(text, not) {
 				t.Errorf("the statement says %q", not)
@@ -104,7 +104,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 			}
 		}
 		p.sees(p.get(p.org("/statements?year=2019")), "No contacts gave in 2019.")
-		p.sees(a, "Your organization’s address or tax ID is missing. Statements show both. Ask an owner")
+		p.sees(a, "Statements show your address and tax ID. At least one is missing. Ask an owner")
 	})
 }
 
@@ -120,7 +120,7 @@ func TestManyStatementsComeInPages(t *testing.T) {
 		s.donation(p.account, s.newcomer(p.account, "Ada", fmt.Sprint("Number", i)).ID, gift, i+1)
 	}
 	first := p.get(p.org("/statements?year=2025"))
-	p.sees(first, "60 donors gave in 2025.", "A page has up to 50 statements: print each page.", "Ada Number0 ", "Ada Number49 ")
+	p.sees(first, "60 donors gave in 2025.", "Showing up to 50 at a time. Print each batch separately.", "Ada Number0 ", "Ada Number49 ")
 	second := p.get(first.link(t, "Next"))
 	p.sees(second, "Ada Number50 ", "Ada Number59 ")
 	for page, want := range map[*answer]int{&first: 50, &second: 10} {
@@ -201,7 +201,7 @@ func TestErasedPeopleHaveNoStatement(t *testing.T) {
 			t.Error("the page of an erased person leads to a statement")
 		}
 		a := p.get(p.org("/statements?year=2025"))
-		p.sees(a, "Nora New", "One person on this page was erased and has no statement.")
+		p.sees(a, "Nora New", "One donor on this page was erased and has no statement.")
 		if n := strings.Count(a.body, "<article"); n != 1 {
 			t.Errorf("%d statements, want 1", n)
 		}
@@ -231,7 +231,7 @@ func TestDonorsOfACampaignAndPages(t *testing.T) {
 		for _, wrong := range []string{"year=x", "year=1", "new=yes", "new=1&lapsed=1", "campaign=x"} {
 			a := p.get(p.org("/donors?" + wrong))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "One thing needs your attention.")
+			p.sees(a, "Please fix one filter.")
 		}
 		foreign := s.campaign(s.organization("Theirs"), `{"title": "Secret"}`)
 		p.wantStatus(p.get(p.org(fmt.Sprintf("/donors?campaign=%d", foreign.ID))), http.StatusNotFound)

@@ -89,7 +89,7 @@ func TestTodayInSydneyIsAccepted(t *testing.T) {
 		p.sees(p.get(p.give(contact, "5", "2026-11-17")), "Nov 17, 2026")
 		wrong := p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-18", "method", "cash")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(p.follow(contact+"/notes", "note_text", "Called.", "note_date", "2026-11-17"), "The note was added.", "Nov 17, 2026, 9:00 AM AEDT")
+		p.sees(p.follow(contact+"/notes", "note_text", "Called.", "note_date", "2026-11-17"), "Note added.", "Nov 17, 2026, 9:00 AM AEDT")
 	})
 }
 
@@ -101,11 +101,11 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
 		wrong := p.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "Mars/Olympus")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "Time zone must be the name of a time zone, such as America/New_York")
+		p.sees(wrong, "Time zone must be a time zone, such as America/New_York")
 		p.sees(p.follow(p.org("/settings/organization"), "name", "Harbor", "timezone", "America/New_York"), "Organization saved.", "Gift dates are being updated to America/New_York.")
 		p.sees(p.get(p.org("/gifts")), "Nov 16, 2026")
 		s.working()
-		p.until(p.org("/jobs"), "Update gift dates for a new time zone")
+		p.until(p.org("/jobs"), "Update gift dates for the new time zone")
 		p.until(p.org("/jobs"), "1 gift moved.")
 		p.sees(p.get(p.org("/gifts")), "Nov 15, 2026")
 		p.doesNotSee(p.get(p.org("/settings")), "Gift dates are being updated")

@@ -93,8 +93,8 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	parts := binary.LittleEndian.Uint16(tail[at+10:])
 	listed := int64(binary.LittleEndian.Uint32(tail[at+12:]))
 	from := int64(binary.LittleEndian.Uint32(tail[at+16:]))
-	const elsewhere = 1<<16 - 1 // another record has the true number
-	if listed > maxDirectory || end-from > maxDirectory || from > end || parts == elsewhere || listed == elsewhere {
+	const elsewhere = 1<<16 - 1 // another record has the true number, which maxDirectory is below for a size or a place
+	if listed > maxDirectory || end-from > maxDirectory || from > end || parts == elsewhere {
 		return refusal(notWorkbook)
 	}
 	return nil

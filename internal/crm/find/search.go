@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/duplicate"
@@ -222,6 +223,43 @@ func (s Search) Finds(have []string) bool {
 		}
 	}
 	return len(s.Terms) > 0
+}
+
+// minSuggested is how many letters of a word are looked for among all words while a person types. Fewer are the beginning of too many of them.
+const minSuggested = 3
+
+// AsTyped is what is asked for while a person still types: the sort names that begin with a word of it, and the search without words so short that a large part of all
+// contacts has one. What that finds is more than the search does.
+func (s Search) AsTyped() (names []crm.KeyRange, words Search) {
+	for _, word := range text.Words(s.Text) {
+		if len(names) < maxNamesTyped {
+			names = append(names, crm.KeyRange{From: word, To: word + LastSortName})
+		}
+	}
+	words.Text = s.Text
+	for _, term := range s.Terms {
+		isShort := slices.ContainsFunc(term, func(choice SearchChoice) bool {
+			return !slices.ContainsFunc(choice, func(w SearchWord) bool { return utf8.RuneCountInString(w.Text) >= minSuggested })
+		})
+		if !isShort {
+			words.Terms = append(words.Terms, term)
+		}
+	}
+	return names, words
+}
+
+// maxNamesTyped is how many words of what is typed may be the last name.
+const maxNamesTyped = 3
+
+// Named is how many words of the search the name of a contact has.
+func (s Search) Named(c *crm.Contact) (n int) {
+	have := text.Words(strings.Join([]string{c.FirstName, c.MiddleName, c.LastName, c.Company}, " "))
+	for _, word := range text.Words(s.Text) {
+		if slices.ContainsFunc(have, func(w string) bool { return strings.HasPrefix(w, word) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // cutFold cuts a prefix without regard to letter case.

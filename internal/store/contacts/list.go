@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -209,4 +210,41 @@ func Query(account int64, search find.Search) db.Query {
 		q.Terms = append(q.Terms, choices)
 	}
 	return q
+}
+
+const (
+	sqlNamesFrom = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 ORDER BY sort_name, id LIMIT $4`
+
+	// suggestable is how many contacts each index may offer: what a suggestion costs must not grow with the account.
+	suggestable = 60
+)
+
+// SuggestContacts are active contacts that a search finds, for a person who is still typing: those first whose name was typed, and of them those who gave the most. It
+// looks at the first contacts of each index alone, so that the search itself may find others.
+func (s *ContactStore) SuggestContacts(ctx context.Context, account int64, search find.Search, limit int) (found []crm.Contact, err error) {
+	names, words := search.AsTyped()
+	err = s.View(ctx, func(c db.Conn) error {
+		var ids []int64
+		add := func(id int64) error {
+			ids = append(ids, id)
+			return nil
+		}
+		err := c.Search(store.WordsTable, Query(account, words), suggestable, add)
+		for _, name := range names {
+			if err == nil {
+				err = c.Each(func(r db.Row) error { return add(r.Int(0)) }, sqlNamesFrom, account, name.From, name.To, int64(suggestable))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		slices.Sort(ids)
+		found, err = LoadContacts(c, account, slices.Compact(ids))
+		return err
+	})
+	found = slices.DeleteFunc(found, func(c crm.Contact) bool { return c.Archived() || !search.Finds(find.SearchWords(&c)) })
+	slices.SortFunc(found, func(a, b crm.Contact) int {
+		return cmp.Or(search.Named(&b)-search.Named(&a), cmp.Compare(b.Stats.TotalContributions, a.Stats.TotalContributions), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(limit, len(found))], err
 }

@@ -61,7 +61,9 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 	}
 	err = contacts.CheckIDs(t, a, g.contact.ID, said.IDKeys())
 	if errors.As(err, new(*doc.Invalid)) {
-		err = store.Fault(giving.GiverID, doc.ArchivedID) // an active one was found by it
+		if err = store.Fault(giving.GiverID, doc.ArchivedID); in.Anonymous { // an active one was found by it
+			err = store.Fault("anonymous", giving.ArchivedAnonymous)
+		}
 	}
 	return g, err
 }
@@ -70,7 +72,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 // phone of the row, is not the giver, but other.
 func matchID(t *store.Tx, a *store.Account, in *giving.GiftInput) (row, other *contacts.Stored, err error) {
 	row, err = contacts.MatchID(t, a, &in.Giver)
-	if err != nil || row == nil || isNamed(in, row) {
+	if err != nil || row == nil || in.Anonymous || isNamed(in, row) {
 		return row, nil, err
 	}
 	if emails, phones := in.Giver.Shared(row.Contact); len(emails)+len(phones) > 0 {
