@@ -74,11 +74,11 @@ func TestContactsAreFilteredAndTheFilterIsSaved(t *testing.T) {
 	p.click("Rename Boston donors")
 	p.fill("New name", "Donors in Boston")
 	p.click("Save name")
-	p.sees("The segment is now called “Donors in Boston”.")
+	p.sees("Segment renamed to “Donors in Boston”.")
 	p.click("Delete Donors in Boston")
 	p.sees("Its contacts aren’t affected.")
 	p.click("Delete segment")
-	p.sees("The segment “Donors in Boston” deleted.", "No segments yet")
+	p.sees("Segment “Donors in Boston” deleted.", "No segments yet")
 	p.audit()
 }
 

@@ -159,6 +159,7 @@ var routes = []route{
 	{"POST", "/contacts/{id}/distinct", access.Editor, of((*request).contactOf, (*request).dismissDuplicate), nil},
 	{"POST", "/contacts/{id}/distinct/undo", access.Editor, of((*request).contactOf, (*request).undismissDuplicate), nil},
 	{"GET", "/duplicates", access.Viewer, (*request).duplicatesPage, nil},
+	{"POST", "/duplicates/check", access.Editor, (*request).checkDuplicates, nil},
 	{"GET", "/duplicates/merge", access.Editor, (*request).mergeSurePage, nil},
 	{"POST", "/duplicates/merge", access.Editor, (*request).mergeSure, nil},
 	{"GET", "/merges", access.Viewer, (*request).mergesPage, nil},

@@ -128,7 +128,7 @@ func (r *request) chooseOther(view *mergeView) error {
 		}
 		view.Found = slices.DeleteFunc(search.Contacts, func(c *crm.Contact) bool { return c.ID == view.Survivor.ID || c.Archived() })
 	}
-	groups, _, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Contact: view.Survivor.ID}, crm.PageRequest{Page: 1, PerPage: 1})
+	groups, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Contact: view.Survivor.ID}, crm.PageRequest{Page: 1, PerPage: 1})
 	for _, g := range groups {
 		for i := range g.Members {
 			if g.Members[i].Contact.ID != view.Survivor.ID {

@@ -51,7 +51,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		picked.Set("preview", "1")
 		preview := p.get(tom + "/merge?" + picked.Encode())
 		p.wantStatus(preview, http.StatusOK)
-		p.sees(preview, "Merge Thomas Reilly into Tom REILLY?", "First name Thomas Last name Reilly", "tom@example.org thomas@example.org", "1 gift of Thomas Reilly.", "What is overwritten First name Tom Thomas", "Title Treasurer Chair", "Met at the gala. Prefers letters.")
+		p.sees(preview, "Merge Thomas Reilly into Tom REILLY?", "First name Thomas Last name Reilly", "tom@example.org thomas@example.org", "1 gift of Thomas Reilly will move.", "Overwritten values First name Tom Thomas", "Title Treasurer Chair", "Met at the gala. Prefers letters.")
 		if got := s.contacts(p.account); len(got) != len(before) {
 			t.Fatal("the preview changed something")
 		}
@@ -138,7 +138,7 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	} {
 		a := p.get(tom + "/merge?with=" + idIn(other))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, want, "Search for the second contact")
+		p.sees(a, want, "Search for the other record")
 		b := p.post(tom+"/merge", "with", idIn(other), "preview", "1", "seen", "x")
 		p.wantStatus(b, http.StatusUnprocessableEntity)
 		p.sees(b, want)
@@ -189,7 +189,7 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 		}
 	}
 	a := p.get(p.org("/merges"))
-	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Take apart", "Keep merged")
+	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Split", "Keep merged")
 	keep := between(t, a.body, `action="`+p.org("/merges/"), `/keep"`)
 	keep = keep[strings.LastIndex(keep, "/")+1:]
 	p.sees(p.follow(p.org("/merges/"+keep+"/keep")), "The merge stays.", "Please review 1")

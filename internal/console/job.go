@@ -293,7 +293,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case duplicates.SureJob:
 		var at duplicates.SureProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Merge "+plural(at.Total, "group")+" of sure duplicates", plural(at.Merged, "contact")+" merged into others."
+		view.Title, view.Told = "Merge certain matches", plural(at.Merged, "contact")+" merged into others."
 		if at.Left > 0 {
 			view.Told += " " + plural(at.Left, "group") + " changed since then and " + choose(at.Left, "was", "were") + " left alone."
 		}

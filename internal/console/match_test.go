@@ -111,7 +111,7 @@ func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 	}
 	s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"), tagged(tags...))
 	a := p.post(p.org("/contacts"), "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "marta@example.org", "tags.0", "one more")
-	p.sees(a, "What you typed cannot be added.", "Tags are limited to 500 per contact.", "Keep both")
+	p.sees(a, "These details can't be added.", "Tags are limited to 500 per contact.", "Keep both")
 	if strings.Contains(a.words(), "Add to Marta Lopez Keep both") {
 		t.Error("it is offered")
 	}

@@ -48,14 +48,14 @@ func DecodeMerge(body []byte) (in MergeInput, err error) {
 	r.Document(func(key string) {
 		switch key {
 		case "contact_id":
-			in.Contact = r.Integer()
+			in.Contact = r.ID()
 		case "prefer":
 			prefer := r.Text()
 			if in.PreferOther = prefer == "other"; !in.PreferOther && prefer != "" && prefer != "survivor" {
 				r.Wrong(doc.OneOf, "survivor, other")
 			}
 		case "fields":
-			r.Element(func(name string) { in.Fields[name] = r.Integer() })
+			r.Element(func(name string) { in.Fields[name] = r.ID() })
 		default:
 			r.Skip()
 		}

@@ -82,3 +82,19 @@ func TestDecodeMergeTellsFaults(t *testing.T) {
 		}
 	}
 }
+
+// One fault is told once, in words for who sent it.
+func TestAMergeTellsWhatIsWrongWithItsIDs(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"contact_id":"x"}`:                     "The contact_id field must be a number.",
+		`{"contact_id":1.5}`:                     "The contact_id field must be an id, which is a whole number.",
+		`{"contact_id":-1}`:                      "The contact_id field must be an id, which is a whole number.",
+		`{}`:                                     "The contact_id field is required.",
+		`{"contact_id":2,"fields":{"note":"x"}}`: "The fields.note field must be a number.",
+		`{"contact_id":2,"fields":{"note":1.5}}`: "The fields.note field must be an id, which is a whole number.",
+	} {
+		if _, err := DecodeMerge([]byte(body)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}

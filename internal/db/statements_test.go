@@ -153,7 +153,8 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlGivers":         {"CORRELATED SCALAR SUBQUERY 1"},                                                                                                                                           // the gift of each reference, by its key
 		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                                                                                                                           // what was found, up to a limit
 		"sqlChanged":        {"USE TEMP B-TREE FOR DISTINCT"},                                                                                                                                           // the contacts of a stretch of changes, up to a limit
-		"sqlOf":             {"LIST SUBQUERY 1"},                                                                                                                                                        // the persons of a page
+		"sqlWeight":         {"CO-ROUTINE d", "SCAN d"},                                                                                                                                                 // the pairs of an account, up to a limit
+		"sqlGroupCounts":    {"CO-ROUTINE g", "SCAN g"},                                                                                                                                                 // the groups of an account, in their turn
 		"sqlPending":        {"SCAN t USING INDEX sqlite_autoindex_account_tally_1"},                                                                                                                    // all accounts, once a minute
 		"sqlHalfMerges":     {"SCAN m USING INDEX contact_merge_other", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3", "CORRELATED SCALAR SUBQUERY 4"}, // a check
 		"sqlLostMerges":     {"SCAN m", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                                                 // a check
@@ -194,5 +195,37 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 	})
 	if err != nil || explained < 25 {
 		t.Errorf("%d statements were explained, %v", explained, err)
+	}
+}
+
+// The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these, and by nothing that more pairs have.
+func TestPairsAreFoundByContactOrGroup(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	texts := sqlTexts(t, "../store")
+	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+		for name, by := range map[string]string{
+			"sqlPairsA": "a=?", "sqlPairsB": "b=?", "sqlForgetPairsA": "a=?", "sqlForgetPairsB": "b=?", "sqlForgetFoundA": "a=?", "sqlForgetFoundB": "b=?",
+			"sqlGroupPairs": "person=?", "sqlSureOf": "person=?", "sqlNextSure": "a>?", "sqlPair": "a=? AND b=?", "sqlDrop": "a=? AND b=?",
+		} {
+			args := make([]any, 1+strings.Count(texts[name], "$"))
+			for i := range args {
+				args[i] = int64(1)
+			}
+			var plan []string
+			if err := c.Each(func(r db.Row) error {
+				plan = append(plan, r.Text(3))
+				return nil
+			}, "EXPLAIN QUERY PLAN "+texts[name], args...); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if len(plan) == 0 || !strings.Contains(plan[0], by) || strings.Contains(strings.Join(plan, "\n"), "TEMP B-TREE") {
+				t.Errorf("%s is not found by %s: %q", name, by, plan)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

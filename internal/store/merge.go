@@ -45,12 +45,14 @@ const (
 // forgottenSent is in the place of what was sent and is no longer kept.
 const forgottenSent = "-"
 
-// SQLForgetSent forgets what merges keep, which cannot be undone then and need no review, and SQLForgetPairs with whom contacts may be the same that are erased.
+// SQLForgetSent forgets what merges keep, which cannot be undone then and need no review, and SQLForgetPairsA and B with whom contacts may be the same that are erased.
 const (
-	SQLForgetSent  = `UPDATE contact_merge SET sent = CASE WHEN sent = '' THEN '' ELSE '` + forgottenSent + `' END, review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id = ANY($2)`
-	SQLForgetPairs = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
-	SQLForgetFound = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2))` // of contacts that are no longer active
-	SQLMergesAfter = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
+	SQLForgetSent   = `UPDATE contact_merge SET sent = CASE WHEN sent = '' THEN '' ELSE '` + forgottenSent + `' END, review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id = ANY($2)`
+	SQLForgetPairsA = `DELETE FROM duplicate WHERE account_id = $1 AND a = ANY($2)` // each by its own index: an OR of both would read all pairs of the account
+	SQLForgetPairsB = `DELETE FROM duplicate WHERE account_id = $1 AND b = ANY($2)`
+	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0` // of contacts that are no longer active; that ids are positive makes the index of contacts the better one
+	SQLForgetFoundB = SQLForgetPairsB + ` AND a > 0 AND state = 0`
+	SQLMergesAfter  = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
 )
 
 // SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.

@@ -77,7 +77,7 @@ const (
 	ArchivedID    Rule = "is the id of an archived contact: restore the contact first"
 	MergeSelf     Rule = "must be another contact: a contact cannot be merged with itself"
 	OtherType     Rule = "must be a contact of the same type: a person and a company cannot be merged"
-	NoMergeField  Rule = "is no field that two contacts can be merged by"
+	NoMergeField  Rule = "cannot be chosen in a merge"
 	MergeFieldOf  Rule = "must be the id of one of the two contacts: %v or %v"
 	NotesTooLong  Rule = "is refused: both notes together would be longer than %v characters. Choose one of them, or shorten it first"
 	UndoneMerge   Rule = "This merge was undone already."

@@ -332,6 +332,16 @@ func (r *Reader) time(parse func(string) (time.Time, bool)) (t time.Time) {
 	return t
 }
 
+// ID reads the id of a contact or a campaign that was sent; null is 0.
+func (r *Reader) ID() int64 {
+	text, ok := r.Number()
+	id, err := strconv.ParseInt(text, 10, 64)
+	if ok && (err != nil || id < 0) {
+		r.Wrong(IDForm)
+	}
+	return max(0, id)
+}
+
 // Integer reads a number as we write it.
 func (r *Reader) Integer() int64 {
 	text, _ := r.Number()

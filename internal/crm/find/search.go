@@ -91,7 +91,7 @@ func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
 	var term SearchTerm
 	for _, a := range *in.Addresses {
 		if zip := crm.ShortZip(a.Zipcode); zip != "" {
-			term = append(term, append(slices.Clip(last), beginning(zipWord(zip))))
+			term = append(term, inZip(last, zip)...)
 		}
 		if a.Line1 != "" {
 			term = append(term, append(slices.Clip(last), wordsOf(name.First)...))
@@ -107,16 +107,22 @@ func PersonSearch(p *duplicate.Probe) (s Search) {
 	for _, name := range p.Names {
 		choice = append(choice, SearchWord{Text: searchWord(name)})
 	}
-	if p.Zip != "" {
-		choice = append(choice, beginning(zipWord(p.Zip)))
-	}
 	if p.Email != "" {
 		choice = append(choice, beginning(emailSign+p.Email))
 	}
 	if p.Word != "" {
 		choice = append(choice, SearchWord{Text: searchWord(filterSign + p.Word)})
 	}
+	if p.Zip != "" {
+		return Search{Terms: []SearchTerm{inZip(choice, p.Zip)}}
+	}
 	return Search{Terms: []SearchTerm{{choice}}}
+}
+
+// inZip asks for words and a short ZIP code, which is the first word of a long one: as whole words, since an index goes through all codes that begin with a text.
+func inZip(words SearchChoice, zip string) SearchTerm {
+	with := func(word string) SearchChoice { return append(slices.Clip(words), SearchWord{Text: searchWord(word)}) }
+	return SearchTerm{with(zipWord(zip)), with(text.Fold(zip))}
 }
 
 func wordsOf(name string) (choice SearchChoice) {

@@ -64,7 +64,8 @@ func forgetPairs(t *store.Tx, a *store.Account) error {
 	if Of(a).leaving = nil; len(leaving) == 0 {
 		return nil
 	}
-	return t.Tx.Prefetch(func(db.Row) error { return nil }, store.SQLForgetFound, a.Account, leaving)
+	none := func(db.Row) error { return nil }
+	return cmp.Or(t.Tx.Prefetch(none, store.SQLForgetFoundA, a.Account, leaving), t.Tx.Prefetch(none, store.SQLForgetFoundB, a.Account, leaving))
 }
 
 func Of(a *store.Account) *contactUnit { return a.Known[contactsPart.Number].(*contactUnit) }

@@ -47,20 +47,21 @@ func init() {
 }
 
 const (
-	sqlSureGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
-	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
-	sqlSureA      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND a = ANY($2)`
-	sqlSureB      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND b = ANY($2)`
-	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2 ORDER BY a, b`
+	// The signs keep an engine from going through all sure pairs.
+	sqlNextSure = pairColumns + ` AND +state = 0 AND +level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
+	sqlSureOf   = pairColumns + ` AND state = 0 AND +level = 1 AND person = $2 ORDER BY probability DESC, a, b`
 )
 
 // MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
 // like other jobs (jobs.UndoJob).
 func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string, only []int64) (j jobs.Job, err error) {
-	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		groups, err := t.Int(sqlSureGroups, account)
+	groups, err := s.SureGroups(ctx, account)
+	if err != nil {
+		return j, err
+	}
+	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
 		var persons []int64
-		if err == nil && len(only) > 0 {
+		if len(only) > 0 {
 			persons, err = personsOf(t, account, only)
 			groups = int64(len(persons))
 		}
@@ -81,14 +82,9 @@ func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region st
 
 // personsOf are the persons whose sure groups have one of some contacts.
 func personsOf(t *store.Tx, account int64, ids []int64) ([]int64, error) {
-	as, err := db.List(t.Conn, store.Number, sqlSureA, account, ids)
-	if err != nil {
-		return nil, err
-	}
-	bs, err := db.List(t.Conn, store.Number, sqlSureB, account, ids)
-	persons := append(append([]int64{}, as...), bs...) // never nil, which would be all
-	slices.Sort(persons)
-	return slices.Compact(persons), err
+	pairs, err := pairsOf(t.Conn, account, ids, false)
+	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return p.Level != duplicate.Sure })
+	return append([]int64{}, personsOfPairs(pairs)...), err // never nil, which would be all
 }
 
 // nextSure is the first pair of the next group; ok is false where there is none left. A group that was chosen may be gone: then the pair has no contacts.

@@ -97,8 +97,10 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 		return 0, nil
 	}
 	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
-	if err := t.Run(store.SQLForgetPairs, a.Account, ids); err != nil {
-		return 0, err
+	for _, forget := range []string{store.SQLForgetPairsA, store.SQLForgetPairsB} {
+		if err := t.Run(forget, a.Account, ids); err != nil {
+			return 0, err
+		}
 	}
 	return noteErasures(t, a, people)
 }

@@ -5,8 +5,14 @@ import "donorbook/internal/db"
 // step14SQL is the step that keeps pages and background work small, and numbers exact. Once it is released, what is in this file stays as it is, and
 // uses nothing that may become different.
 const step14SQL = `
--- Groups of duplicates are listed by how sure they are, page by page.
-CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability, level);
+-- Groups of duplicates are listed by how sure they are, page by page: each where its likeliest pair is, which is the first one of its person.
+DROP INDEX duplicate_rank;
+
+DROP INDEX duplicate_person;
+
+CREATE INDEX duplicate_rank ON duplicate (account_id, state, level, probability DESC, a, b, person);
+
+CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability DESC, a, b, level);
 
 -- A merge moves gifts and plans, or its undo moves them back, in the background where they are many: moving is the job that does it. last is the last change of the merge so far, and for an undo the last
 -- one that is not taken back yet. Other changes may lie between.
