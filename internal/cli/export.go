@@ -151,8 +151,8 @@ func (c *planExport) Run(t *terminal) error {
 
 type donorExport struct {
 	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
-	Year     int64  `help:"Those who gave in this year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
-	Kind     string `help:"Of them, only those who gave for the first time (new), in the year before, too (returning), or not in the year after (lapsed)." enum:",new,returning,lapsed" default:"" placeholder:"KIND"`
+	Year     int64  `help:"The year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
+	Kind     string `help:"Only those who gave in the year for the first time (new), also in the year before (returning), or in the year before but not in this one (lapsed)." enum:",new,returning,lapsed" default:"" placeholder:"KIND"`
 	Campaign string `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
 	exportFile
 }
@@ -161,7 +161,7 @@ func (donorExport) Help() string {
 	return `Writes the contacts who gave in a year or to a campaign, oldest first, with what they gave: the columns of "contact export", then the number of gifts and the amount, in the currency of the account.
 
 	donorbook donor export --account ID --year 2025 --output donors.csv
-	donorbook donor export --account ID --year 2025 --kind lapsed --output lapsed.xlsx`
+	donorbook donor export --account ID --year 2026 --kind lapsed --output lapsed.xlsx`
 }
 
 func (c *donorExport) Run(t *terminal) error {

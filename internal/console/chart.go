@@ -43,7 +43,7 @@ const (
 // barShare is how much of its place a bar takes, in percent: alone, or as one of two.
 var barShare = [...]float64{1: 62, 2: 40}
 
-// newChart draws the values of months, of which the last is not over. Those of two years are drawn side by side, the earlier year first.
+// newChart draws the values of months. Those of two years are drawn side by side, the earlier year first.
 func newChart(months []time.Time, values []int64, years int, bar func(month time.Time, value int64) monthBar) chart {
 	c := chart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
 	highest := max(1, slices.Max(values))
@@ -56,7 +56,7 @@ func newChart(months []time.Time, values []int64, years int, bar func(month time
 		for year := years - 1; year >= 0; year-- {
 			at := year*n + i
 			b, left := bar(months[at], values[at]), middle+width*(float64(year)-float64(years)/2)
-			b.Name, b.Before, b.SoFar = months[at].Format("January 2006"), year < years-1, at == len(months)-1
+			b.Name, b.Before = months[at].Format("January 2006"), year < years-1
 			b.Left, b.Width, b.Middle = percent(left), percent(width), percent(left+width/2)
 			b.Height = barLength(values[at], highest, columnRoom)
 			b.Top = c.Base - b.Height
@@ -73,6 +73,11 @@ func barLength(count, highest int64, room int) int {
 		return 0
 	}
 	return max(3, int(float64(count)/float64(highest)*float64(room)+0.5))
+}
+
+// SoFar tells whether a month of the chart is not over.
+func (c chart) SoFar() bool {
+	return slices.ContainsFunc(c.Months, func(m chartMonth) bool { return m.Bars[0].SoFar && m.Bars[0].Height > 0 })
 }
 
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%" }

@@ -129,6 +129,7 @@ var routes = []route{
 	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
 	{"GET", "/columns/{list}", access.Viewer, (*request).chooseColumns, nil},
 	{"GET", "/reports", access.Viewer, (*request).reportsPage, nil},
+	{"GET", "/reports/export", access.Viewer, (*request).exportReport, nil},
 	{"GET", "/segments", access.Viewer, (*request).segmentsPage, nil},
 	{"POST", "/segments", access.Editor, (*request).createSegment, (*request).refusedSegment},
 	{"POST", "/segments/{id}", access.Editor, (*request).renameSegment, (*request).segmentsPage},

@@ -200,7 +200,7 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 		s.donation(p.account, id(3), `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31")
 		page := p.get(p.org("/reports?year=2026"))
-		p.sees(page, "Gave in 2025, not in 2026 Donors of the year before who have not given again. 1", "Gave before, not in 2026", "First gift in 2026")
+		p.sees(page, "Gave in 2025, not in 2026 Last year’s donors who haven’t given again. 1", "Gave before, not in 2026", "First gift in 2026")
 		for report, want := range map[string]string{
 			"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole", "First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole", "Largest donors": "Ben Bloom Ann Abel Cat Cole",
 		} {
@@ -217,7 +217,7 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 				t.Errorf("%s: %s, want %s", report, got, want)
 			}
 		}
-		p.sees(p.get(p.org("/reports?year=2025")), "Gave in 2024, not in 2025 Donors of the year before who have not given again. 1")
+		p.sees(p.get(p.org("/reports?year=2025")), "Gave in 2024, not in 2025 Last year’s donors who haven’t given again. 1")
 		p.wantStatus(p.get(p.org("/reports?year=x")), http.StatusUnprocessableEntity)
 	})
 }

@@ -67,7 +67,7 @@ func (r *request) donorFilter() (filter giving.DonorFilter) {
 		}
 		return giving.DonorFilter{Campaign: id}
 	}
-	return giving.DonorFilter{Year: yearOf(r.form, int64(r.today().Year())), Kind: donorKind(r.form)}
+	return giving.DonorFilter{Year: yearOf(r.form, int64(r.today().Year()), int64(r.today().Year())), Kind: donorKind(r.form)}
 }
 
 // donorKind reads which kind of donors is asked for.
@@ -88,13 +88,13 @@ func donorKind(f *form) (chosen giving.DonorKind) {
 }
 
 // yearOf reads the year that is asked for, and sets it in the form.
-func yearOf(f *form, otherwise int64) int64 {
+func yearOf(f *form, otherwise, this int64) int64 {
 	if f.Value("year") == "" {
 		f.set("year", strconv.FormatInt(otherwise, 10))
 	}
 	year, err := strconv.ParseInt(f.Value("year"), 10, 64)
-	if err != nil || year < 1900 || year > 9998 {
-		f.fail("year", "must be a year from 1900 on, such as "+strconv.FormatInt(otherwise, 10))
+	if err != nil || year < 1900 || year > this {
+		f.fail("year", "must be between 1900 and "+strconv.FormatInt(this, 10))
 	}
 	return year
 }
@@ -118,7 +118,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	}
 	var rows []*donorRow
 	for _, d := range found.Donors {
-		rows = append(rows, &donorRow{d, moneyList(d.Sums, found.Currency), r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
+		rows = append(rows, &donorRow{d, moneyList(d.Sums, found.Currency), r.giftsAddress(with(with(giftsOfYear(filter.GaveIn()), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.table = r.newList("donors", view.Title, rows)
 	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
@@ -133,18 +133,14 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	if filter.Campaign == 0 {
 		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind
-		view.Statements = found.Totals[filter.Kind] > 0
+		view.Statements = found.Totals[filter.Kind] > 0 && filter.Kind != giving.LapsedDonors // they gave in another year
 	}
 	return nil
 }
 
-// donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
+// donorTabs lead to the kinds of donors of a year.
 func (r *request) donorTabs(filter giving.DonorFilter, totals map[giving.DonorKind]int64) []tab {
-	kinds := donorKinds
-	if filter.Year >= int64(r.today().Year()) && filter.Kind != giving.LapsedDonors {
-		kinds = kinds[:len(kinds)-1]
-	}
-	return tabsOf(kinds, filter.Kind, totals, func(kind giving.DonorKind) string {
+	return tabsOf(donorKinds, filter.Kind, totals, func(kind giving.DonorKind) string {
 		return r.donorsAddress(giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
 	})
 }
@@ -158,7 +154,7 @@ func donorWords(f giving.DonorFilter) string {
 	case giving.ReturningDonors:
 		return " gave in " + year(f.Year) + " and in " + year(f.Year-1)
 	case giving.LapsedDonors:
-		return " gave in " + year(f.Year) + " and not in " + year(f.Year+1)
+		return " gave in " + year(f.Year-1) + " and not in " + year(f.Year)
 	}
 	if f.Campaign != 0 {
 		return ""

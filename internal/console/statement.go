@@ -86,6 +86,9 @@ func (r *request) statementsPage() error {
 	if err != nil {
 		return err
 	}
+	if view.Kind == giving.LapsedDonors {
+		r.form.fail("", "Lapsed donors gave nothing in this year, so there are no statements of it.")
+	}
 	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
 		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.add)
@@ -121,7 +124,7 @@ func (r *request) newStatements(path string) (*statementsView, error) {
 		year++
 	}
 	view := &statementsView{
-		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year), Kind: donorKind(r.form), Today: r.today(),
+		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year, int64(r.today().Year())), Kind: donorKind(r.form), Today: r.today(),
 		console: r.Console, ctx: r.Context(), account: r.account(), names: map[int64]gifts.CampaignName{},
 	}
 	var err error

@@ -48,6 +48,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	many = append(many, "sqlMerged", "sqlForgetPairs")                                                              // a check and an erasure, which are rare
 	many = append(many, "sqlMoving")                                                                                // what is to be done in an account, mostly nothing
 	whole = append(whole, "sqlLostMerges", "sqlHalfMerges", "sqlLostPairs", "sqlPending")                           // a check; all accounts, once a minute
+	whole = append(whole, "sqlAccountNumbers")                                                                      // all accounts, while a machine is away
+	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                            // the same; an account has one row
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		sql = db.Single(sql) // a longer list is planned each time

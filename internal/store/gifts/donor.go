@@ -106,30 +106,34 @@ func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) 
 	return of.Currency, FirstError(err, w(sums.Entries))
 }
 
-// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them (giving.DonorFilter).
+// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year before for those who have returned
+// or lapsed, and all time before for new ones.
 type donorYear struct {
-	filter giving.DonorFilter
-	gave   db.Set
-	also   map[giving.DonorKind]*db.Set
+	gave  db.Set
+	other map[giving.DonorKind]*db.Set
 }
 
 // readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter.
 func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
-	y := &donorYear{filter: f, also: make(map[giving.DonorKind]*db.Set)}
+	y := &donorYear{other: make(map[giving.DonorKind]*db.Set)}
 	type span struct {
 		from, to int64
 		set      *db.Set
 	}
-	from, to := f.Gave()
+	from, to := giving.DonorFilter{Year: f.Year}.Gave()
 	spans := []span{{from.Unix(), to.Unix(), &y.gave}}
 	first, last := spans[0].from, spans[0].to
 	for _, kind := range kinds {
 		if kind == giving.AllDonors {
 			continue
 		}
-		from, to, _ := giving.DonorFilter{Year: f.Year, Kind: kind}.Also()
-		y.also[kind] = new(db.Set)
-		spans = append(spans, span{from.Unix(), to.Unix(), y.also[kind]})
+		of := giving.DonorFilter{Year: f.Year, Kind: kind}
+		from, to, _ := of.Also()
+		if kind == giving.LapsedDonors { // they gave in the other time, and not in the year
+			from, to = of.Gave()
+		}
+		y.other[kind] = new(db.Set)
+		spans = append(spans, span{from.Unix(), to.Unix(), y.other[kind]})
 		first, last = min(first, from.Unix()), max(last, to.Unix())
 	}
 	return y, c.Each(func(r db.Row) error {
@@ -145,14 +149,15 @@ func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.D
 
 // of are the donors of a kind.
 func (y *donorYear) of(kind giving.DonorKind) db.Set {
-	set, other := y.gave.Clone(), y.also[kind]
-	if other == nil {
-		return set
-	}
-	if _, _, gave := (giving.DonorFilter{Year: y.filter.Year, Kind: kind}).Also(); gave {
-		set.And(other)
-	} else {
-		set.AndNot(other)
+	set := y.gave.Clone()
+	switch kind {
+	case giving.NewDonors:
+		set.AndNot(y.other[kind])
+	case giving.ReturningDonors:
+		set.And(y.other[kind])
+	case giving.LapsedDonors:
+		set = y.other[kind].Clone()
+		set.AndNot(&y.gave)
 	}
 	return set
 }

@@ -52,7 +52,7 @@ type donations struct {
 func (d *donations) row(contact int64) sheet.Row {
 	when := "to the campaign"
 	if d.filter.Campaign == 0 {
-		when = fmt.Sprint("in ", d.filter.Year)
+		when = fmt.Sprint("in ", d.filter.GaveIn())
 	}
 	return sheet.DonorRow(when, d.of[contact], d.currency)
 }
