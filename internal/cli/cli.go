@@ -108,6 +108,7 @@ type commands struct {
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
+	Distribute distribute     `cmd:"" help:"Print the SQL that spreads the tables over the machines of a distributed PostgreSQL."`
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
 	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`

@@ -73,9 +73,6 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(importMemory)
 	}
-	if os.Getenv("GOGC") == "" { // as the server does: a row leaves much garbage and keeps little
-		debug.SetGCPercent(collectAt)
-	}
 	file, info, err := openRegular(c.File)
 	if err != nil {
 		return err

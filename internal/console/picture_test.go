@@ -67,7 +67,7 @@ func (p *person) postsFiles(path string, files map[string][]byte, fields ...stri
 	return p.send(request)
 }
 
-var pictureAddress = regexp.MustCompile(`/pictures/[a-z2-7]{26}-[0-9]+\.(?:jpg|png)`)
+var pictureAddress = regexp.MustCompile(`/pictures/[0-9]+-[a-z2-7]{26}-[0-9]+\.(?:jpg|png)`)
 
 func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {

@@ -47,6 +47,8 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	many = append(many, "sqlRun", "sqlBusy", "sqlSeen", "sqlModel", "duplicate_run: lock", "duplicate_run: remove") // an account has one row
 	many = append(many, "sqlSent", "sqlMerged", "sqlForgetMerges", "sqlForgetParted", "sqlForgetPairs")             // a check and an erasure, which are rare
 	whole = append(whole, "sqlLostMerges", "sqlHalfMerges", "sqlLostPairs", "sqlPending")                           // a check; all accounts, once a minute
+	whole = append(whole, "sqlAccountNumbers")                                                                      // all accounts, while a machine is away
+	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                            // the same; an account has one row
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		sql = db.Single(sql) // a longer list is planned each time

@@ -67,6 +67,12 @@ func init() {
 	ContactTable.Words, ContactTable.WordsOf = WordsTable, wordsOfRow
 	AccountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
 	InvitationTable.Transient = "account_id = 0" // setup links
+	AccountTable.Everywhere, MemberTable.Everywhere = true, true
+}
+
+// Distribution are the commands that spread the tables over several machines, and a query for those that were forgotten.
+func Distribution() (commands []string, forgotten string) {
+	return Schema.Distribution(TallyTable), db.ForgottenTables
 }
 
 // wordsOfRow are the words of a contact in a row of its table.

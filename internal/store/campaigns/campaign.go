@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	SQLSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
-	SQLCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
+	SQLSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c WHERE c.slug = $1`
+	SQLCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c WHERE c.id = $1`
 	SQLCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
@@ -296,7 +296,7 @@ func (c *campaignChange) findSlug(in campaign.Input, mine bool) (slug string, ol
 		if c.slugs[slug] {
 			continue
 		}
-		row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLSlug, slug)
+		row, err := FindCampaign(c.Conn, SQLSlug, slug)
 		switch {
 		case errors.Is(err, crm.ErrNotFound):
 			return slug, nil, nil
@@ -368,7 +368,7 @@ func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]campaign.Re
 
 // own finds a campaign of the account, which is locked, where it is still what the user saw of it.
 func (c *campaignChange) own(id int64, seen string) (campaign.Campaign, error) {
-	row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLCampaignRow, id)
+	row, err := FindCampaign(c.Conn, SQLCampaignRow, id)
 	if err == nil && row.of != c.owner.Number {
 		err = crm.ErrNotFound
 	}

@@ -95,7 +95,11 @@ func lookUpContacts(a *store.Account, t *store.Tx, ids []int64) error {
 		Of(a).Contacts[id] = nil
 	}
 	return t.Tx.Prefetch(func(r db.Row) error {
-		Of(a).Contacts[r.Int(0)] = ScanContact(r)
+		if t.Full() {
+			delete(Of(a).Contacts, r.Int(0)) // the change that needs it looks it up, maybe in the next batch
+		} else {
+			Of(a).Contacts[r.Int(0)] = ScanContact(r)
+		}
 		return nil
 	}, SQLLoadContacts, a.Account, ids)
 }

@@ -42,9 +42,11 @@ const (
 	sqlBusy  = `UPDATE duplicate_run SET busy = $2 WHERE account_id = $1`
 	sqlSeen  = `UPDATE duplicate_run SET revision = $2, at = $3, changed = changed + $4 WHERE account_id = $1`
 
-	sqlPending = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
-		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND (c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
-	sqlActive = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
+	pendingAccount = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
+		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND `
+	sqlPending   = pendingAccount + `(c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
+	sqlPendingOf = pendingAccount + `t.account_id = $1 AND (c.at IS NULL OR c.at <= $2 OR r.at <= $3)`
+	sqlActive    = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
 
 	sqlFound     = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1 AND state = 0`
 	sqlDrop      = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 0`
@@ -69,7 +71,7 @@ func (s *DuplicateStore) lookOnce(ctx context.Context, report func(error)) {
 	s.base.Touching.Go(func() {
 		defer func() { <-s.turn }()
 		now := s.base.Now()
-		accounts, err := store.List(ctx, s.base, store.Number, sqlPending, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
+		accounts, err := store.ListAll(ctx, s.base, store.Number, sqlPending, sqlPendingOf, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
 		for account := range s.asked.Range {
 			s.asked.Delete(account)
 			accounts = append(accounts, account.(int64))
@@ -205,9 +207,9 @@ func (s *DuplicateStore) seen(ctx context.Context, account, revision, changed in
 	})
 }
 
-// collected is how many contacts are read before their garbage is collected; so is that of each pass. All contacts are in memory during a look, and the usual pace of the collector would let garbage take several
+// collected is how many contacts are read, or pairs found, before their garbage is collected; so is that of each pass. All contacts are in memory during a look, and the usual pace of the collector would let garbage take several
 // times as much. That pace is for requests, and stays.
-const collected = 1 << 15
+const collected = 1 << 13
 
 // What parts of a look take.
 const (
@@ -236,7 +238,9 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 	}, func(found duplicate.Found) error {
 		if r := rowOf(&found); len(pairs) < maxPairs {
 			r.reasons, r.against = one(r.reasons), one(r.against)
-			pairs = append(pairs, r)
+			if pairs = append(pairs, r); len(pairs)%collected == 0 {
+				runtime.GC()
+			}
 		}
 		return nil
 	})

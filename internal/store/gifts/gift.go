@@ -26,7 +26,7 @@ const (
 	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 
 	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
-	sqlGivers     = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = r.account_id AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
+	sqlGivers     = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
 )
 
 // The kinds of external references.

@@ -117,7 +117,7 @@ func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit
 			return cmp.Or(cmp.Compare(b.Giving.Amount, a.Giving.Amount), cmp.Compare(a.Campaign.ID, b.Campaign.ID))
 		})
 		top = top[:min(len(top), limit)]
-		rows, err := db.List(c, campaigns.ScanCampaign, campaigns.SQLCampaigns, store.Collect(top, func(t CampaignGiving) int64 { return t.Campaign.ID }))
+		rows, err := campaigns.ReadCampaigns(c, campaigns.SQLCampaigns, store.Collect(top, func(t CampaignGiving) int64 { return t.Campaign.ID }))
 		byID := store.Keyed(rows, func(row campaigns.CampaignRow) int64 { return row.ID })
 		for i := range top {
 			if err == nil {

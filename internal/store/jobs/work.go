@@ -24,7 +24,10 @@ const (
 )
 
 // What is to be done is read for those that are worked on alone: it may be long.
-const SQLOpenJobs = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+const (
+	SQLOpenJobs   = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+	SQLOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
+)
 
 func ScanOpenJob(r db.Row) Job {
 	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)), UpdatedAt: store.Moment(r.Int(4))}
@@ -103,7 +106,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 	if time.Since(w.looked) >= JobLook {
 		w.LookAgain()
 	}
-	jobs, err := store.List(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs)
+	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
 	if err != nil {
 		return false, err
 	}

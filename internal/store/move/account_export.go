@@ -241,7 +241,7 @@ func (x *accountExport) campaigns(w *LineWriter) error {
 }
 
 func (x *accountExport) campaign(w *LineWriter, id int64) error {
-	campaign, err := campaigns.ParseFound(store.FindIn(x.conn, crm.ErrNotFound, campaigns.ScanCampaign, campaigns.SQLCampaignRow, id))
+	campaign, err := campaigns.ParseFound(campaigns.FindCampaign(x.conn, campaigns.SQLCampaignRow, id))
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,11 @@ func eachOf[T any](ctx context.Context, s *MoveStore, account int64, ids []int64
 			err = read(piece[i])
 		}
 		return err
-	}, func() error { return done(len(piece)) })
+	}, func() error {
+		n := len(piece)
+		piece = nil // who reads the file may be slow, and need not have its records in memory as well
+		return done(n)
+	})
 }
 
 func filled[T any]([]T) error { return nil }
