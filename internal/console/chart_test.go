@@ -17,7 +17,11 @@ func day(year int, month time.Month, day int) time.Time {
 
 func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 	months := lastMonths(day(2026, time.March, 31), 4)
-	chart := newChart(months, []int64{0, 1, 500, 1000}, 1, counted)
+	chart := newChart(months, []int64{0, 1, 500, 1000}, 1, func(month time.Time, n int64) monthBar {
+		bar := counted(month, n)
+		bar.SoFar = month.Equal(months[3])
+		return bar
+	})
 	for i, want := range []struct {
 		label, name, value string
 		height             int

@@ -75,7 +75,6 @@ const (
 	MergedID      Rule = "is the id of a contact that was merged into contact %v: use that one"
 	ErasedID      Rule = "is the id of a contact that was erased"
 	ArchivedID    Rule = "is the id of an archived contact: restore the contact first"
-	ManyGifts     Rule = "must be a contact with at most %v gifts and plans, since all of them move: let the contact with more gifts stay"
 	MergeSelf     Rule = "must be another contact: a contact cannot be merged with itself"
 	OtherType     Rule = "must be a contact of the same type: a person and a company cannot be merged"
 	NoMergeField  Rule = "cannot be chosen in a merge"

@@ -186,6 +186,14 @@ func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
 	return row, err
 }
 
+// Survivor is a contact as it is stored, or the one that it was merged into since, which is the same person; nil where there is none.
+func Survivor(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
+	for row, err = Row(t, a, id); err == nil && row != nil && row.Contact.MergedInto != 0; {
+		row, err = Row(t, a, row.Contact.MergedInto)
+	}
+	return row, err
+}
+
 // Load reads a contact of an account.
 func Load(t *store.Tx, account, id int64) (*Stored, error) {
 	a, err := t.LockAccount(account)

@@ -207,9 +207,9 @@ func (s *DuplicateStore) seen(ctx context.Context, account, revision, changed in
 	})
 }
 
-// collected is how many contacts are read before their garbage is collected; so is that of each pass. All contacts are in memory during a look, and the usual pace of the collector would let garbage take several
+// collected is how many contacts are read, or pairs found, before their garbage is collected; so is that of each pass. All contacts are in memory during a look, and the usual pace of the collector would let garbage take several
 // times as much. That pace is for requests, and stays.
-const collected = 1 << 15
+const collected = 1 << 13
 
 // What parts of a look take.
 const (
@@ -238,7 +238,9 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 	}, func(found duplicate.Found) error {
 		if r := rowOf(&found); len(pairs) < maxPairs {
 			r.reasons, r.against = one(r.reasons), one(r.against)
-			pairs = append(pairs, r)
+			if pairs = append(pairs, r); len(pairs)%collected == 0 {
+				runtime.GC()
+			}
 		}
 		return nil
 	})

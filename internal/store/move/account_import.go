@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/people"
 )
 
@@ -368,6 +369,9 @@ func (r *accountRun) end(ctx context.Context) error {
 		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors)})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
+		if err := merges.Resume(t, a); err != nil {
+			return err
+		}
 		return jobs.RemoveJob(t, &j)
 	})
 }
