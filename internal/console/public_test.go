@@ -102,8 +102,12 @@ func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	owner.follow(owner.org("/settings/organization"), "name", owner.account.Name, "timezone", "America/New_York")
 	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
-	now := time.Now()
-	for i, end := range []time.Time{now.Add(49 * time.Hour), now.AddDate(0, 0, 400)} {
+	boston, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().In(boston)
+	for i, end := range []time.Time{time.Date(now.Year(), now.Month(), now.Day()+2, 23, 0, 0, 0, boston), now.AddDate(0, 0, 400)} {
 		s.campaign(owner.account, fmt.Sprintf(`{"title":"Coats %d","end_at":"%s"}`, i, end.UTC().Format(time.DateTime)))
 	}
 	p := s.visitor()

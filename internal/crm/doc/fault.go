@@ -121,7 +121,7 @@ const (
 	SentTwice     Rule = "must not be sent twice with different values"
 	SentAs        Rule = "Send only one of %v and %v."
 	SentTooOften  Rule = "must not be sent with more than %v different values"
-	AmountForm    Rule = "must be a number such as 5510.50, of at most %v digits before the point and 4 behind it"
+	AmountForm    Rule = "must be a number such as 5510.50, of at most %v digits before the point and 4 after it"
 	GiverRequired Rule = "is required, or else first_name and last_name of the donor"
 	UnknownField  Rule = "is not one of the account's custom fields"
 	ArrayOrObject Rule = "must be an array or an object"
