@@ -74,6 +74,11 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 				return fmt.Errorf("migration %d: %w", version+1, err)
 			}
 		}
+		if c, keeps := t.conn.(interface{ forgetAll() error }); keeps { // no one says again what the steps say
+			if err := c.forgetAll(); err != nil {
+				return err
+			}
+		}
 		return schema.derive(t, progress)
 	})
 }

@@ -465,6 +465,17 @@ func (c *sqliteConn) forget() error {
 	return s.stmt.Close()
 }
 
+// forgetAll closes all statements that are not in use.
+func (c *sqliteConn) forgetAll() (err error) {
+	for sql, s := range c.statements {
+		if s.busy == 0 {
+			delete(c.statements, sql)
+			err = errors.Join(err, s.stmt.Close())
+		}
+	}
+	return err
+}
+
 // translate translates the codes that mean something to us.
 func (e *sqliteEngine) translate(err error) error {
 	switch {

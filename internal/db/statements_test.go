@@ -132,7 +132,7 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlFoldedAlike":    {"LIST SUBQUERY 1"},                                                     // the tags of one account, by their index
 		"sqlCheckTotal":     {"SCAN contact"},                                                        // a check reads everything
 		"sqlSweeps":         {"SCAN account_setting USING INDEX sqlite_autoindex_account_setting_1"}, // a row for each account that has set something, every hour
-		"sqlOthersBetween":  {"CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 1"},
+		"sqlOthersSince":    {"CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 1"},
 		"sqlStretch":        {"CORRELATED SCALAR SUBQUERY 1"},                                // the change before each gift of a page, by its key
 		"sqlOpenJobs":       {"SCAN job USING INDEX job_open"},                               // what is left to be done, mostly nothing
 		"sqlAccountJobs":    {"SCAN job USING INDEX job_open"},                               // the same, when an account is imported or listed
