@@ -39,7 +39,7 @@ func (p *page) shoot(name string) {
 	for _, look := range []struct {
 		name, scheme string
 		width        int64
-	}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-1024", "light", 1024}, {"-phone", "light", 390}} {
+	}{{"", "light", 1280}, {"-dark", "dark", 1280}, {"-1024", "light", 1024}, {"-phone", "light", 390}, {"-phone-dark", "dark", 390}} {
 		p.colors(look.scheme)
 		p.width(look.width)
 		p.screenshot(filepath.Join(dir, name+look.name+".png"))
@@ -168,7 +168,7 @@ func TestSureDuplicatesAreMergedTogetherAndReviewed(t *testing.T) {
 	p.sees("The merge was undone.", "Ana Diaz")
 
 	p.seesDuplicates(home, "Abernathy")
-	p.tabTo("checkbox “Select all groups on this page”")
+	p.tabTo("checkbox “Select all matches on this page”")
 	p.press("Space")
 	p.sees("selected")
 	p.audit()
@@ -177,7 +177,7 @@ func TestSureDuplicatesAreMergedTogetherAndReviewed(t *testing.T) {
 	p.sees("certain match", "Abernathy")
 	p.audit()
 	p.shoot("duplicates-merge")
-	p.in(".sticky-actions").click("Merge 1 group")
+	p.in(".sticky-actions").click("Merge match")
 	p.refreshUntil("1 contact merged into others.")
 	p.audit()
 }

@@ -69,11 +69,25 @@ func (c *contactMerge) Run(t *terminal) error {
 			return &config.Problem{Flag: "yes", Reason: "is missing: nothing was changed"}
 		}
 		made, err := s.Merge(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, survivor, in, c.PhoneRegion)
-		if err == nil {
-			fmt.Fprintln(t.stdout, made.Merge)
+		if err != nil {
+			return err
 		}
-		return err
+		fmt.Fprintln(t.stdout, made.Merge)
+		return t.finishMove(s, account.Number, made.Merge)
 	})
+}
+
+// finishMove moves the gifts of a merge, or of its undo, that are still to be moved. A server goes on with what this process leaves.
+func (t *terminal) finishMove(s *book.Book, account, merge int64) error {
+	m, err := s.MergeOf(t.ctx, account, merge)
+	if err != nil || m.Moving == 0 {
+		return err
+	}
+	ended, err := s.FinishJob(t.ctx, account, m.Moving)
+	if err == nil && !ended {
+		fmt.Fprintln(t.stderr, "Gifts still move. The server goes on with that.")
+	}
+	return err
 }
 
 type contactUnmerge struct {
@@ -102,14 +116,14 @@ func (c *contactUnmerge) Run(t *terminal) error {
 		if again, _ := undone.Merging(); again != 0 {
 			fmt.Fprintf(t.stderr, "Contact %d is merged again.\n", undone.Survivor.ID)
 			fmt.Fprintln(t.stdout, again)
-			return nil
+			return t.finishMove(s, account.Number, again)
 		}
 		fmt.Fprintf(t.stderr, "Contact %d and contact %d are two contacts again.\n", undone.Survivor.ID, undone.Other.ID)
 		if len(undone.Left) > 0 {
 			fmt.Fprintf(t.stderr, "These fields were changed since, and stay as they are: %s.\n", strings.Join(undone.Left, ", "))
 		}
 		fmt.Fprintln(t.stdout, undone.ID())
-		return nil
+		return t.finishMove(s, account.Number, c.Merge)
 	})
 }
 

@@ -337,7 +337,7 @@ func (c *contactErase) Run(t *terminal) error {
 		}
 		ended := true
 		if job != 0 {
-			if ended, err = s.FinishErasure(t.ctx, account.Number, job); err != nil {
+			if ended, err = s.FinishJob(t.ctx, account.Number, job); err != nil {
 				return fmt.Errorf("contact %d was erased, but what else names the person is not removed yet; a server goes on with that: %w", id, err)
 			}
 		}

@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -82,21 +83,23 @@ func (c chart) SoFar() bool {
 
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%" }
 
-// shortCount is a number for a narrow place: 950, 1.2k, 34k, 5.6M. It is never rounded up to the next unit.
+// shortCount is a number for a narrow place, rounded: 950, 1.2k, 29k, 5.6M.
 func shortCount(n int64) string {
-	for _, unit := range []struct {
-		size int64
+	units := []struct {
+		size float64
 		name string
-	}{{1_000_000_000, "B"}, {1_000_000, "M"}, {1_000, "k"}} {
-		switch whole, tenth := n/unit.size, n%unit.size*10/unit.size; {
-		case whole == 0:
-		case whole < 10 && tenth > 0:
-			return strconv.FormatInt(whole, 10) + "." + strconv.FormatInt(tenth, 10) + unit.name
+	}{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "B"}}
+	for i, unit := range units {
+		value := float64(n) / unit.size
+		switch last := i == len(units)-1; {
+		case value >= 999.5 && !last:
+		case i > 0 && value < 9.95:
+			return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0") + unit.name
 		default:
-			return strconv.FormatInt(whole, 10) + unit.name
+			return strconv.FormatFloat(value, 'f', 0, 64) + unit.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return ""
 }
 
 // shareOf is how long a horizontal bar is beside the longest one. What is there at all can be seen.

@@ -175,6 +175,7 @@ var routes = []route{
 	{"GET", "/jobs", access.Viewer, (*request).jobsPage, nil},
 	{"GET", "/jobs/{job}", access.Viewer, of((*request).jobOf, (*request).jobPage), nil},
 	{"POST", "/jobs/{job}/cancel", access.Editor, of((*request).jobOf, (*request).cancelJob), nil},
+	{"POST", "/jobs/{job}/retry", access.Editor, of((*request).jobOf, (*request).retryJob), nil},
 	{"POST", "/jobs/{job}/undo", access.Editor, of((*request).jobOf, (*request).undoJob), of((*request).jobOf, (*request).jobPage)},
 	{"GET", "/contacts/{id}/history", access.Viewer, of((*request).contactOf, (*request).timelinePage), nil},
 	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, (*request).undoChange, nil},

@@ -42,6 +42,8 @@ type contactView struct {
 	Facts   []fact // that most contacts do not have
 	Custom  []customFact
 	Giving  contactGiving
+	Moving  string // why its totals are not complete yet; "" where they are
+	Work    string // address of the job that completes them
 	History timeline
 	Note    *form // a note that is added to it
 	Tagging *form // tags that are added
@@ -61,6 +63,9 @@ func (r *request) contactPage(contact crm.Contact) (err error) {
 		view.Custom = customFacts(fields, &contact)
 	}
 	if view.Giving, err = r.givingOf(&contact); err != nil {
+		return err
+	}
+	if view.Moving, view.Work, err = r.movingGifts(contact.ID); err != nil {
 		return err
 	}
 	if r.form.sentTo("/tags/remove") {

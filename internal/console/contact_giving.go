@@ -34,6 +34,9 @@ type contactGiving struct {
 func (g contactGiving) ThisYear() int64 { return g.Sums.Years[gifts.GivingYears-1] }
 func (g contactGiving) LastYear() int64 { return g.Sums.Years[gifts.GivingYears-2] }
 
+// Average is that of all gifts that count.
+func (g contactGiving) Average() int64 { return rounded(g.Sums.Total.Amount, g.Sums.Total.Gifts) }
+
 // givingOf reads the giving of a contact. A contact that may get gifts has the form for another one.
 func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error) {
 	if view.Sums, err = r.store.ContactGiving(r.Context(), r.account(), contact.ID); err != nil {

@@ -110,7 +110,7 @@ func (r *request) duplicatesPage() (err error) {
 	if _, known := totals[view.Level]; !known {
 		return r.redirect(r.path("/duplicates"))
 	}
-	scopes := []scope[string]{{"sure", "Sure"}, {"likely", "Likely"}, {"possible", "Possible"}, {dismissedLevel, "Not duplicates"}}
+	scopes := []scope[string]{{"sure", "Certain"}, {"likely", "Likely"}, {"possible", "Possible"}, {dismissedLevel, "Not duplicates"}}
 	view.Tabs = tabsOf(scopes, view.Level, totals, func(level string) string { return r.path("/duplicates?level=" + level) })
 	filter := duplicates.Filter{Level: duplicate.Level(view.Level)}
 	if view.Level == dismissedLevel {

@@ -47,14 +47,14 @@ func TestDuplicatesAreShownDismissedAndBroughtBack(t *testing.T) {
 	p.sees(p.get(p.org("/duplicates")), "No duplicates", "The first results appear here in a moment.")
 	thomas, tom := doubles(s, p)
 	a := p.get(p.org("/duplicates"))
-	p.sees(a, "Sure 2", "Likely 0", "Not duplicates 0", "Last checked", "Check now", "Thomas Abernathy", "Tom Abernathy", "Compare", "Not a duplicate", "Merge all 2 certain matches")
+	p.sees(a, "Certain 2", "Likely 0", "Not duplicates 0", "Last checked", "Check now", "Thomas Abernathy", "Tom Abernathy", "Compare", "Not a duplicate", "Merge all 2 certain matches")
 	if !strings.Contains(a.words(), "Tom is short for Thomas") || !strings.Contains(a.words(), "ame phone") {
 		t.Errorf("no reasons: %s", a.words())
 	}
 	if !strings.Contains(a.body, thomas+"/merge?with="+idIn(tom)) {
 		t.Error("no link leads to the comparison")
 	}
-	p.sees(p.get(p.org("")), "2 sure duplicates")
+	p.sees(p.get(p.org("")), "2 certain duplicates")
 	p.sees(p.get(thomas+"/merge"), "Possible duplicates of Thomas Abernathy", "Tom Abernathy")
 
 	viewer := s.member(p.account, access.Viewer)
@@ -66,12 +66,12 @@ func TestDuplicatesAreShownDismissedAndBroughtBack(t *testing.T) {
 	viewer.wantStatus(viewer.post(tom+"/distinct", "other", idIn(thomas)), http.StatusForbidden)
 
 	told := p.follow(tom+"/distinct", "other", idIn(thomas), "level", "sure")
-	p.sees(told, "Tom Abernathy won't be shown as a duplicate again unless their details change.", "Sure 1", "Not duplicates 1")
+	p.sees(told, "Tom Abernathy won't be shown as a duplicate again unless their details change.", "Certain 1", "Not duplicates 1")
 	s.look(p)
 	gone := p.get(p.org("/duplicates?level=dismissed"))
 	p.sees(gone, "Thomas Abernathy", "Show as duplicate")
 	undo := between(t, told.body, `class="notice"`, `</form>`)
-	p.sees(p.follow(between(t, undo, `action="`, `"`)), "is shown as a possible duplicate again.", "Sure 2")
+	p.sees(p.follow(between(t, undo, `action="`, `"`)), "is shown as a possible duplicate again.", "Certain 2")
 	p.wantStatus(p.post(tom+"/distinct", "other", "987654321"), http.StatusNotFound)
 	p.wantStatus(p.get(p.org("/duplicates?level=nonsense")), http.StatusSeeOther)
 }
@@ -96,7 +96,7 @@ func TestSureDuplicatesAreMergedTogether(t *testing.T) {
 		if a := p.get(tom); a.location() != thomas {
 			t.Errorf("the duplicate leads to %q", a.location())
 		}
-		p.sees(p.get(p.org("/duplicates")), "Sure 1", "Ingeborg Lindqvist")
+		p.sees(p.get(p.org("/duplicates")), "Certain 1", "Ingeborg Lindqvist")
 		p.sees(p.get(p.get(p.org("/duplicates/merge"+query)).location()), "There are no certain matches left to merge.")
 	}
 }

@@ -155,7 +155,7 @@ func TestOnlyAnOwnerErases(t *testing.T) {
 		if strings.Contains(job.body, "Stop this change") {
 			t.Error("an erasure may be stopped")
 		}
-		if ended, err := s.store.FinishErasure(t.Context(), owner.account.Number, 1); err != nil || !ended {
+		if ended, err := s.store.FinishJob(t.Context(), owner.account.Number, 1); err != nil || !ended {
 			t.Fatal(ended, err)
 		}
 		owner.sees(owner.get(owner.org("/jobs/1")), "Done", "Their details were removed from gifts, history and imports.")

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
@@ -86,6 +88,12 @@ func (f *filterField) ask(q url.Values, text string) {
 		if parameter := map[string]string{"yes": "has", "no": "lacks"}[text]; parameter != "" {
 			q.Add(parameter, f.parameter)
 		}
+	case amountAsked:
+		faults := new(doc.Invalid)
+		if sent := giving.ParseMoney(faults, f.name, text, "", true); sent != nil && faults.Err() == nil { // people write $5,510.50
+			text = strconv.FormatFloat(float64(*sent)/1e4, 'f', -1, 64)
+		}
+		q.Set(f.in(), text)
 	default:
 		q.Set(f.in(), text)
 	}

@@ -320,7 +320,7 @@ func comparison(is, was int64) (words, trend string) {
 func (r *request) moneyChart(months []time.Time, amounts []int64, currency string) chart {
 	this := giving.Month(text.WallClock(r.now(), r.zone()))
 	return newChart(months, amounts, 2, func(month time.Time, amount int64) monthBar {
-		return monthBar{Value: text.Money(amount, currency), Short: shortCount(text.Major(amount, currency)), Address: r.monthAddress(month), SoFar: giving.Month(month) == this}
+		return monthBar{Value: text.Money(amount, currency), Short: shortCount(rounded(amount, text.ScaleOf(text.Decimals(currency)))), Address: r.monthAddress(month), SoFar: giving.Month(month) == this}
 	})
 }
 

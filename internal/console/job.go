@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 )
 
@@ -35,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", duplicates.SureJob: "merge of duplicates"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -54,6 +55,7 @@ type jobView struct {
 	Told           string // what it does, or has done
 	More           string // what the title does not say already
 	Width          string // of the bar, in percent; "" where no one knows
+	Trouble        string // why it has failed, or does not get on
 	Kept           []link
 	Undoing        *jobView // the job that undoes it
 	Undoes         link     // the job that it undoes
@@ -299,6 +301,8 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.Groups, at.Total, "group")
 		}
+	case jobs.MoveJob:
+		err = r.tellMove(&view)
 	case jobs.EraseJob:
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
@@ -310,7 +314,59 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	default:
 		view.Title = capital(string(j.Kind))
 	}
+	if why := j.Trouble(); j.Kind != jobs.ImportJob && why.Tries > 0 {
+		view.Trouble = "This failed " + times(int64(why.Tries)) + " and will be tried again. " + why.Error
+		if j.Ended() {
+			view.Trouble = "This failed " + times(int64(why.Tries)) + ". " + why.Error
+		}
+	}
 	return view, err
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return shownCount(n) + " times"
+}
+
+// retryJob lets a job that has failed go on.
+func (r *request) retryJob(j jobs.Job) error {
+	_, err := r.store.RetryJob(r.Context(), r.account(), j.ID)
+	if errors.Is(err, crm.ErrChanged) {
+		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This has not failed, so nothing was changed."})
+	}
+	if err != nil {
+		return err
+	}
+	return r.redirect(r.path(jobPath(j.ID)))
+}
+
+// tellMove says which gifts a merge or its undo moves.
+func (r *request) tellMove(view *jobView) error {
+	var at merges.MoveProgress
+	id, err := merges.MoveOf(view.Job)
+	if err = errors.Join(err, json.Unmarshal(view.Progress, &at)); err != nil {
+		return err
+	}
+	m, err := r.store.MergeOf(r.Context(), r.account(), id)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	named, err := r.store.ContactNames(r.Context(), r.account(), []int64{m.Survivor, m.Other})
+	from, to := named[m.Other], named[m.Survivor]
+	if at.Undo {
+		from, to = to, from
+	}
+	view.Title, view.Told = "Move gifts from "+contactName(from)+" to "+contactName(to), plural(at.Moved, "gift")+" moved."
+	if at.Left > 0 {
+		view.Told += " " + plural(at.Left, "gift") + " could not be read and stayed. Run donorbook check to see why."
+	}
+	if view.Working() && at.Total > 0 {
+		view.soFar(at.Moved, at.Total, "gift")
+	}
+	view.More = view.Told
+	return err
 }
 
 // soFar tells how much of the work is done.

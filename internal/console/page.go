@@ -250,7 +250,6 @@ var functions = template.FuncMap{
 	"others":    func(sums map[string]int64) string { return moneyList(sums, "") },
 	"share":     shareOf,
 	"exact":     text.MoneyExact,
-	"whole":     func(units int64, currency string) string { return text.MoneyOf(strconv.FormatInt(units, 10), currency) },
 	"dialed":    dialed,
 	"mark":      crm.MarkLabel,
 	"spoken":    spoken,

@@ -46,6 +46,9 @@ var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.
 func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 	titles, err := titlesOf(r, plans, func(p *giving.Plan) int64 { return p.Campaign })
 	for _, p := range plans {
+		if err == nil {
+			err = r.namePlan(&p)
+		}
 		row := &planRow{p, titles[p.Campaign], mark{spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.today()) {
 			row.Mark = mark{howLong(p.NextBill, text.WallClock(r.now(), r.zone())) + " overdue", "bad"}
@@ -53,6 +56,16 @@ func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 		rows = append(rows, row)
 	}
 	return rows, err
+}
+
+// namePlan gives the plan of a company the company's name: a plan keeps the names of people alone.
+func (r *request) namePlan(p *giving.Plan) error {
+	if giverName(p.Giver) != "" {
+		return nil
+	}
+	contact, err := r.store.ContactRecord(r.Context(), r.account(), p.Contact)
+	p.Giver.Company = contact.Name()
+	return err
 }
 
 func (r *request) planTable(id, caption string, plans []giving.Plan) (t table, err error) {
@@ -173,7 +186,7 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
 		return err
 	}
-	return r.render("plan", page{Title: planName(plan) + " from " + giverName(plan.Giver), Section: "gifts", Data: view})
+	return r.render("plan", page{Title: planName(plan) + " from " + giverName(rows[0].Giver), Section: "gifts", Data: view})
 }
 
 // planFormView is the form of a plan: of one that is edited, or a new one of a contact.
@@ -229,6 +242,9 @@ func (r *request) createPlan() error {
 func (r *request) editPlanPage(plan giving.Plan) error {
 	plan.FillForm(r.form.setUnsent)
 	r.form.setUnsent(seenField, plan.Version())
+	if err := r.namePlan(&plan); err != nil {
+		return err
+	}
 	return r.planForm("Edit recurring gift", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 

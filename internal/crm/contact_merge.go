@@ -287,8 +287,8 @@ func filled(value string) []string {
 
 // StaysBefore tells which of two contacts is proposed as the survivor: the one that has given more, or the older one.
 func (c *Contact) StaysBefore(other *Contact) bool {
-	if mine, theirs := c.Stats.TotalContributions, other.Stats.TotalContributions; mine != theirs {
-		return mine > theirs
+	if c.Given != other.Given {
+		return c.Given > other.Given
 	}
 	return c.ID < other.ID
 }

@@ -48,6 +48,7 @@ type content struct {
 		Contacts, Archived int
 		Places             []town
 		Campaigns          []json.RawMessage // oldest first
+		Twins              []twin
 	}
 	FirstNames []string `json:"first_names"`
 	LastNames  []string `json:"last_names"`
@@ -62,6 +63,14 @@ type content struct {
 	Colleagues []struct{ Name, Email, Role string } // no one knows their passwords
 }
 
+// twin is a contact whom someone has entered a second time: by a form, a phone call or a scanned letter.
+type twin struct {
+	Of        string   // first and last name of the other
+	FirstName string   `json:"first_name"`
+	LastName  string   `json:"last_name"`
+	Same      []string // fields
+}
+
 type town struct {
 	City, State, Zipcode string
 	AreaCode             string `json:"area_code"`
@@ -72,6 +81,21 @@ func readContent() (d content) {
 		panic(err) // it is part of the program
 	}
 	return d
+}
+
+// body is that of a request which creates the twin.
+func (t *twin) body(people map[string]map[string]any) (map[string]any, error) {
+	other, known := people[t.Of]
+	if !known {
+		return nil, fmt.Errorf("there is no %s to be entered twice", t.Of)
+	}
+	body := map[string]any{"first_name": t.FirstName, "last_name": t.LastName}
+	for _, field := range t.Same {
+		if body[field] = other[field]; other[field] == nil {
+			return nil, fmt.Errorf("%s has no %s", t.Of, field)
+		}
+	}
+	return body, nil
 }
 
 // Fill fills an empty database, or finds the demo in it. The store must have the given clock.
@@ -145,7 +169,7 @@ func (m *maker) make(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		givers, archive, err := m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places)
+		givers, archive, err := m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places, branch.Twins)
 		if err != nil {
 			return err
 		}
@@ -156,6 +180,10 @@ func (m *maker) make(ctx context.Context) error {
 			if err := m.store.ArchiveContact(ctx, account.Number, id); err != nil {
 				return err
 			}
+		}
+		m.clock.at = m.now
+		if err := m.store.FindDuplicates(ctx, account.Number, nil); err != nil { // so that a newcomer need not wait for it
+			return err
 		}
 	}
 	return m.createKeys(ctx)
@@ -175,13 +203,22 @@ func (m *maker) createKeys(ctx context.Context) error {
 	return nil
 }
 
-// createContacts makes the people of an account. Some of them will be archived.
-func (m *maker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []town) (givers []donor, archive []int64, err error) {
+// createContacts makes the people of an account. Some of them will be archived, and some of the last ones were there before.
+func (m *maker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []town, twins []twin) (givers []donor, archive []int64, err error) {
+	people := map[string]map[string]any{}
 	for i, at := range arrivals(m.now, contacts) {
 		m.clock.at = at
 		leaves := i%(contacts/archived) == 7
-		giver := m.giver(at, leaves)
-		body, err := json.Marshal(m.person(i, places, giver.tags(m.now)))
+		giver, mode := m.giver(at, leaves), crm.Dedupe
+		person := m.person(i, places, giver.tags(m.now))
+		people[fmt.Sprint(person["first_name"], " ", person["last_name"])] = person
+		if left := contacts - i; left%3 == 0 && left/3 <= len(twins) {
+			giver.habit, giver.atGala, mode = gaveOnce, false, crm.Force
+			if person, err = twins[len(twins)-left/3].body(people); err != nil {
+				return nil, nil, err
+			}
+		}
+		body, err := json.Marshal(person)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -193,7 +230,7 @@ func (m *maker) createContacts(ctx context.Context, account access.Account, cont
 			return nil, nil, err
 		}
 		in.Note = &m.Notes[i%len(m.Notes)] // which no request of the API sets
-		made, err := m.store.CreateContact(ctx, account.Number, in, crm.Dedupe)
+		made, err := m.store.CreateContact(ctx, account.Number, in, mode)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
+	"donorbook/internal/store/duplicates"
 )
 
 // Whatever the day, the demo has two years of gifts that agree with its plans, its tags and its people.
@@ -34,6 +36,7 @@ func TestTheGiftsAgreeWithPlansTagsAndPeople(t *testing.T) {
 			}
 			clock.at = now
 			checkGifts(t, s, now.In(text.Location(timezone)))
+			checkDuplicates(t, s)
 			report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
 			if report.Contacts == 0 || err != nil {
 				t.Errorf("the check saw %d contacts, and ended with %v", report.Contacts, err)
@@ -98,6 +101,36 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) {
 	}
 	if rest := total - atGala; len(months) < 24 || atGala < 20 || galaSum/int64(atGala) < 2*(sum-galaSum)/int64(rest) {
 		t.Errorf("%d gifts for the gala are %d, %d others in %d months are %d", atGala, galaSum, rest, len(months), sum-galaSum)
+	}
+}
+
+// checkDuplicates looks at what the page of duplicates shows at once: someone at each level, and both of a pair who gave.
+func checkDuplicates(t *testing.T, s *book.Book) {
+	accounts, err := s.Accounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, account := range accounts {
+		counts, err := s.DuplicateCounts(t.Context(), account.Number)
+		if err != nil || counts.At.IsZero() {
+			t.Errorf("%v: the contacts of %s were compared at %v", err, account.Name, counts.At)
+		}
+		if i == 0 && (counts.Sure == 0 || counts.Likely == 0 || counts.Possible == 0 || counts.Sure+counts.Likely+counts.Possible != int64(len(readContent().Branches[0].Twins))) {
+			t.Errorf("the duplicates of %s are %+v", account.Name, counts)
+		}
+	}
+	pairs, _, err := s.Pairs(t.Context(), accounts[0].Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[int64]int64{}
+	for _, p := range people(t, s, accounts[0].Number) {
+		for i := range p.gifts {
+			given[p.ID] += p.gifts[i].Net()
+		}
+	}
+	if !slices.ContainsFunc(pairs, func(p duplicates.Pair) bool { return p.Level == duplicate.Sure && given[p.A] > 0 && given[p.B] > 0 }) {
+		t.Errorf("no merge of %+v would move money; they gave %v", pairs, given)
 	}
 }
 

@@ -25,7 +25,7 @@ type Filter struct {
 	Has, Lacks                 []crm.Detail // of which a contact has at least one, or none
 	Marked, Unmarked           []string     // marks that a contact has, or has not
 	ExternalID                 string       // the value, of any source
-	Given                      Bounds       // of the total of contributions
+	Given                      Bounds       // of the total of contributions, in ten-thousandths until the currency is known (InMinor)
 	Gave                       GaveFilter
 	NoGift                     Window   // in which no gift counts
 	Plans                      []string // statuses, of which a plan has one
@@ -90,6 +90,26 @@ func (w Window) OfDays(zone *time.Location) Window {
 // Bounds are the least and the greatest number, both included; nil is no bound.
 type Bounds struct{ Min, Max *int64 }
 
+// InMinor are bounds in ten-thousandths as those of amounts in the smallest unit of a currency.
+func (b Bounds) InMinor(currency string) Bounds {
+	step := text.ScaleOf(text.SentDecimals - text.Decimals(currency))
+	down := func(n int64) *int64 { // rounded down, also below zero
+		minor := n / step
+		if n%step < 0 {
+			minor--
+		}
+		return &minor
+	}
+	if b.Min != nil {
+		low := down(*b.Min + step - 1)
+		b.Min = low
+	}
+	if b.Max != nil {
+		b.Max = down(*b.Max)
+	}
+	return b
+}
+
 // IsEmpty tells whether every number is within the bounds.
 func (b Bounds) IsEmpty() bool { return b == Bounds{} }
 
@@ -132,7 +152,7 @@ func (s Sort) Compare(a, b *crm.Contact) int {
 	case ByName:
 		n = strings.Compare(SortName(a), SortName(b))
 	case ByTotal:
-		n = cmp.Compare(a.Stats.TotalContributions, b.Stats.TotalContributions)
+		n = cmp.Compare(a.Given, b.Given)
 	case ByLastGift:
 		n = a.LastGift.Compare(b.LastGift) // of those who never gave it is the zero time
 	}
@@ -161,7 +181,7 @@ func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	return !f.None && has(f.Email) && has(f.Phone) &&
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldCase(c.Emails[0].Value)) &&
 		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
-		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || !f.AsksGiving()) &&
+		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Given) && (gave || !f.AsksGiving()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(SearchWords(c)))
 }

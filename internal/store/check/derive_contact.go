@@ -151,6 +151,7 @@ func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored 
 	}
 	sums := g.sums[giving.Cell(0, 0, d.Currency, s.ID)]
 	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), gifts.StatsOf(&sums, d.Currency)
+	should.Given = sums.Amount
 	if c.Stats != s.Contact.Stats {
 		should.Body = c.AppendBody(nil)
 		should.Checksum = store.Checksum(should.Body)

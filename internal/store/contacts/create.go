@@ -269,10 +269,7 @@ func exported(t *store.Tx, account, id int64, fits func(*crm.Contact) bool) (*St
 	if err != nil {
 		return nil, err
 	}
-	found, err := Row(t, a, id)
-	for err == nil && found != nil && found.Contact.MergedInto != 0 { // the person is another contact since
-		found, err = Row(t, a, found.Contact.MergedInto)
-	}
+	found, err := Survivor(t, a, id)
 	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
 		return nil, err
 	}

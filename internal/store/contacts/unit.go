@@ -16,10 +16,18 @@ type contactUnit struct {
 	crowds   map[string]*crowd  // of keys that many contacts have
 	fields   *custom.Fields     // nil where no change has needed them
 	sets     contactSets
+	Merges   store.Lookup[int64, *store.Merge]
 
 	leaving []int64 // contacts that are no longer active, and so no duplicates
 
 	setsMoved bool // a contact that was there before has joined a set, or left one
+}
+
+const sqlMerges = store.MergeColumns + ` AND id = ANY($2)`
+
+func scanMerge(r db.Row) (int64, *store.Merge) {
+	m := store.ScanMerge(r)
+	return m.ID, &m
 }
 
 var contactsPart = &store.Part{}
@@ -27,7 +35,7 @@ var contactsPart = &store.Part{}
 func init() {
 	*contactsPart = store.Part{
 		Begin: func() any {
-			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets)}
+			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets), Merges: store.NewLookup(sqlMerges, scanMerge)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			var keys []string
@@ -67,7 +75,7 @@ const PrefetchLimit = 200
 
 const (
 	SQLMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given FROM contact WHERE account_id = $1 AND id = ANY($2)`
 )
 
 func lookUpKeys(a *store.Account, t *store.Tx, keys []string) error {

@@ -179,15 +179,19 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
 	}
-	switch made.Doubt = from.Doubt; {
-	case made.Skipped:
+	if made.Doubt = from.Doubt; made.Skipped {
 		return made, from, nil
-	case planOf != 0 && planOf != from.contact.ID: // the money has come all the same
+	}
+	others, err := isOthers(t, a, planOf, plan, from.contact.ID)
+	switch {
+	case err != nil:
+		return made, from, err
+	case others && planOf != 0: // the money has come all the same
 		if made.PlanOf, err = contacts.Row(t, a, planOf); err != nil {
 			return made, from, err
 		}
 		plan = nil
-	case plan != nil && plan.Contact != from.contact.ID:
+	case others:
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
 	currency, code := CurrencyOf(a, in), ""
@@ -206,6 +210,18 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	}
 	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
 	return made, from, err
+}
+
+// isOthers tells whether a plan that a gift names is that of another contact. The plan of one that was merged into the giver may not have moved yet.
+func isOthers(t *store.Tx, a *store.Account, planOf int64, plan *giving.Plan, giver int64) (bool, error) {
+	if planOf == 0 && plan != nil {
+		planOf = plan.Contact
+	}
+	if planOf == 0 || planOf == giver {
+		return false, nil
+	}
+	row, err := contacts.Survivor(t, a, planOf)
+	return row == nil || row.ID != giver, err
 }
 
 // insertGift writes a gift that was decided about, and its giver.

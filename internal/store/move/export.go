@@ -227,10 +227,7 @@ type MoveStore struct {
 }
 
 func New(j *jobs.JobStore) *MoveStore {
-	j.Erase = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error {
-		_, err := eraseIn(t, a, found, now)
-		return err
-	}
+	j.Erase = eraseAll
 	return &MoveStore{j.Base, j}
 }
 

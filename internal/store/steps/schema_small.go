@@ -13,6 +13,20 @@ DROP INDEX duplicate_person;
 CREATE INDEX duplicate_rank ON duplicate (account_id, state, level, probability DESC, a, b, person);
 
 CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability DESC, a, b, level);
+
+-- The total of a contact is exact: in the smallest unit of the account's currency, as the sums of its gifts are, and no longer in whole units.
+UPDATE contact SET given = giving.amount FROM giving, account_tally
+	WHERE account_tally.account_id = contact.account_id AND giving.account_id = contact.account_id AND contact.last_gift <> 0
+	AND giving.cell = '0000000000000000/00000000/' || account_tally.currency || '/' || substr('000000000' || (contact.id % 1000000000), length(CAST(contact.id % 1000000000 AS TEXT)) + 1);
+
+-- A merge moves gifts and plans, or its undo moves them back, in the background where they are many: moving is the job that does it. last is the last change of the merge so far, and for an undo the last
+-- one that is not taken back yet. Other changes may lie between.
+ALTER TABLE contact_merge ADD COLUMN moving BIGINT NOT NULL DEFAULT 0;
+
+CREATE INDEX contact_merge_moving ON contact_merge (account_id, id) WHERE moving <> 0;
+
+-- What cannot be undone any more needs no review.
+UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
 `
 
 const sqlStep14Merged = `SELECT account_id, other FROM contact_merge WHERE other <> 0 AND undone = 0`
