@@ -63,7 +63,7 @@ type commands struct {
 		List     accountList     `cmd:"" help:"List all accounts."`
 		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
 		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
-		Discard  accountDiscard  `cmd:"" help:"Remove what an import of an account that is not done has left."`
+		Discard  accountDiscard  `cmd:"" help:"Discard an unfinished account import."`
 		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {

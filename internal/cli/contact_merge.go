@@ -128,18 +128,18 @@ func (c *contactUnmerge) Run(t *terminal) error {
 }
 
 type contactDuplicates struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	CSV     bool   `name:"csv" help:"Print a CSV file."`
-	Level   string `help:"Only pairs of a level: sure, likely or possible." enum:",sure,likely,possible" default:"" placeholder:"LEVEL"`
+	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
+	CSV     bool    `name:"csv" help:"Print a CSV file."`
+	Level   *string `help:"Only pairs of this level: sure (certain matches), likely or possible." enum:"sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
 }
 
 func (contactDuplicates) Help() string {
-	return `Prints the pairs of contacts that may be the same person, the likeliest first, with what speaks for it. What was changed since the last look is looked at before.
+	return `Prints the pairs of contacts that may be the same person, the likeliest first, with reasons. Recent changes are checked first.
 
 	donorbook contact duplicates --account ID
 	donorbook contact duplicates --account ID --csv --level sure > sure.csv
 
-A pair of the level "sure" (a certain match) is wrong in less than one of 1,000 cases. "donorbook contact merge" makes one contact of two.`
+A "sure" pair is a certain match, wrong in fewer than one of 1,000 cases. "donorbook contact merge" merges two contacts.`
 }
 
 func (c *contactDuplicates) Run(t *terminal) error {
@@ -167,9 +167,13 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 	if c.CSV {
 		err = out.Write([]string{"contact_id_a", "contact_id_b", "probability", "level", "reasons"})
 	}
+	var filter duplicates.Filter
+	if c.Level != nil {
+		filter.Level = duplicate.Level(*c.Level)
+	}
 	n := int64(0)
 	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
-		pairs, found, failed := s.Pairs(t.ctx, account, duplicates.Filter{Level: duplicate.Level(c.Level)}, page)
+		pairs, found, failed := s.Pairs(t.ctx, account, filter, page)
 		for _, p := range pairs {
 			reasons := strings.Join(p.Reasons, "; ")
 			if c.CSV {

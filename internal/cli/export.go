@@ -150,10 +150,10 @@ func (c *planExport) Run(t *terminal) error {
 }
 
 type donorExport struct {
-	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
-	Year     int64  `help:"The year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
-	Kind     string `help:"Only those who gave in the year for the first time (new), also in the year before (returning), or in the year before but not in this one (lapsed)." enum:",new,returning,lapsed" default:"" placeholder:"KIND"`
-	Campaign string `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
+	Account  string  `help:"Id of the account." required:"" placeholder:"ID"`
+	Year     int64   `help:"The year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
+	Kind     *string `help:"Only those who gave in the year for the first time (new), also in the year before (returning), or in the year before but not in this one (lapsed)." enum:"new,returning,lapsed" placeholder:"KIND"`
+	Campaign string  `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
 	exportFile
 }
 
@@ -165,8 +165,11 @@ func (donorExport) Help() string {
 }
 
 func (c *donorExport) Run(t *terminal) error {
-	filter := giving.DonorFilter{Year: c.Year, Kind: giving.DonorKind(c.Kind)}
-	if c.Campaign != "" && (c.Year != 0 || c.Kind != "") {
+	filter := giving.DonorFilter{Year: c.Year}
+	if c.Kind != nil {
+		filter.Kind = giving.DonorKind(*c.Kind)
+	}
+	if c.Campaign != "" && (c.Year != 0 || c.Kind != nil) {
 		return &config.Problem{Flag: "campaign", Reason: "cannot be combined with --year and --kind"}
 	}
 	if c.Year != 0 && (c.Year < 1900 || c.Year > 9998) {

@@ -45,7 +45,7 @@ type giftAdd struct {
 	Currency   string  `help:"Currency, such as USD. Default: that of the campaign, or else of the account." placeholder:"CODE"`
 	Date       string  `help:"When it was given: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
 	Method     string  `help:"${methods}. Default: ${default}." default:"other" placeholder:"METHOD"`
-	Status     string  `help:"succeeded, pending (promised), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
+	Status     string  `help:"succeeded, pending (pledged), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
 	Campaign   string  `help:"Id, slug or title of the campaign that it is for. Default: none." placeholder:"ID"`
 	Note       *string `help:"A note about it." placeholder:"TEXT"`
 	ExternalID *string `help:"Its id in the system that it comes from. The same one again records nothing." placeholder:"ID" name:"external-id"`
@@ -346,7 +346,7 @@ func (t *terminal) printGift(asked bool, made gifts.GiftDocument) error {
 type giftRefund struct{ giftAmount }
 
 func (giftRefund) Help() string {
-	return `Records a refund, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid. "gift undo-refund" takes it back.
+	return `Records a refund and lowers every total that the gift is part of. It doesn't send the refund: issue it where the gift was paid. "gift undo-refund" undoes it.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }
@@ -378,7 +378,7 @@ type giftCorrect struct {
 }
 
 func (giftCorrect) Help() string {
-	return `Corrects what was entered wrong. The ledger keeps the wrong payment and gets an entry that takes it back and the right one; every sum follows. A gift of a payment provider cannot be corrected, and one of which a part is refunded only after "gift undo-refund".
+	return `Corrects what was entered wrong. The ledger keeps the wrong payment and gets an entry that reverses it, then the right one; every total follows. A gift from a payment provider cannot be corrected, and a partly refunded one only after "gift undo-refund".
 
 	donorbook gift correct --account ID GIFT --amount 500
 	donorbook gift correct --account ID GIFT --method cash`
