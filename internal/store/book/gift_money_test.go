@@ -43,7 +43,7 @@ var moneyOfSystems = []struct {
 		file: "paypal", counts: jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}, counted: map[string]int64{"USD": 105_00},
 		contacts: map[string]int64{"uma@example.org": 20_00, "tia@example.org": 60_00, "sam@example.org": 25_00},
 		promised: 30_00, fees: 6_87, plans: map[string]int{"I-ABC123": 1},
-		rejected: []string{"4: The Type field says this row is not a gift.", "8: The Type field says that the row is no gift."},
+		rejected: []string{"4: The Type field says this row is not a gift.", "8: The Type field says this row is not a gift."},
 	},
 	{
 		file: "civicrm", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 8}, counted: map[string]int64{"USD": 174_00},
