@@ -19,7 +19,7 @@ func TestProgramsOfTheClientPagesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"donorbook": repository, "bin": filepath.Join(repository, filepath.Dir(built(t)))} {
+	for name, target := range map[string]string{"client": filepath.Join(repository, "client"), "bin": filepath.Join(repository, filepath.Dir(built(t)))} {
 		if err := os.Symlink(target, filepath.Join(w.dir, name)); err != nil {
 			t.Fatal(err)
 		}

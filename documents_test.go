@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/store"
 )
 
 var (
@@ -106,5 +108,33 @@ func TestEveryDecisionIsInTheList(t *testing.T) {
 		} else if strings.Contains(text, "\n\nSuperseded") != strings.Contains(line, "superseded") {
 			t.Errorf("docs/decisions/README.md and the first line of %s do not agree whether it is superseded", name)
 		}
+	}
+}
+
+// docs/scaling.md tells where each table is on a distributed PostgreSQL, as the commands do that the program prints.
+func TestDocumentsTellWhereEachTableIs(t *testing.T) {
+	text := documents(t)["docs/scaling.md"]
+	row := func(where string) string {
+		end := strings.Index(text, "| "+where)
+		if end < 0 {
+			t.Fatalf("docs/scaling.md has no row %q", where)
+		}
+		return text[strings.LastIndex(text[:end], "\n"):end]
+	}
+	beside, everywhere := row("distributed by"), row("reference tables")
+	commands, _ := store.Distribution()
+	for _, sql := range commands {
+		_, name, _ := strings.Cut(sql, "('")
+		name, _, _ = strings.Cut(name, "'")
+		in, other := beside, everywhere
+		if strings.Contains(sql, "create_reference_table") {
+			in, other = everywhere, beside
+		}
+		if !strings.Contains(in, "`"+name+"`") || strings.Contains(other, "`"+name+"`") {
+			t.Errorf("docs/scaling.md does not tell where %s is", name)
+		}
+	}
+	if len(commands) < 30 {
+		t.Errorf("only %d tables", len(commands))
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,8 +72,17 @@ func (p uploader) upload(name string, file []byte) (status int, location, body s
 	return response.StatusCode, response.Header.Get("Location"), string(text), err
 }
 
-// packed is a workbook with these shared texts and rows.
-func packed(t *testing.T, texts, rows string) []byte {
+// numbered repeats a text that has a number in it.
+func numbered(n int, format string) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, format, i)
+	}
+	return all.String()
+}
+
+// packed is a workbook with these shared texts and rows, and other parts in place of the usual ones.
+func packed(t *testing.T, texts, rows string, others ...[2]string) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	archive := zip.NewWriter(&file)
@@ -82,6 +93,9 @@ func packed(t *testing.T, texts, rows string) []byte {
 		{"xl/t.xml", "<sst>" + texts + "</sst>"},
 		{"xl/s.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"},
 	} {
+		if i := slices.IndexFunc(others, func(other [2]string) bool { return other[0] == part[0] }); i >= 0 {
+			part = others[i]
+		}
 		w, err := archive.Create(part[0])
 		if err == nil {
 			_, err = io.WriteString(w, part[1])
@@ -131,6 +145,40 @@ func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	t.Logf("an ordinary file is answered after %v", time.Since(start))
 	sending.Wait()
 	time.Sleep(5 * time.Second) // while the worker reads what is left
+	if peak := s.MemoryPeak() >> 20; peak > 400 {
+		t.Errorf("the server took %d MB", peak)
+	} else {
+		t.Logf("the server took %d MB", peak)
+	}
+}
+
+// Eight organizations upload workbooks with as much text as one may have, in cells, in names of sheets and in what tells how parts belong together.
+func TestLargeWorkbooksOfManyOrganizationsCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
+	rows := header + strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000)
+	var different strings.Builder // or the file would be refused, because it is much larger unpacked
+	for range 90_000 {
+		fmt.Fprintf(&different, "<si><t>%016x%s</t></si>", rand.Uint64(), strings.Repeat("x", 1_000))
+	}
+	texts := packed(t, different.String(), rows)
+	long := packed(t, "", header+strings.Repeat("<row><c t=\"str\"><v>"+strings.Repeat("z", 900<<10)+"</v></c></row>", 60))
+	related := packed(t, "", rows, [2]string{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/>` +
+		numbered(1_000, `<Relationship Id="%d" Type="x" Target="`+strings.Repeat("X", 60_000)+`"/>`) + `</Relationships>`})
+	named := packed(t, "", rows, [2]string{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/>` +
+		numbered(1_000, `<sheet name="%d`+strings.Repeat("x", 60_000)+`" r:id="s"/>`) + `</sheets></workbook>`})
+	var sending sync.WaitGroup
+	for i := range 8 {
+		p := s.uploader(fmt.Sprintf("Large%d", i))
+		sending.Go(func() {
+			file := [][]byte{texts, related, named, long}[i%4]
+			if status, _, body, err := p.upload("people.xlsx", file); err != nil || status != http.StatusSeeOther {
+				t.Errorf("file %d is answered with %d: %v %.200s", i, status, err, body)
+			}
+		})
+	}
+	sending.Wait()
+	time.Sleep(10 * time.Second) // while the worker reads them
 	if peak := s.MemoryPeak() >> 20; peak > 400 {
 		t.Errorf("the server took %d MB", peak)
 	} else {

@@ -130,3 +130,40 @@ func TestMessagesLeaveNothingBehind(t *testing.T) {
 		t.Errorf("there were %d goroutines, and now there are %d", before, after)
 	}
 }
+
+// People ask for the files of lists of large contacts, in all formats, and never read them. The memory is bounded, and someone else's file is sent meanwhile.
+func TestFilesThatNoOneReadsCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	people := make([]uploader, 4)
+	for i := range people {
+		people[i] = s.uploader(fmt.Sprintf("Slow%d", i))
+		for n := range 60 {
+			s.Call(people[i].secret, http.StatusCreated, "POST", "/v1/contacts?force_create=true", giantContact(n))
+		}
+	}
+	good := s.uploader("Good")
+	s.Call(good.secret, http.StatusCreated, "POST", "/v1/contacts", ordinaryContact(1))
+	s.costs(200, func() {
+		s.attack(60, func(w io.Writer, i int) {
+			p := people[i%len(people)]
+			fmt.Fprintf(w, "GET %s?format=%s HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", strings.Replace(p.path, "/import", "/export", 1), []string{"csv", "xlsx", "jsonl"}[i%3], p.cookie)
+		})
+		time.Sleep(5 * time.Second) // while the files are written as far as anyone reads them
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Address+strings.Replace(good.path, "/import", "/export", 1)+"?format=csv", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Cookie", good.cookie)
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if file, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(file), "Okafor") {
+			t.Errorf("someone else's file: %d %v %.200s", response.StatusCode, err, file)
+		}
+	})
+	if peak := s.MemoryPeak() >> 20; peak > 400 {
+		t.Errorf("the server took %d MB", peak)
+	}
+}

@@ -33,7 +33,7 @@ var (
 func people(line int) []string { return strings.Split(strings.Split(peopleText, "\n")[line], "|") }
 
 // peopleVersion is told apart where data is kept: it goes up whenever the same seed makes other people, or they are filled in in another way.
-const peopleVersion = 6
+const peopleVersion = 7
 
 // choices are the random choices for one person.
 func choices(n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }

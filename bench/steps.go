@@ -62,7 +62,7 @@ func (b *bench) measureImport() {
 		writing += time.Since(start)
 	}
 	b.note("raw import s", writing.Seconds())
-	for _, command := range [][]string{{"import", file}, {"export", "--format", "jsonl", "--output", file}} {
+	for _, command := range [][]string{{"import", file}, {"export", "--format", "jsonl", "--force", "--output", file}} {
 		seconds, peak := b.command(append([]string{"--data", ours.dir, "contact", command[0], "--account", a.ID}, command[1:]...)...)
 		b.note(command[0]+" s", seconds)
 		b.note(command[0]+" MB", peak)

@@ -44,7 +44,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.fill("Raised before Donorbook", "$64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2027-05-01T12:00")
-	p.click("Use a video, or an image of another site")
+	p.click("Use a video, or an image from another site")
 	p.fill("Cover image or video", picture)
 	p.fill("Type", "Event") // unfolds the event
 	p.fill("Start", "2027-04-24T18:00")
@@ -87,7 +87,7 @@ func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
 	p.click("Money")
 	p.fill("Raised before Donorbook", "130000")
 	p.click("Save changes")
-	p.sees("“Harbor Gala” was saved.", "Goal reached", "108% of $120,000")
+	p.sees("“Harbor Gala” saved.", "Goal reached", "108% of $120,000")
 	if list := s.listed(key, ""); list[0]["slug"] != "harbor-gala" || list[0]["raised"] != 130000.0 || list[0]["id"] == 0 {
 		t.Errorf("the API says %v", list[0])
 	}
@@ -108,7 +108,7 @@ func TestACampaignHasAPageForEverybody(t *testing.T) {
 	p.fill("Raised before Donorbook", "64,500.50")
 	p.fill("Donors before Donorbook", "148")
 	p.fill("End date", "2127-05-01T12:00")
-	p.click("Use a video, or an image of another site")
+	p.click("Use a video, or an image from another site")
 	p.fill("Cover image or video", s.url+"/console/static/icon.svg")
 	p.fill("Type", "Event")
 	p.fill("Start", "2127-04-24T18:00")
@@ -177,7 +177,7 @@ func TestACampaignGoesFromDraftToItsEnd(t *testing.T) {
 	p.sees("Delete “Winter Gala”?")
 	p.audit()
 	p.click("Delete campaign")
-	p.sees("“Winter Gala” was deleted.", "No campaigns yet")
+	p.sees("“Winter Gala” deleted.", "No campaigns yet")
 }
 
 func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
@@ -194,8 +194,8 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.fill("Other organizations", "AAAA")
 	p.expects(422)
 	p.click("Create campaign")
-	p.sees("3 things need your attention", "Goal must be an amount from 0 to 9,999,999,999.99", "Start is a time that the clocks of America/New_York leave out on that day.",
-		"“AAAA” is not the ID of an organization here.")
+	p.sees("3 things need your attention", "Goal must be between 0 and 9,999,999,999.99", "Start is a time that the clocks of America/New_York leave out on that day.",
+		"“AAAA” isn’t the ID of an organization on this server.")
 	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Start") != "2027-03-14T02:30" || p.value("Other organizations") != "AAAA" {
 		t.Error("what was typed is lost")
 	}

@@ -18,7 +18,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	p.fill("Type", "One of a list")
 	p.fill("Options", "S\nM\nL")
 	p.in(".sticky-actions").click("Add field")
-	p.sees("The field “Shirt size” was added.", "3 options")
+	p.sees("Field “Shirt size” added.", "3 options")
 	for _, field := range [][2]string{{"Member since", "Date"}, {"Volunteer", "Yes or no"}} {
 		p.click("Add field")
 		p.fill("Title", field[0])
@@ -45,7 +45,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	}
 	p.fill("Shirt size", "L")
 	p.click("Save changes")
-	p.sees("The changes were saved.", "Shirt size")
+	p.sees("Changes saved.", "Shirt size")
 
 	p.in(".side").click("Settings")
 	p.click("Custom fields")

@@ -52,21 +52,22 @@ func TestRowsAreCountedAnew(t *testing.T) {
 	p := start(t).owner()
 	p.visit(p.path() + "/contacts/new")
 	p.fill("Email", "first@example.org")
+	p.click(".more-fields > summary")
 	p.fill("Email 2", "second@example.org")
 	p.click("Add email")
 	p.fill("Email 3", "third@example.org")
 	p.fill("Email 3 type", "Work")
-	p.click("button[aria-label='Remove Email']")
+	p.click("button[aria-label='Remove Email 2']")
 	p.click("Add address")
 	p.in("#address-rows fieldset:last-child").fill("City", "Boston")
 	p.click("button[aria-label='Remove Address']")
 	if got := p.text("#address-rows legend"); got != "Address" {
 		t.Errorf("the only address is called %q", got)
 	}
-	if p.value("Email") != "second@example.org" || p.value("Email 2") != "third@example.org" || p.value("Email 2 type") != "work" || p.value("City") != "Boston" {
+	if p.value("Email") != "first@example.org" || p.value("Email 2") != "third@example.org" || p.value("Email 2 type") != "work" || p.value("City") != "Boston" {
 		t.Error("the values have moved")
 	}
-	if got := p.text("#emails ~ #email-rows"); strings.Contains(got, "Email 3") {
+	if got := p.text("#email-rows"); strings.Contains(got, "Email 3") {
 		t.Errorf("the rows say %q", got)
 	}
 	p.audit()
@@ -74,8 +75,8 @@ func TestRowsAreCountedAnew(t *testing.T) {
 	p.fill("Last name", "Okafor")
 	p.fill("Tag", "alpha, beta")
 	p.click("Add contact")
-	p.sees("Zoë Okafor was added.", "second@example.org", "third@example.org", "Boston", "alpha", "beta")
-	p.doesNotSee("first@example.org", "alpha, beta")
+	p.sees("Zoë Okafor was added.", "first@example.org", "third@example.org", "Boston", "alpha", "beta")
+	p.doesNotSee("second@example.org", "alpha, beta")
 }
 
 // The Save button is within reach everywhere in a long form, and does not cover the field that the person is editing.
@@ -87,6 +88,7 @@ func TestSaveIsAlwaysInReach(t *testing.T) {
 		for _, width := range []int64{1280, 390} {
 			p.width(width)
 			p.visit(home + form)
+			p.run(`document.querySelectorAll(".more-fields").forEach((more) => { more.open = true })`)
 			p.saveIsInReach(form, width)
 			for range 75 {
 				p.press("Tab")

@@ -16,7 +16,7 @@ func TestTheHomeOfAnOrganizationShowsItAtAGlance(t *testing.T) {
 	p := demo(t)
 	p.in("h1").sees("Harbor Light Foundation")
 	p.sees("Raised this month $", "Raised this year $", "Average gift $", "Recurring share", "New donors", "Returning donors", "Donor retention", "Lapsed donors")
-	p.sees("Giving by month", "Top campaigns of", "Light the Harbor Annual Fund $", "Largest recent gifts")
+	p.sees("Giving by month", "Top campaigns in", "Light the Harbor Annual Fund $", "Largest recent gifts")
 	p.sees("Active contacts 154 6 archived", "New this month", "Campaigns 6", "newsletter", "Linh Johansson")
 	p.audit()
 	p.withoutScripts()

@@ -66,7 +66,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	p.click("Undo import") // whose popup must not be cut off on a phone
 	p.audit()
 	p.click("Undo the whole import")
-	p.sees("The import was undone")
+	p.sees("Import undone")
 	p.audit()
 	p.in(".side").click("Contacts")
 	p.sees("Zoë Okafor")
@@ -90,7 +90,7 @@ func TestAnImportIsUndoneWithoutScripts(t *testing.T) {
 	s.addContacts(organization, `{"first_name":"Dan","last_name":"Wu","emails":[{"value":"dan@example.org"}],"tags":["later"]}`)
 	p.click("Undo import")
 	p.click("Undo the whole import")
-	p.refreshUntil("1 contact was changed since then and stays as it is. Changed since then Dan Wu")
+	p.refreshUntil("1 contact was changed since then and was left as is. Changed since Dan Wu")
 }
 
 const importedGifts = "Donation Date,Donation Amount,Payment Method,First name,Surname,Email,Transaction ID,Remark\n" +
@@ -148,7 +148,7 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 	p.click("Import of gifts from gifts.csv")
 	p.click("Undo import")
 	p.click("Undo the whole import")
-	p.sees("The import was undone: 3 gifts were canceled and no longer count")
+	p.sees("Import undone: 3 gifts were canceled and no longer count")
 	p.audit()
 	p.in(".side").click("Contacts")
 	p.sees("Zoë Okafor")

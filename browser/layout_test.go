@@ -123,11 +123,11 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	}
 	p.visit(home + "/contacts")
 	p.click("Maximiliana Featherstonehaugh-Okafor 01")
-	p.click("Add a plan")
+	p.click("Set up recurring gift")
 	p.fill("Amount", "999,999,999.99")
 	p.fill("Start", "2024-01-31")
 	p.fits()
-	p.click("Create plan")
+	p.in("main").click("Set up recurring gift")
 	p.gives("999,999,999.99", "2025-12-31", "Bank transfer", longWord+" 2027")
 	p.fits()
 	p.click("View gift")

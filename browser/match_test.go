@@ -24,7 +24,7 @@ func TestAKnownPhoneIsAskedAboutAndBothAnswersWork(t *testing.T) {
 	p.typeAmelia("Okafor", "amelia@example.org")
 	p.expects(http.StatusConflict)
 	p.click("Add contact")
-	p.sees("Is this Marta Lopez?", "Nothing was saved yet.", "already has the phone +1 (212) 555 0100", "Harbor Bakery", "212-555-0100", "First name", "Email added")
+	p.sees("Is this Marta Lopez?", "Nothing was saved.", "already has the phone +1 (212) 555 0100", "Harbor Bakery", "212-555-0100", "First name", "Email added")
 	if before, after := p.text(".changes > :first-child del"), p.text(".changes > :first-child ins"); before != "Marta" || after != "Amelia" {
 		t.Errorf("%s would become %s", before, after)
 	}

@@ -153,8 +153,8 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.doesNotSee("Invite a colleague", "Save the role")
 	vera.audit()
 	vera.visit("/console/o/" + vera.organizationID() + "/settings")
-	vera.sees("Only owners can create and revoke keys")
-	vera.doesNotSee("Save name")
+	vera.sees("API keys", "Managed by owners")
+	vera.doesNotSee("Save organization")
 	vera.audit()
 	vera.sendByHand(people+"/invite", http.StatusForbidden)
 	vera.sees("Permission denied", "This needs the role owner")
@@ -179,7 +179,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.visit(people)
 	vera.sees("Page not found")
 	vera.visit("/console")
-	vera.sees("You are not a member of any organization")
+	vera.sees("You aren’t a member of any organization")
 	vera.audit()
 }
 
@@ -199,7 +199,7 @@ func TestAnInvitationIsTakenBack(t *testing.T) {
 	p.click("Create invitation link")
 	link := p.text("#link")
 	p.click("Cancel invitation")
-	p.sees("The invitation was canceled")
+	p.sees("Invitation canceled")
 	p.doesNotSee("Open invitations")
 	s.open().visitGone(t, link)
 }
@@ -248,7 +248,7 @@ func TestPasswordsAndSessions(t *testing.T) {
 	p.fill("Current password", ownerPassword)
 	p.fill("New password", otherPassword)
 	p.click("Change password")
-	p.sees("Your password was changed")
+	p.sees("Password changed")
 	elsewhere.visit("/console/profile")
 	elsewhere.sees("Sign in")
 	elsewhere.expects(http.StatusUnprocessableEntity)
@@ -271,8 +271,8 @@ func TestNamesOfPeopleAndOrganizationsChange(t *testing.T) {
 	settings := "/console/o/" + p.organizationID() + "/settings"
 	p.visit(settings)
 	p.fill("Name", "Lakeside & Friends <b>")
-	p.click("Save name")
-	p.sees("The name is now Lakeside & Friends <b>.")
+	p.click("Save organization")
+	p.sees("Organization saved.", "Lakeside & Friends <b>")
 	p.visit("/console/profile")
 	p.fill("Your name", "Anna Maria Berg")
 	p.click("Save name")

@@ -70,7 +70,7 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	p.audit()
 	p.choosesPicture("f-cover-url_file", "maroon", 500, 500)
 	p.click("Save changes")
-	p.sees("“Winter Gala” was saved.")
+	p.sees("“Winter Gala” saved.")
 	stranger.visit("/winter-gala")
 	if second := stranger.told(`document.querySelector("img.cover").getAttribute("src")`); !strings.HasSuffix(second, "-500.jpg") {
 		t.Errorf("the page shows %s", second)
@@ -82,15 +82,15 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	p.visit(edit)
 	p.run(`document.getElementById("f-cover-url_file-remove").click()`)
 	p.click("Save changes")
-	p.sees("“Winter Gala” was saved.")
+	p.sees("“Winter Gala” saved.")
 	if p.has("img.cover") || !p.has("img.logo") {
 		t.Error("the cover was not removed, or the logo was")
 	}
 
 	p.visit("/console/o/" + p.organizationID() + "/settings")
 	p.choosesPicture("f-logo_file", "green", 200, 200)
-	p.click("Save logo")
-	p.sees("The logo was saved.", "Remove picture")
+	p.click("Save organization")
+	p.sees("Organization saved.", "Remove picture")
 	p.loaded(".picture-now img")
 	p.audit()
 }

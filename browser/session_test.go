@@ -39,6 +39,6 @@ func TestANoteSurvivesTheEndOfTheSession(t *testing.T) {
 		p.audit()
 		p.fits()
 		p.click("Add note")
-		p.sees("The note was added.")
+		p.sees("Note added.")
 	}
 }

@@ -12,7 +12,7 @@ func TestAMistypedAddressSaysWhereToGo(t *testing.T) {
 	stranger := s.open()
 	stranger.expects(http.StatusNotFound)
 	stranger.visit("/lighthous-gala")
-	stranger.sees("Page not found", "There is no page at this address.")
+	stranger.sees("Page not found", "There’s no page at this address.")
 	stranger.audit()
 	stranger.fits()
 	stranger.doesNotSee("Go to console") // which is not for those who give
@@ -25,7 +25,8 @@ func TestTheReferenceNamesItsServerAndLeadsToTheConsole(t *testing.T) {
 	s := start(t)
 	p := s.owner()
 	home := p.path()
-	p.in(".side").click("API reference")
+	p.visit(home + "/settings")
+	p.in("main").click("API reference")
 	p.sees("curl " + s.url + "/v1/contacts")
 	p.doesNotSee("localhost:8443")
 	p.fits()

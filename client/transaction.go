@@ -87,6 +87,7 @@ type TransactionInput struct {
 	Method             string      `json:"method"`
 	TransactedAt       string      `json:"transacted_at"`
 	ContactID          int64       `json:"contact_id,omitzero"`
+	Anonymous          bool        `json:"anonymous,omitzero"` // no one knows who gave
 	FirstName          string      `json:"first_name,omitzero"`
 	LastName           string      `json:"last_name,omitzero"`
 	Email              string      `json:"email,omitzero"`

@@ -1,11 +1,18 @@
 package deploy_test
 
 import (
+	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
+	"math/rand/v2"
+	"mime/multipart"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +24,7 @@ import (
 func TestBehindNginx(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	_, keys := newKeys(t, database, 1)
+	account, keys := newKeys(t, database, 1)
 	nodes := []*node{newNode(t, database), newNode(t, database)}
 	for _, n := range nodes {
 		n.start(t)
@@ -165,6 +172,8 @@ func TestBehindNginx(t *testing.T) {
 		}
 	})
 
+	t.Run("uploads", func(t *testing.T) { upload(t, nginx, database, account) })
+
 	t.Run("no node", func(t *testing.T) {
 		for _, n := range nodes {
 			n.kill()
@@ -178,6 +187,7 @@ func TestBehindNginx(t *testing.T) {
 			t.Error("a dead node answers")
 		}
 	})
+
 }
 
 // same wants the proxy to answer as the node does.
@@ -186,4 +196,59 @@ func same(t *testing.T, node, proxy answer) {
 	if string(node.body) != string(proxy.body) || node.header.Get("Content-Type") != proxy.header.Get("Content-Type") || proxy.header.Get("X-Request-Id") == "" {
 		t.Errorf("the node answers %s %v,\nand through nginx it is %s %v", node, node.header, proxy, proxy.header)
 	}
+}
+
+// upload sends what people send through nginx: a large file to import, and a picture.
+func upload(t *testing.T, nginx *proxy, database, account string) {
+	password := donorbook(t, database, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--account", account, "--role", "owner")
+	var session string
+	send := func(path, kind string, body io.Reader) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {kind}, "Sec-Fetch-Site": {"same-origin"}, "Cookie": {session}}
+		browser := nginx.client(t, "", true).http
+		browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		a, err := browser.Do(r)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		defer a.Body.Close()
+		if text, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", path, a.StatusCode, text)
+		}
+		return a
+	}
+	for _, cookie := range send("/console/signin", "application/x-www-form-urlencoded", strings.NewReader(url.Values{"email": {"ada@example.org"}, "password": {password}}.Encode())).Cookies() {
+		session += cookie.Name + "=" + cookie.Value + "; "
+	}
+	parts := func(field, name string, content []byte) (string, io.Reader) {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		part, err := w.CreateFormFile(field, name)
+		if err == nil {
+			_, err = part.Write(content)
+		}
+		err = errors.Join(err, w.WriteField("title", "Coats"))
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return w.FormDataContentType(), &b
+	}
+	row := []byte("Ada,Brooks," + strings.Repeat("x", 900) + "\n")
+	kind, body := parts("file", "people.csv", append([]byte("first_name,last_name,note\n"), bytes.Repeat(row, 95<<20/len(row))...))
+	if to := send("/console/o/"+account+"/contacts/import", kind, body).Header.Get("Location"); !strings.Contains(to, "/imports/") {
+		t.Errorf("the import leads to %s", to)
+	}
+	noise := image.NewNRGBA(image.Rect(0, 0, 800, 600))
+	random := rand.NewChaCha8([32]byte{})
+	_, _ = random.Read(noise.Pix) // never fails
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, noise); err != nil || picture.Len() < 1<<20 {
+		t.Fatalf("a picture of %d bytes: %v", picture.Len(), err)
+	}
+	kind, body = parts("cover.url_file", "cover.png", picture.Bytes())
+	send("/console/o/"+account+"/campaigns", kind, body)
 }

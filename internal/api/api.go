@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
 )
 
@@ -158,7 +157,7 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 // goes through once.
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/") || strings.Contains(route.pattern, "/merges/")
-	repeatable, known := isRepeatable(route.pattern), parameters[route.pattern]
+	repeatable, known, isTagged := isRepeatable(route.pattern), parameters[route.pattern], hasTag(route.pattern)
 	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore") || strings.HasPrefix(route.pattern, "POST /v1/merges/")
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
@@ -171,6 +170,9 @@ func (a *API) guard(route route) web.HandlerFunc {
 		}
 		if len(r.URL.RawQuery) > maxQuery {
 			return errLongQuery
+		}
+		if r.Header["If-Match"] != nil && !isTagged {
+			return errNoTag
 		}
 		if r.URL.RawQuery != "" {
 			nameIgnored(w, r.URL.RawQuery, known)
@@ -186,6 +188,13 @@ func (a *API) guard(route route) web.HandlerFunc {
 		return refusal(route.handle(a, w, r, c))
 	}
 }
+
+// hasTag tells whether a route reads or changes one document that has an ETag. A merge has none, and neither has a list.
+func hasTag(pattern string) bool {
+	return strings.Contains(pattern, "{id}") && !strings.Contains(pattern, "/merges/") && pattern != "GET /v1/contacts/{id}/activities"
+}
+
+var errNoTag = &web.Error{Status: http.StatusPreconditionFailed, Message: "Nothing here has an ETag to compare with If-Match, so nothing was done. Send the request without If-Match."}
 
 // maxQuery is how long a query string may be, in bytes: a list repeats it in each of its links.
 const maxQuery = 8 << 10
@@ -237,7 +246,7 @@ func (c *call) takeID(text string, isNumber bool) (ok bool) {
 func (c *call) by(r *http.Request) context.Context {
 	ctx := store.By(r.Context(), history.APIChannel, "API key "+c.who.KeyName)
 	if tags := r.Header["If-Match"]; tags != nil {
-		ctx = contacts.IfMatch(ctx, tags)
+		ctx = store.IfMatch(ctx, tags)
 	}
 	return ctx
 }

@@ -5,6 +5,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
@@ -25,7 +26,7 @@ func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return respondTagged(w, r, func(dst []byte) ([]byte, doc.ETag, error) {
 		return a.store.CampaignWire(r.Context(), c.who.Account, c.id, a.options.Proxies.BaseURL(r), dst)
 	})
 }

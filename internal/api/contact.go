@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -14,26 +13,10 @@ import (
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
-	err := respond(w, func(dst []byte) ([]byte, error) {
-		dst, tag, err := a.store.TaggedContact(r.Context(), c.who.Account, c.id, dst)
-		if err != nil {
-			return dst, err
-		}
-		w.Header()["Etag"] = []string{string(tag.Append(nil))}
-		if known := r.Header["If-None-Match"]; known != nil && tag.Matches(known) {
-			err = errNotModified
-		}
-		return dst, err
+	return respondTagged(w, r, func(dst []byte) ([]byte, doc.ETag, error) {
+		return a.store.TaggedContact(r.Context(), c.who.Account, c.id, dst)
 	})
-	if errors.Is(err, errNotModified) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	return err
 }
-
-// errNotModified: the client has the contact as it is.
-var errNotModified = errors.New("not modified")
 
 func (a *API) listContacts(w http.ResponseWriter, r *http.Request, c call) error {
 	l, err := a.newList(r)

@@ -2,13 +2,19 @@ package api
 
 import (
 	"bytes"
+	"compress/flate"
 	_ "embed" // the documents are part of the program
+	"encoding/binary"
+	"hash/crc32"
 	"html"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/web"
 )
 
@@ -50,14 +56,10 @@ func Document() []byte { return web.Gunzip(openapiJSON) }
 // docsPage is the reference page with the server's address in its examples. It is split where they name the server, so that a request
 // needs no copy of it.
 type docsPage struct {
-	parts  [][]byte
-	mu     sync.Mutex
-	zipped map[string][]byte // by address
+	parts   [][]byte
+	zipped  [][]byte // each compressed by itself, so that any address fits between them
+	version string
 }
-
-// keptAddresses is for how many addresses the compressed page is kept. Few servers have more, but a client may send any Host header:
-// for other addresses the page is sent uncompressed, which needs no memory.
-const keptAddresses = 8
 
 // newDocsPage keeps the option to trust the server's own authority in the examples if there is one.
 func newDocsPage(ownAuthority bool) *docsPage {
@@ -65,7 +67,11 @@ func newDocsPage(ownAuthority bool) *docsPage {
 	if !ownAuthority {
 		body = bytes.ReplaceAll(body, []byte(exampleTrust), nil)
 	}
-	return &docsPage{parts: bytes.Split(body, []byte(exampleBase)), zipped: map[string][]byte{}}
+	p := &docsPage{parts: bytes.Split(body, []byte(exampleBase)), version: doc.VersionOf(body)}
+	for _, part := range p.parts {
+		p.zipped = append(p.zipped, deflate(part))
+	}
+	return p
 }
 
 // serve answers with the page for an address.
@@ -73,17 +79,19 @@ func (p *docsPage) serve(w http.ResponseWriter, r *http.Request, base string) er
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", docsPolicy)
-	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Vary", "Accept-Encoding")
-	body, address := net.Buffers{p.parts[0]}, []byte(html.EscapeString(base))
-	for _, part := range p.parts[1:] {
-		body = append(body, address, part)
+	tag := doc.VersionOf([]byte(p.version + base))
+	h.Set("ETag", `W/"`+tag+`"`)
+	if known := r.Header.Get("If-None-Match"); strings.Contains(known, `"`+tag+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
 	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	address := []byte(html.EscapeString(base))
+	body := between(p.parts, address)
 	if web.Accepts(r.Header.Get("Accept-Encoding"), "gzip") {
-		if zipped := p.zippedAt(base, body); zipped != nil {
-			h.Set("Content-Encoding", "gzip")
-			body = net.Buffers{zipped}
-		}
+		h.Set("Content-Encoding", "gzip")
+		body = gzipped(between(p.zipped, storedBlock(address)), body)
 	}
 	size := 0
 	for _, part := range body {
@@ -94,12 +102,39 @@ func (p *docsPage) serve(w http.ResponseWriter, r *http.Request, base string) er
 	return err
 }
 
-// zippedAt is the compressed page, or nil if it is kept for enough other addresses.
-func (p *docsPage) zippedAt(base string, body net.Buffers) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.zipped[base] == nil && len(p.zipped) < keptAddresses {
-		p.zipped[base] = web.Gzip(bytes.Join(body, nil))
+// between has an address between parts.
+func between(parts [][]byte, address []byte) net.Buffers {
+	body := net.Buffers{parts[0]}
+	for _, part := range parts[1:] {
+		body = append(body, address, part)
 	}
-	return p.zipped[base]
+	return body
+}
+
+// deflate compresses a part of a page, up to a whole byte.
+func deflate(part []byte) []byte {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.BestCompression) // the level is valid
+	_, _ = w.Write(part)                               // a buffer takes everything
+	_ = w.Flush()
+	return b.Bytes()
+}
+
+// storedBlock is a text among compressed parts. An address is shorter than a block can be.
+func storedBlock(text []byte) []byte {
+	block := binary.LittleEndian.AppendUint16([]byte{0}, uint16(len(text)))
+	block = binary.LittleEndian.AppendUint16(block, ^uint16(len(text)))
+	return append(block, text...)
+}
+
+// gzipped is a gzip file of compressed parts, which are those of the body.
+func gzipped(zipped, body net.Buffers) net.Buffers {
+	sum, size := crc32.NewIEEE(), 0
+	for _, part := range body {
+		_, _ = sum.Write(part) // never fails
+		size += len(part)
+	}
+	end := binary.LittleEndian.AppendUint32([]byte{1, 0, 0, 0xff, 0xff}, sum.Sum32()) // behind the last block, which is empty
+	end = binary.LittleEndian.AppendUint32(end, uint32(size))
+	return slices.Concat(net.Buffers{{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}}, zipped, net.Buffers{end})
 }

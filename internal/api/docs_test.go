@@ -241,22 +241,50 @@ func TestExamplesNameTheHostTheyAreReadFrom(t *testing.T) {
 	}
 }
 
-// A client that sends many host names does not fill the memory, and each request gets the page for its host.
-func TestThePageIsKeptForFewHosts(t *testing.T) {
+// Every client gets the page for its own host compressed, whatever hosts others make up, and only once while it stays the same.
+func TestThePageIsCompressedForEveryHost(t *testing.T) {
 	page := newDocsPage(false)
-	for i := range 3 * keptAddresses {
+	for i := range 100 {
 		base := "https://host" + strconv.Itoa(i) + ".example.org"
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, "/docs", nil)
-		r.Header.Set("Accept-Encoding", "gzip")
-		if err := page.serve(w, r, base); err != nil {
-			t.Fatal(err)
+		get := func(encoding, known string) *httptest.ResponseRecorder {
+			t.Helper()
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/docs", nil)
+			r.Header = http.Header{"Accept-Encoding": {encoding}, "If-None-Match": {known}}
+			if err := page.serve(w, r, base); err != nil {
+				t.Fatal(err)
+			}
+			return w
 		}
-		if zipped := w.Header().Get("Content-Encoding") == "gzip"; zipped != (i < keptAddresses) || !zipped && !strings.Contains(w.Body.String(), base) {
-			t.Errorf("%s: %v", base, w.Header())
+		plain, zipped := get("", ""), get("gzip", "")
+		if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Body.Len() > plain.Body.Len()/6 {
+			t.Fatalf("%s: %d of %d bytes, %v", base, zipped.Body.Len(), plain.Body.Len(), zipped.Header())
+		}
+		if length := zipped.Header().Get("Content-Length"); length != strconv.Itoa(zipped.Body.Len()) {
+			t.Errorf("%s: Content-Length %s of %d", base, length, zipped.Body.Len())
+		}
+		if body := web.Gunzip(zipped.Body.Bytes()); string(body) != plain.Body.String() || !strings.Contains(string(body), base) {
+			t.Fatalf("%s: the compressed page is another one", base)
+		}
+		if again := get("gzip", zipped.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s, asked again: %d, %d bytes", base, again.Code, again.Body.Len())
 		}
 	}
-	if len(page.zipped) != keptAddresses {
-		t.Errorf("%d pages are kept", len(page.zipped))
+}
+
+// A client that has one of the documents is not sent it again.
+func TestDocumentsHaveValidators(t *testing.T) {
+	for path, file := range documents {
+		for _, encoding := range []string{"", "gzip"} {
+			first, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			if err := file().Serve(first, r); err != nil || first.Code != http.StatusOK || first.Header().Get("ETag") == "" {
+				t.Fatalf("%s: %d %v %v", path, first.Code, first.Header(), err)
+			}
+			again := httptest.NewRecorder()
+			r.Header.Set("If-None-Match", `"x", `+first.Header().Get("ETag"))
+			if err := file().Serve(again, r); err != nil || again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+				t.Errorf("%s, asked again: %d, %d bytes, %v", path, again.Code, again.Body.Len(), err)
+			}
+		}
 	}
 }

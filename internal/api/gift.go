@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -14,8 +15,10 @@ import (
 // The API calls gifts transactions, as its clients do.
 
 func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, func(dst []byte) ([]byte, error) {
-		return a.store.Gift(r.Context(), c.who.Account, c.code, dst)
+	return respondTagged(w, r, func(dst []byte) ([]byte, doc.ETag, error) {
+		start := len(dst)
+		dst, err := a.store.Gift(r.Context(), c.who.Account, c.code, dst)
+		return dst, doc.TagOf(dst[start:]), err
 	})
 }
 

@@ -4,17 +4,20 @@ import (
 	"net/http"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
-	return respond(w, func(dst []byte) ([]byte, error) {
+	return respondTagged(w, r, func(dst []byte) ([]byte, doc.ETag, error) {
 		plan, err := a.store.Plan(r.Context(), c.who.Account, c.code)
 		if err != nil {
-			return dst, err
+			return dst, doc.ETag{}, err
 		}
-		return plan.Append(dst), nil
+		found := gifts.PlanDocument{Plan: plan}
+		return found.Append(dst), found.ETag(), nil
 	})
 }
 

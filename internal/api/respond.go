@@ -2,11 +2,13 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
@@ -34,6 +36,32 @@ func respond(w http.ResponseWriter, build func(dst []byte) ([]byte, error)) erro
 	out := delivery{w: w}
 	return out.end(body)
 }
+
+// respondTagged answers with one document and the tag of the state that it is in, unless the client has it as it is, or wants another state.
+func respondTagged(w http.ResponseWriter, r *http.Request, read func(dst []byte) ([]byte, doc.ETag, error)) error {
+	err := respond(w, func(dst []byte) ([]byte, error) {
+		dst, tag, err := read(dst)
+		if err != nil {
+			return dst, err
+		}
+		w.Header()["Etag"] = []string{string(tag.Append(nil))}
+		if wanted := r.Header["If-Match"]; wanted != nil && !tag.Matches(wanted) {
+			return dst, crm.ErrNotMatched
+		}
+		if known := r.Header["If-None-Match"]; known != nil && tag.Matches(known) {
+			return dst, errNotModified
+		}
+		return dst, nil
+	})
+	if errors.Is(err, errNotModified) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return err
+}
+
+// errNotModified: the client has the document as it is.
+var errNotModified = errors.New("not modified")
 
 // respond answers with one page of the list. build appends its elements, and may flush them in pieces.
 func (l *list) respond(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error)) error {

@@ -106,15 +106,8 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 					t.Errorf("%s is not tried: add it to repeatable", name)
 					continue
 				}
-				id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
-				gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
-				s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
-				plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
-				campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
-				other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-				merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-				merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
-				fill := strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
+				fill := s.repeatableThings(t, key)
+				id := fill.Replace("{id}")
 				target, body := fill.Replace(request.target), fill.Replace(request.body)
 				first := s.sendKeyed(t, name, method, target, key, body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {
@@ -128,6 +121,20 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 			t.Errorf("the document does not have %v", left)
 		}
 	})
+}
+
+// repeatableThings makes what the requests of repeatable are about.
+func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
+	t.Helper()
+	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
+	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
+	s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
+	plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
+	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
+	other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
+	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
 }
 
 // openOptions opens a store of the engine that is closed when the test ends.

@@ -29,19 +29,19 @@ var tools = []tool{
 	{"archive_contact", "Archive a contact", "Archives a contact: it is no longer found or changed until it is restored. Its gifts stay.", "archiveContact", overwrites | repeats},
 	{"restore_contact", "Restore a contact", "Makes an archived contact active again.", "restoreContact", repeats},
 	{"merge_contacts", "Merge contacts", "Merges another contact into the one of the id, with its gifts and plans. Ask the person first, and tell them the id of the merge: it can be undone.", "mergeContact", overwrites},
-	{"list_duplicates", "List duplicates", "Lists pairs of contacts that may be the same person, the likeliest first, with what speaks for it and against it.", "listDuplicates", 0},
-	{"list_merges", "List merges", "Lists merges of contacts, also those that creates and imports made because an email or a phone was known.", "listMerges", 0},
-	{"undo_merge", "Undo a merge", "Makes both contacts of a merge again as they were.", "undoMerge", overwrites},
+	{"list_duplicates", "List duplicates", "Lists pairs of contacts that may be the same person, the likeliest first, with reasons for and against.", "listDuplicates", 0},
+	{"list_merges", "List merges", "Lists merges of contacts, including those made when a new contact or an imported row matched by email or phone.", "listMerges", 0},
+	{"undo_merge", "Undo a merge", "Restores both contacts of a merge as they were.", "undoMerge", overwrites},
 	{"list_custom_fields", "List custom fields", "Lists the fields that the organization has added to its contacts, with their types and options.", "listCustomFields", 0},
 	{"list_tags", "List tags", "Lists the tags in use, with how many contacts have each.", "listTags", 0},
 	{"list_campaigns", "List campaigns", "Lists fundraising campaigns with their goals and what they have raised.", "listCampaigns", 0},
 	{"get_campaign", "Get a campaign", "Shows one campaign with its goal and what it has raised.", "getCampaign", 0},
 	{"list_gifts", "List gifts", "Lists gifts (transactions), oldest first, by contact, campaign, plan, status, method or date.", "listTransactions", 0},
 	{"get_gift", "Get a gift", "Shows one gift (transaction) with its payments and refunds.", "getTransaction", 0},
-	{"record_gift", "Record a gift", "Records a gift that was made or promised. It takes no payment. The donor is contact_id, or a name with an email or a phone number, " +
+	{"record_gift", "Record a gift", "Records a gift that was made or pledged. It takes no payment. The donor is contact_id, or a name with an email or a phone number, " +
 		"which finds or creates the contact. Send an external_id if the gift has an id elsewhere: then it cannot be recorded twice.", "createTransaction", 0},
-	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It moves no money.", "refundTransaction", overwrites},
-	{"undo_refund", "Undo a refund", "Takes back a refund of a gift, or the given amount of it, that was recorded by mistake or whose money came back. It moves no money.", "undoRefund", overwrites},
+	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It does not send the refund.", "refundTransaction", overwrites},
+	{"undo_refund", "Undo a refund", "Undoes a refund of a gift, or the given amount of it, that was recorded by mistake or whose money came back. It collects no money.", "undoRefund", overwrites},
 	{"list_plans", "List recurring plans", "Lists what contacts have agreed to give regularly.", "listPlans", 0},
 }
 

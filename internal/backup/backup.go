@@ -151,9 +151,6 @@ func unpack(ctx context.Context, archive, stage string, b Options) (report Repor
 	b.step("checking the database")(0, 0)
 	report.Taken, report.LeftOut = m.Taken, leftOut
 	report.Contents, err = store.ContentsOf(ctx, filepath.Join(stage, db.DatabaseFile))
-	if known := store.SchemaVersion(); err == nil && report.Schema > known {
-		err = fmt.Errorf("it has schema version %d, but this program knows only versions up to %d: use a newer donorbook", report.Schema, known)
-	}
 	if err != nil && ctx.Err() == nil {
 		err = &DamagedError{err}
 	}

@@ -239,22 +239,27 @@ type accountImport struct {
 }
 
 func (accountImport) Help() string {
-	return `Brings back what "account export" has written, into a new account or an empty one, and prints its id. First the checksums of all files are compared, and every line is checked as if it came through the API: if one is refused, the command names its file and line, and nothing is changed. Then it imports up to 500 records at a time, so that servers go on.
+	return `Brings back what "account export" has written, into a new account or an empty one, and prints its id. First the checksums of all files are compared, and every line is checked as if it came through the API: if one is refused, the command names its file and line, and nothing is changed. Then it imports up to 500 records at a time, while servers keep running.
 
 	donorbook account import river-aid
 
-If it is stopped, give the same command again: it goes on where it was. Until it is done, a new account cannot be seen or used by anyone; an account that was there (--account) can be read, and refuses every change. To give an import up, use "donorbook account discard". "account list" tells which imports are not done.
+If it is stopped, run it again to resume. Until it is done, a new account cannot be seen or used by anyone; an account that was there (--account) can be read, and refuses every change. To discard an unfinished import, use "donorbook account discard". "account list" shows which imports are unfinished.
 
-The account keeps its id, and all records keep theirs, where its number is free in this database; otherwise contacts and campaigns get ids that begin with another number, in the same order. The ids of gifts and plans stay. A campaign whose web address is taken gets another one. Members are invited again and keys are made again: members.jsonl and keys.jsonl tell which there were. Past imports cannot be undone any more.`
+The account keeps its id, and all records keep theirs, where its number is free in this database; otherwise contacts and campaigns get ids that begin with another number, in the same order. The ids of gifts and plans stay. A campaign whose web address is taken gets another one. Members are invited again and keys are made again: members.jsonl and keys.jsonl list who and what there was. Past imports can no longer be undone.`
 }
 
 func (c *accountImport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	files, err := os.OpenRoot(c.Dir) // nothing outside is read, whatever a name in it says
+	if err != nil {
+		return err
+	}
+	defer files.Close() //nolint:errcheck // it was only read
 	return t.withStore(func(s *book.Book) error {
 		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), os.DirFS(c.Dir), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
+		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), files.FS(), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
 		w.end()
 		if err != nil {
 			c.tellLeft(t, made)
@@ -278,7 +283,7 @@ func (c *accountImport) tellLeft(t *terminal, made move.AccountImported) {
 	if made.Account.ID == "" {
 		return // nothing was written
 	}
-	fmt.Fprintf(t.stderr, "The import of account %s is not done. So far: %s. To go on, give the same command again. To remove this: %s\n",
+	fmt.Fprintf(t.stderr, "The import of account %s is unfinished. So far: %s. To resume, run the same command again. To discard it: %s\n",
 		made.Account.ID, countsText(made.AccountCounts), t.command("account discard "+made.Account.ID))
 }
 
@@ -291,14 +296,14 @@ type accountDiscard struct {
 }
 
 func (accountDiscard) Help() string {
-	return `Removes what an "account import" that is not done has left, up to 500 records at a time, so that servers go on. An account that was there before is empty again. If it is stopped, give the same command again. An account whose import is done is never touched.`
+	return `Discards an unfinished "account import", up to 500 records at a time, while servers keep running. An account that was there before is empty again. If it is stopped, run it again to resume. An account whose import is finished is never touched.`
 }
 
 func (c *accountDiscard) Run(t *terminal) error {
 	return t.withStore(func(s *book.Book) error {
 		left, err := s.DiscardAccount(store.By(t.ctx, history.CommandChannel, commandLine), c.ID)
 		if errors.Is(err, t.ctx.Err()) && t.ctx.Err() != nil {
-			return fmt.Errorf("not everything was removed: give the same command again: %w", err)
+			return fmt.Errorf("not everything was removed; run it again to resume: %w", err)
 		}
 		if err != nil {
 			return err

@@ -42,6 +42,9 @@ Exit codes: 0 written and checked; 1 failed; 2 wrong usage; 3 the file exists an
 }
 
 func (c *backupCommand) Run(t *terminal) error {
+	if err := checkFile(c.File, c.Force); err != nil {
+		return err
+	}
 	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
 		report, err := backup.Write(t.ctx, t.storage.Options(), c.File, backup.Options{Replace: c.Force, Progress: progress})
 		return fmt.Sprintf("%s: accounts: %d, contacts: %d, %s. Checked.", c.File, report.Accounts, report.Contacts, bytesInWords(report.Bytes)), report, err
@@ -116,13 +119,7 @@ func backupFailure(err error, file string) error {
 	case errors.Is(err, backup.ErrPlace):
 		return usageError{err}
 	case errors.Is(err, fs.ErrExist):
-		switch info, statErr := os.Lstat(file); {
-		case statErr == nil && info.IsDir():
-			return usageError{fmt.Errorf("%s is a directory: name a file in it", file)}
-		case statErr == nil && !info.Mode().IsRegular():
-			return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
-		}
-		return &doc.Malformed{Message: file + " exists already: name another file, or replace it with --force"}
+		return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
 	case errors.As(err, &full), errors.As(err, &damaged):
 		return &doc.Malformed{Message: err.Error()}
 	case errors.Is(err, context.Canceled):

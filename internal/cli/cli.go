@@ -63,7 +63,7 @@ type commands struct {
 		List     accountList     `cmd:"" help:"List all accounts."`
 		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
 		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
-		Discard  accountDiscard  `cmd:"" help:"Remove what an import of an account that is not done has left."`
+		Discard  accountDiscard  `cmd:"" help:"Discard an unfinished account import."`
 		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
@@ -108,6 +108,7 @@ type commands struct {
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
+	Distribute distribute     `cmd:"" help:"Print the SQL that spreads the tables over the machines of a distributed PostgreSQL."`
 	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
 	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`

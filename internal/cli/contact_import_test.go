@@ -44,7 +44,7 @@ func contactImportKilled(t *testing.T, e engine) {
 	for killed := 0; killed < kills; {
 		account := result(t, "account", "create", "--data", data, "--name", "Import")
 		for killed < kills {
-			p := launch(t, data, "donorbook", "contact", "import", "--data", data, "--account", account, "--rejected", rejected, file)
+			p := launch(t, data, "donorbook", "contact", "import", "--data", data, "--account", account, "--rejected", rejected, "--force", file)
 			select {
 			case <-p.exited: // it was faster
 			case <-time.After(time.Duration(rand.IntN(400)) * time.Millisecond):
@@ -54,7 +54,7 @@ func contactImportKilled(t *testing.T, e engine) {
 			}
 			break
 		}
-		code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, "--rejected", rejected, file)
+		code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, "--rejected", rejected, "--force", file)
 		if code != exitFailed || !strings.Contains(stderr, "rows were rejected, see ") {
 			t.Fatalf("started again: exit code %d\n%s", code, stderr)
 		}
@@ -69,7 +69,7 @@ func contactImportKilled(t *testing.T, e engine) {
 func importWhole(t *testing.T, data, file string) string {
 	t.Helper()
 	account, rejected := result(t, "account", "create", "--data", data, "--name", "Whole"), filepath.Join(t.TempDir(), "rejected.csv")
-	if code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, "--rejected", rejected, file); code != exitFailed {
+	if code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, "--rejected", rejected, "--force", file); code != exitFailed {
 		t.Fatalf("without interruption: exit code %d\n%s", code, stderr)
 	}
 	return imported(t, data, account, rejected)

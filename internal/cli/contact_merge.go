@@ -69,11 +69,25 @@ func (c *contactMerge) Run(t *terminal) error {
 			return &config.Problem{Flag: "yes", Reason: "is missing: nothing was changed"}
 		}
 		made, err := s.Merge(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, survivor, in, c.PhoneRegion)
-		if err == nil {
-			fmt.Fprintln(t.stdout, made.Merge)
+		if err != nil {
+			return err
 		}
-		return err
+		fmt.Fprintln(t.stdout, made.Merge)
+		return t.finishMove(s, account.Number, made.Merge)
 	})
+}
+
+// finishMove moves the gifts of a merge, or of its undo, that are still to be moved. A server goes on with what this process leaves.
+func (t *terminal) finishMove(s *book.Book, account, merge int64) error {
+	m, err := s.MergeOf(t.ctx, account, merge)
+	if err != nil || m.Moving == 0 {
+		return err
+	}
+	ended, err := s.FinishJob(t.ctx, account, m.Moving)
+	if err == nil && !ended {
+		fmt.Fprintln(t.stderr, "Gifts still move. The server goes on with that.")
+	}
+	return err
 }
 
 type contactUnmerge struct {
@@ -102,30 +116,30 @@ func (c *contactUnmerge) Run(t *terminal) error {
 		if again, _ := undone.Merging(); again != 0 {
 			fmt.Fprintf(t.stderr, "Contact %d is merged again.\n", undone.Survivor.ID)
 			fmt.Fprintln(t.stdout, again)
-			return nil
+			return t.finishMove(s, account.Number, again)
 		}
 		fmt.Fprintf(t.stderr, "Contact %d and contact %d are two contacts again.\n", undone.Survivor.ID, undone.Other.ID)
 		if len(undone.Left) > 0 {
 			fmt.Fprintf(t.stderr, "These fields were changed since, and stay as they are: %s.\n", strings.Join(undone.Left, ", "))
 		}
 		fmt.Fprintln(t.stdout, undone.ID())
-		return nil
+		return t.finishMove(s, account.Number, c.Merge)
 	})
 }
 
 type contactDuplicates struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	CSV     bool   `name:"csv" help:"Print a CSV file."`
-	Level   string `help:"Only pairs of a level: sure, likely or possible." enum:",sure,likely,possible" default:"" placeholder:"LEVEL"`
+	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
+	CSV     bool    `name:"csv" help:"Print a CSV file."`
+	Level   *string `help:"Only pairs of this level: sure (certain matches), likely or possible." enum:"sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
 }
 
 func (contactDuplicates) Help() string {
-	return `Prints the pairs of contacts that may be the same person, the likeliest first, with what speaks for it. What was changed since the last look is looked at before.
+	return `Prints the pairs of contacts that may be the same person, the likeliest first, with reasons. Recent changes are checked first.
 
 	donorbook contact duplicates --account ID
 	donorbook contact duplicates --account ID --csv --level sure > sure.csv
 
-A pair that is "sure" is wrong in less than one of 1,000 cases. "donorbook contact merge" makes one contact of two.`
+A "sure" pair is a certain match, wrong in fewer than one of 1,000 cases. "donorbook contact merge" merges two contacts.`
 }
 
 func (c *contactDuplicates) Run(t *terminal) error {
@@ -153,9 +167,13 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 	if c.CSV {
 		err = out.Write([]string{"contact_id_a", "contact_id_b", "probability", "level", "reasons"})
 	}
+	var filter duplicates.Filter
+	if c.Level != nil {
+		filter.Level = duplicate.Level(*c.Level)
+	}
 	n := int64(0)
 	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
-		pairs, found, failed := s.Pairs(t.ctx, account, duplicates.Filter{Level: duplicate.Level(c.Level)}, page)
+		pairs, found, failed := s.Pairs(t.ctx, account, filter, page)
 		for _, p := range pairs {
 			reasons := strings.Join(p.Reasons, "; ")
 			if c.CSV {

@@ -190,3 +190,23 @@ func copyFailure(err error, begun bool) error {
 	}
 	return err
 }
+
+type distribute struct{}
+
+func (distribute) Help() string {
+	return `Prints commands for psql, and opens no database. With Citus, run them on the coordinator after the tables were created, and again after each upgrade: what is distributed already stays as it is.
+
+	donorbook distribute | psql postgres://donorbook@db.example.org/donorbook
+
+The last one lists tables that are not distributed. There should be none.`
+}
+
+func (distribute) Run(t *terminal) error {
+	commands, forgotten := store.Distribution()
+	for _, sql := range append(commands, forgotten) {
+		if _, err := fmt.Fprintln(t.stdout, sql+";"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,7 +27,8 @@ import (
 // exportFile is where an export goes, and in which format.
 type exportFile struct {
 	Format string `help:"csv, jsonl or xlsx. Default: what the name of the file ends with, else csv." placeholder:"FORMAT"`
-	Output string `help:"File to write; a file that exists is replaced, a pipe or a device is written to. - is standard output." required:"" placeholder:"FILE"`
+	Output string `help:"File to write, or - for standard output. Links are not followed." required:"" placeholder:"FILE"`
+	Force  bool   `help:"Replace an existing file."`
 }
 
 // options say how to write the file. One person's file has a format of its own.
@@ -47,48 +46,16 @@ func (f exportFile) options(query url.Values, formats ...string) (move.ExportOpt
 	return how, nil
 }
 
-// writeTo writes the file. It gets its name when it is complete; a link, a pipe and a device keep theirs.
+// writeTo writes the file.
 func (f exportFile) writeTo(t *terminal, write func(io.Writer) error) error {
 	if f.Output == "-" {
 		return write(t.stdout)
 	}
-	path := f.Output
-	switch info, err := os.Stat(path); {
-	case err == nil && info.IsDir():
-		return &config.Problem{Flag: "output", Reason: path + " is a directory: name a file in it"}
-	case err == nil && !info.Mode().IsRegular():
-		return writeThrough(path, write)
-	case isLink(path):
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return &config.Problem{Flag: "output", Reason: f.Output + " is a link to a file that does not exist: name the file itself"}
-		}
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	file, err := createFile(f.Output, f.Force)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is not there any more, unless the export failed
-	if err = write(file); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-func isLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&os.ModeSymlink != 0
-}
-
-// writeThrough writes to what is no file, such as a pipe or a device.
-func writeThrough(path string, write func(io.Writer) error) error {
-	out, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(out), out.Close())
+	return file.finish(write(file))
 }
 
 // export writes a file that the store has prepared.
@@ -183,10 +150,10 @@ func (c *planExport) Run(t *terminal) error {
 }
 
 type donorExport struct {
-	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
-	Year     int64  `help:"Those who gave in this year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
-	Kind     string `help:"Of them, only those who gave for the first time (new), in the year before, too (returning), or not in the year after (lapsed)." enum:",new,returning,lapsed" default:"" placeholder:"KIND"`
-	Campaign string `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
+	Account  string  `help:"Id of the account." required:"" placeholder:"ID"`
+	Year     int64   `help:"The year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
+	Kind     *string `help:"Only those who gave in the year for the first time (new), also in the year before (returning), or in the year before but not in this one (lapsed)." enum:"new,returning,lapsed" placeholder:"KIND"`
+	Campaign string  `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
 	exportFile
 }
 
@@ -194,12 +161,15 @@ func (donorExport) Help() string {
 	return `Writes the contacts who gave in a year or to a campaign, oldest first, with what they gave: the columns of "contact export", then the number of gifts and the amount, in the currency of the account.
 
 	donorbook donor export --account ID --year 2025 --output donors.csv
-	donorbook donor export --account ID --year 2025 --kind lapsed --output lapsed.xlsx`
+	donorbook donor export --account ID --year 2026 --kind lapsed --output lapsed.xlsx`
 }
 
 func (c *donorExport) Run(t *terminal) error {
-	filter := giving.DonorFilter{Year: c.Year, Kind: giving.DonorKind(c.Kind)}
-	if c.Campaign != "" && (c.Year != 0 || c.Kind != "") {
+	filter := giving.DonorFilter{Year: c.Year}
+	if c.Kind != nil {
+		filter.Kind = giving.DonorKind(*c.Kind)
+	}
+	if c.Campaign != "" && (c.Year != 0 || c.Kind != nil) {
 		return &config.Problem{Flag: "campaign", Reason: "cannot be combined with --year and --kind"}
 	}
 	if c.Year != 0 && (c.Year < 1900 || c.Year > 9998) {
@@ -367,7 +337,7 @@ func (c *contactErase) Run(t *terminal) error {
 		}
 		ended := true
 		if job != 0 {
-			if ended, err = s.FinishErasure(t.ctx, account.Number, job); err != nil {
+			if ended, err = s.FinishJob(t.ctx, account.Number, job); err != nil {
 				return fmt.Errorf("contact %d was erased, but what else names the person is not removed yet; a server goes on with that: %w", id, err)
 			}
 		}

@@ -39,12 +39,13 @@ func (r phoneRegion) check() error {
 
 type giftAdd struct {
 	Account    string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Contact    string  `help:"Id, email or phone of the contact who gave." required:"" placeholder:"WHO"`
+	Contact    string  `help:"Id, email or phone of the contact who gave." required:"" xor:"giver" placeholder:"WHO"`
+	Anonymous  bool    `help:"No one knows who gave: record it for the account's contact for anonymous gifts." required:"" xor:"giver"`
 	Amount     string  `help:"What was paid, such as 50 or 49.90." required:"" placeholder:"N"`
 	Currency   string  `help:"Currency, such as USD. Default: that of the campaign, or else of the account." placeholder:"CODE"`
 	Date       string  `help:"When it was given: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
 	Method     string  `help:"${methods}. Default: ${default}." default:"other" placeholder:"METHOD"`
-	Status     string  `help:"succeeded, pending (promised), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
+	Status     string  `help:"succeeded, pending (pledged), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
 	Campaign   string  `help:"Id, slug or title of the campaign that it is for. Default: none." placeholder:"ID"`
 	Note       *string `help:"A note about it." placeholder:"TEXT"`
 	ExternalID *string `help:"Its id in the system that it comes from. The same one again records nothing." placeholder:"ID" name:"external-id"`
@@ -56,7 +57,8 @@ func (giftAdd) Help() string {
 	return `Prints the id of the gift.
 
 	donorbook gift add --account ID --contact ada@example.org --amount 50 --method check
-	donorbook gift add --account ID --contact "+1 617-555-0100" --amount 25 --date 2026-11-01 --campaign winter-coat-drive`
+	donorbook gift add --account ID --contact "+1 617-555-0100" --amount 25 --date 2026-11-01 --campaign winter-coat-drive
+	donorbook gift add --account ID --anonymous --amount 12.50 --method cash`
 }
 
 func (c *giftAdd) Run(t *terminal) error {
@@ -95,11 +97,13 @@ func (c *giftAdd) input(t *terminal, s *book.Book, account int64) (in giving.Gif
 	in.Amount = giving.ParseMoney(&faults, "amount", c.Amount, "", false)
 	date := cmp.Or(c.Date, now.Format(time.DateOnly))
 	in.GivenAt, in.Method, in.Currency, in.Status, in.Note, in.ExternalID = &date, &c.Method, &c.Currency, &c.Status, c.Note, c.ExternalID
-	contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
-	if err != nil {
-		return in, err
+	if in.Anonymous = c.Anonymous; !c.Anonymous {
+		contact, err := s.ContactNamed(t.ctx, account, c.Contact, c.PhoneRegion)
+		if err != nil {
+			return in, err
+		}
+		in.Contact = &contact
 	}
-	in.Contact = &contact
 	if c.Campaign != "" {
 		campaign, err := s.CampaignNamed(t.ctx, account, c.Campaign)
 		if err != nil {
@@ -342,7 +346,7 @@ func (t *terminal) printGift(asked bool, made gifts.GiftDocument) error {
 type giftRefund struct{ giftAmount }
 
 func (giftRefund) Help() string {
-	return `Records a refund, and lowers every sum that the gift is part of. It moves no money: do that where the gift was paid. "gift undo-refund" takes it back.
+	return `Records a refund and lowers every total that the gift is part of. It doesn't send the refund: issue it where the gift was paid. "gift undo-refund" undoes it.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }
@@ -374,7 +378,7 @@ type giftCorrect struct {
 }
 
 func (giftCorrect) Help() string {
-	return `Corrects what was entered wrong. The ledger keeps the wrong payment and gets an entry that takes it back and the right one; every sum follows. A gift of a payment provider cannot be corrected, and one of which a part is refunded only after "gift undo-refund".
+	return `Corrects what was entered wrong. The ledger keeps the wrong payment and gets an entry that reverses it, then the right one; every total follows. A gift from a payment provider cannot be corrected, and a partly refunded one only after "gift undo-refund".
 
 	donorbook gift correct --account ID GIFT --amount 500
 	donorbook gift correct --account ID GIFT --method cash`

@@ -29,7 +29,8 @@ type fileImport struct {
 	DryRun   bool   `help:"Say what would happen to the rows, and change nothing." name:"dry-run"`
 	Map      string `help:"What columns mean, where the name does not say it: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
 	Source   string `help:"System that the file comes from, which gives the IDs of contacts in it. Otherwise it is recognized by its columns, or not known." placeholder:"NAME"`
-	Rejected string `help:"File for the rows that are rejected, each with its reason in the last column. It is overwritten." placeholder:"FILE"`
+	Rejected string `help:"File for the rows that are rejected, each with its reason in the last column." placeholder:"FILE"`
+	Force    bool   `help:"Replace existing files that the command writes, such as that of --rejected."`
 	File     string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
 	phoneRegion
 }
@@ -72,9 +73,6 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(importMemory)
 	}
-	if os.Getenv("GOGC") == "" { // as the server does: a row leaves much garbage and keeps little
-		debug.SetGCPercent(collectAt)
-	}
 	file, info, err := openRegular(c.File)
 	if err != nil {
 		return err
@@ -83,6 +81,9 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	for option, name := range map[string]string{"--rejected": c.Rejected, "--changes": kind.changes} {
 		if other, err := os.Stat(name); err == nil && os.SameFile(info, other) {
 			return usageError{errors.New(option + " names the file that is imported")}
+		}
+		if err := checkFile(name, c.Force); name != "" && err != nil {
+			return err
 		}
 	}
 	f := &openFile{importKind: kind}
@@ -258,7 +259,7 @@ func (c *fileImport) report(t *terminal, f *openFile, r jobs.ImportProgress, det
 // try says what would become of the rows, and writes those that would be rejected to the file.
 func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
 	result, details, listed := jobs.ImportProgress{}, []jobs.TrialRow{}, map[string]int{}
-	changes, err := openChanges(f.changes)
+	changes, err := openChanges(f.changes, c.Force)
 	if err != nil {
 		return err
 	}
@@ -347,19 +348,15 @@ func (t *terminal) tellRejected(first []jobs.TrialRow, rejected int64) {
 }
 
 func (c *fileImport) writeRejected(spec *jobs.FileImport, all func(each func(line int64, row jobs.RejectedRow) error) error) error {
-	file, err := os.OpenFile(c.Rejected, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := createFile(c.Rejected, c.Force)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
 	w, err := jobs.NewRejectedFile(file, strings.TrimPrefix(filepath.Ext(c.Rejected), "."), spec)
-	if err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(all(func(_ int64, row jobs.RejectedRow) error { return w.Add(row) }), w.Close())
 	}
-	if err := all(func(_ int64, row jobs.RejectedRow) error { return w.Add(row) }); err != nil {
-		return err
-	}
-	return errors.Join(w.Close(), file.Close())
+	return file.finish(err)
 }
 
 // rejections is the error of an import that has rejected rows.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"donorbook/internal/crm/text"
@@ -20,7 +19,7 @@ type contactImport struct {
 	OtherName    string `help:"What to do with a row that has the email or phone of a contact with another name: keep both, merge the row into that contact, or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
 	FileIsRight  bool   `help:"Overwrite what a contact has with what the file says. Otherwise a merge only fills what is empty." name:"file-is-right"`
 	Unknown      string `help:"What to do with columns that are not recognized: skip them, or make a custom field of each." name:"unknown-columns" enum:"skip,custom" default:"skip"`
-	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field. It is overwritten." placeholder:"FILE"`
+	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field." placeholder:"FILE"`
 	Again        bool   `help:"Import a file that was imported before."`
 	JSON         bool   `help:"Print a JSON object with rows, created, merged, unchanged and rejected." name:"json"`
 }
@@ -40,7 +39,7 @@ A row that has an email or a phone of a contact with the same name is merged int
 
 An import never renames a person. A row that has an email or a phone of a contact with another name, such as a spouse or a colleague, becomes a contact of its own. So does a row that has nothing but the external ID of one, without that ID. With --other-name merge it is merged into that contact, which keeps its name, unless one of them is a company and the other a person; with --other-name skip it is left out. Names are the same without regard to case and accents; an initial stands for a name where the email is the same, and a middle name may be missing.
 
-A value that no contact can have, such as N/A as a phone, is left out and listed, and the rest of the row is imported. A row that says too little is rejected and does not hold up the others: correct it in the file of --rejected (.csv, .jsonl or .xlsx), and import that file. Rows are counted as a spreadsheet counts them: the header is row 1.
+A value that no contact can have, such as N/A as a phone, is left out and listed, and the rest of the row is imported. A row without enough information is rejected, and the import goes on: fix it in the file of --rejected (.csv, .jsonl or .xlsx) and import that file. Rows are counted as a spreadsheet counts them: the header is row 1.
 
 A column that is not recognized is not imported, unless --map says what it means. With --unknown-columns custom, each of them becomes a custom field.
 
@@ -117,23 +116,26 @@ const maxDetails = 1000
 
 // changesFile is the table of what a dry run would change.
 type changesFile struct {
-	file  *os.File // nil where no one asked for it
+	file  *newFile // nil where no one asked for it
 	table table.Writer
 	err   error
 }
 
 // openChanges begins the table; name is "" where no one asked for it.
-func openChanges(name string) (f changesFile, err error) {
+func openChanges(name string, force bool) (f changesFile, err error) {
 	if name == "" {
 		return f, nil
 	}
-	if f.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if f.file, err = createFile(name, force); err != nil {
 		return f, err
 	}
 	if f.table, err = table.NewWriter(f.file, "csv"); err == nil {
 		err = f.table.Header([]string{"Row", "Contact ID", "Name", "Field", "Before", "After"})
 	}
-	return f, err
+	if err != nil {
+		return f, f.file.finish(err)
+	}
+	return f, nil
 }
 
 func (f *changesFile) add(row *jobs.TrialRow) {
@@ -148,7 +150,7 @@ func (f *changesFile) close() error {
 	if f.file == nil {
 		return nil
 	}
-	return errors.Join(f.err, f.table.Close(), f.file.Close())
+	return f.file.finish(errors.Join(f.err, f.table.Close()))
 }
 
 type giftImport struct {
@@ -168,7 +170,7 @@ func (giftImport) Help() string {
 
 --map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns. --source names the system that gives the IDs of contacts, as in an import of contacts.
 
-What did not come does not count: pledges are promised, refunded and disputed money is given back in the ledger of its gift, failed, canceled and test payments count nowhere. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
+Only money that was received and kept counts: pledges are pending, refunded and disputed money is a refund in the ledger of its gift, and failed, canceled and test payments are not counted. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
 
 A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead, up to 100 of them.
 
@@ -176,9 +178,9 @@ The contact is the one with contact_id, or with the ID that another system has f
 
 A recurring gift goes to the contact of its plan, also if it comes with another email or with a name alone. If the names differ, it is recorded without the plan, and the row is listed.
 
-A row that is wrong is rejected and does not hold up the others: correct it in the file of --rejected, and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
+A bad row is rejected, and the import goes on: fix it in the file of --rejected and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and count nowhere, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
+An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and no longer count, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
 
 A dry run changes nothing. It knows the givers and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 

@@ -5,21 +5,51 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
+	"sync"
 )
 
-// collectAt is the GOGC of the program: a few megabytes are in use, which Go's default of 100 would collect many times per second under load.
-const collectAt = 300
+// collectAt is the GOGC of the program: a few megabytes are in use, which Go's default of 100 would collect many times per second under load. Where more is in
+// use, garbage may not fill several times as much: it is collected when usualMemory is reached, or at leastCollectAt where that much is in use itself.
+const (
+	collectAt      = 300
+	leastCollectAt = 25
+	usualMemory    = 224 << 20
+)
 
 // boundMemory sets how much memory the program takes before garbage is collected, unless GOGC and GOMEMLIMIT are set.
 func boundMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
+		collecting.Do(func() { collectInTime(0) })
 	}
 	if limit := memoryLimit(os.DirFS("/")); limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
+}
+
+var collecting sync.Once
+
+// collectInTime sets GOGC by what is in use, now and after each collection. before is what it was.
+func collectInTime(before int) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	percent := gcPercent(live[0].Value.Uint64())
+	if percent != before {
+		debug.SetGCPercent(percent)
+	}
+	garbage := new([64]byte) // the next collection finds it
+	runtime.AddCleanup(garbage, collectInTime, percent)
+}
+
+// gcPercent is GOGC where so many bytes are in use.
+func gcPercent(live uint64) int {
+	if live == 0 {
+		return collectAt
+	}
+	return int(min(collectAt, max(leastCollectAt, (usualMemory-int64(live))*100/int64(live))))
 }
 
 // memoryLimit is three quarters of the memory of the machine or of the process's control group (version 2): the rest is for the

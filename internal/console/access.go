@@ -20,7 +20,7 @@ const (
 	strangersForm = 16 << 10 // a name, an email address, a password
 	ownForm       = 64 << 10 // most forms of people who have signed in
 	recordForm    = 1 << 20  // a contact or a campaign, with all that the rules take
-	resubmitForm  = 64 << 10 // a form that is submitted again after the sign-in page
+	keptForm      = 64 << 10 // a form that the sign-in page keeps
 	signInForm    = 96 << 10 // signing in with such a form, whose fields have longer names there
 )
 
@@ -55,7 +55,7 @@ func countRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], ca
 	if ok {
 		return nil
 	}
-	return tooManyRequests(wait, "You sent too many requests. Nothing was changed. Wait a moment, then try again.")
+	return tooManyRequests(wait, "Too many requests at once. Nothing was changed. Wait a moment, then try again.")
 }
 
 // tooManyRequests says in words of the console what to wait for.
@@ -75,7 +75,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
 		r := &request{Console: c, Request: sent, w: w, form: newForm()}
 		if err := c.checkOrigin(sent); err != nil {
-			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site, so it was refused. Nothing was changed.", Err: err}
+			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
 		}
 		r.session, err = c.identify(w, sent)
 		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
@@ -87,21 +87,26 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 		}
 		if errors.Is(err, crm.ErrUnauthenticated) {
 			if route.role != stranger {
-				return r.toSignIn()
+				return r.toSignIn(route)
 			}
 			err = nil
 		}
 		if err != nil {
 			return err
 		}
-		if route.role > user {
-			return r.asMember(route)
-		}
-		if r.session.User.ID != 0 {
-			r.Request = sent.WithContext(store.By(r.Context(), history.ConsoleChannel, r.session.User.Email))
-		}
-		return r.answer(route)
+		return r.enter(route)
 	}
+}
+
+// enter has the route answer, once it is known who asks and what they sent.
+func (r *request) enter(route route) error {
+	if route.role > user {
+		return r.asMember(route)
+	}
+	if r.session.User.ID != 0 {
+		r.Request = r.WithContext(store.By(r.Context(), history.ConsoleChannel, r.session.User.Email))
+	}
+	return r.answer(route)
 }
 
 var errPlainOrigin = errors.New("a page that came over plain HTTP sent it")
@@ -125,7 +130,7 @@ func (route route) formLimit(r *http.Request) int64 {
 		return recordForm
 	case route.role != stranger:
 		return ownForm
-	case mayResubmit(r):
+	case mayKeepForm(r):
 		return signInForm
 	}
 	return strangersForm
@@ -152,15 +157,24 @@ func (r *request) asMember(route route) (err error) {
 
 func forbidden(m access.Membership, needed access.Role) error {
 	return &web.Error{Status: http.StatusForbidden,
-		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ". This needs the role " + needed.String() + ". Ask an owner to change your role."}
+		Message: "Your role at " + m.Account.Name + " is " + m.Role.String() + ", but this needs the role " + needed.String() + ". Ask an owner to change your role."}
 }
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
 func (r *request) answer(route route) error {
-	if route.role != stranger && r.form.secret(resubmitTo) != "" {
-		return r.showAgain(route)
+	if key := r.attemptKey(); key != "" && r.account() != 0 {
+		first, err := r.store.AnswerBefore(r.Context(), r.account(), key)
+		if err != nil {
+			return err
+		}
+		if first != nil {
+			return r.sentBefore(first)
+		}
 	}
 	err := route.handle(r)
+	if first := new(store.Replayed); errors.As(err, &first) { // both were sent at once
+		return r.sentBefore(first)
+	}
 	if err == nil || route.page == nil {
 		return err
 	}

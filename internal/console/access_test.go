@@ -130,13 +130,13 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 	e := s.estate("Harbor")
 	large := strings.Repeat("a", 65<<10)
 	for path, status := range map[string]int{
-		"/settings/name": http.StatusRequestEntityTooLarge, "/settings/keys": http.StatusRequestEntityTooLarge, "/chapters": http.StatusRequestEntityTooLarge,
+		"/settings/organization": http.StatusRequestEntityTooLarge, "/settings/keys": http.StatusRequestEntityTooLarge, "/chapters": http.StatusRequestEntityTooLarge,
 		"/contacts": http.StatusUnprocessableEntity, "/campaigns": http.StatusUnprocessableEntity,
 	} {
 		a := e.owner.post(e.owner.org(path), "name", large)
 		e.owner.wantStatus(a, status)
 		if status == http.StatusRequestEntityTooLarge {
-			e.owner.sees(a, "The form is larger than 64 KiB, so it was not read. Nothing was changed.")
+			e.owner.sees(a, "The form is larger than 64 KiB. Nothing was changed.")
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 		}
 		a := asker.person.get(asker.path)
 		asker.person.wantStatus(a, http.StatusTooManyRequests)
-		asker.person.sees(a, "You sent too many requests.", "Wait a moment")
+		asker.person.sees(a, "Too many requests at once.", "Wait a moment")
 		if wait := a.header.Get("Retry-After"); wait == "" || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: Retry-After %q, %s", asker.path, wait, a.header.Get("Content-Type"))
 		}
@@ -185,12 +185,12 @@ func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 		form, sees []string
 	}{
 		"/console/profile/name":                                           {[]string{"name", long}, []string{"Your profile", "Where you are signed in"}},
-		e.owner.org("/settings/name"):                                     {[]string{"name", long}, []string{"Settings", "Integrations"}},
+		e.owner.org("/settings/organization"):                             {[]string{"name", long}, []string{"Settings", "Public pages"}},
 		e.owner.org("/settings/keys"):                                     {[]string{"name", long}, []string{"New API key", "Permissions"}},
 		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
 		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
 		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},
-		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Plans and promises", "Add a tag"}},
+		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Recurring gifts and pledges", "Add a tag"}},
 	} {
 		a := e.owner.post(path, c.form...)
 		e.owner.wantStatus(a, http.StatusUnprocessableEntity)

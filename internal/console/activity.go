@@ -319,7 +319,7 @@ func (n names) entry(r *request, e contacts.HistoryEntry, part contacts.HistoryP
 		group.About = link{view.Title, view.Address}
 	}
 	if j.First < part.First || j.Last > part.Last { // only the job knows all that it did
-		group.Did, group.Count = "began this "+jobWords[j.Kind]+".", int64(len(rows))
+		group.Did, group.Count = "started this "+jobWords[j.Kind]+".", int64(len(rows))
 		if view.More != "" {
 			group.Lines = []string{sentence(strings.TrimSuffix(view.More, "."))}
 		}
@@ -346,7 +346,7 @@ func (n names) about(r *request, a *history.Activity) link {
 	case history.GiftNoun:
 		return link{"Gift " + giving.GiftNumber(a.ID) + n.from(" from ", n.gifts[a.ID]), r.path(giftPath(n.gifts[a.ID].Code))}
 	case history.PlanNoun:
-		return link{"Recurring plan" + n.from(" of ", n.plans[a.ID]), r.path(planPath(n.plans[a.ID].Code))}
+		return link{"Recurring gift" + n.from(" from ", n.plans[a.ID]), r.path(planPath(n.plans[a.ID].Code))}
 	case history.JobNoun:
 		kind := jobKind(a)
 		return link{capital(jobWords[kind]), r.path(jobAddress(kind, a.ID))}
@@ -368,9 +368,9 @@ func (n names) from(word string, gift contacts.GiftName) string {
 func (r *request) mentioned(a *history.Activity) link {
 	switch gift := a.Gift(); {
 	case gift.Gift != "":
-		return link{"See the gift", r.path(giftPath(gift.Gift))}
+		return link{"View gift", r.path(giftPath(gift.Gift))}
 	case gift.Plan != "":
-		return link{"See the plan", r.path(planPath(gift.Plan))}
+		return link{"View recurring gift", r.path(planPath(gift.Plan))}
 	}
 	return link{}
 }
@@ -433,7 +433,7 @@ func (r *request) addNote() error {
 	in := history.NoteInput{Note: &text, OccurredAt: &at}
 	err := in.Validate(nil, r.today())
 	if err == nil {
-		_, err = r.store.AddNote(r.Context(), r.account(), r.id, in)
+		_, err = r.store.AddNote(r.once(r.always(contactPath(r.id)+"#history", "The note was added.")), r.account(), r.id, in)
 	}
 	var invalid *doc.Invalid
 	if errors.As(err, &invalid) {
@@ -444,7 +444,7 @@ func (r *request) addNote() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(contactPath(r.id))+"#history", notice{Text: "The note was added."})
+	return r.redirect(r.path(contactPath(r.id))+"#history", notice{Text: "Note added."})
 }
 
 // undoChange takes one change of a contact back, or a whole merge.
@@ -465,14 +465,14 @@ func (r *request) undoChange() error {
 	case err != nil:
 		return err
 	}
-	said := notice{Text: "The change was undone."}
+	said := notice{Text: "Change undone."}
 	if len(left) > 0 {
 		labels, err := r.fieldLabels(left)
 		if err != nil {
 			return err
 		}
-		said.Text = "The change was undone in part."
-		said.Warning = "Someone has changed " + labels + " since, so that was left alone."
+		said.Text = "Change partly undone."
+		said.Warning = "Someone has changed " + labels + " since then, so that was left as is."
 	}
 	return r.redirect(path, said)
 }

@@ -48,18 +48,18 @@ func TestAContactHasATimeline(t *testing.T) {
 		page := p.get(path)
 		p.sees(page, p.user.Name+" added tag “board”.", "The API key Website changed last name from “Smith” to “Jones”.", "· API")
 		undo := undoForm.FindStringSubmatch(page.body)[1] // the first one is that of the newest change
-		p.sees(p.follow(undo), "The change was undone.", "undid an earlier change: changed last name from “Jones” to “Smith”.")
+		p.sees(p.follow(undo), "Change undone.", "undid an earlier change: changed last name from “Jones” to “Smith”.")
 		p.sees(p.follow(undo), "Nothing of this change is left to undo.")
 		change(`{"last_name":"Brown","company":"Acme","title":"Dr"}`)
 		page = p.get(path)
 		p.sees(page, "The API key Website made 3 changes.", "Changed last name from “Smith” to “Brown”.", "Set company to “Acme”.")
 		undo = undoForm.FindStringSubmatch(page.body)[1]
 		change(`{"company":"Other"}`)
-		p.sees(p.follow(undo), "The change was undone in part.", "Someone has changed company since, so that was left alone.")
+		p.sees(p.follow(undo), "Change partly undone.", "Someone has changed company since then, so that was left as is.")
 		if c := s.contacts(p.account)[0]; c.LastName != "Smith" || c.Title != "" || c.Company != "Other" {
 			t.Errorf("undone: %+v", c)
 		}
-		p.sees(p.follow(path+"/notes", "note_text", "Called.\r\nLikes <letters>.", "note_date", "2026-01-31"), "The note was added.", p.user.Name+" wrote a note.", "Likes <letters>.", "Jan 31, 2026")
+		p.sees(p.follow(path+"/notes", "note_text", "Called.\r\nLikes <letters>.", "note_date", "2026-01-31"), "Note added.", p.user.Name+" wrote a note.", "Likes <letters>.", "Jan 31, 2026")
 		wrong := p.post(path+"/notes", "note_text", "", "note_date", "2999-01-01")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "Add a note is required.", "must not be in the future")
@@ -79,7 +79,7 @@ func TestAContactHasATimeline(t *testing.T) {
 		if undos := undoForm.FindAllString(page.body, -1); len(undos) != 1 {
 			t.Errorf("an archived contact offers %d changes to undo", len(undos))
 		}
-		p.sees(p.follow(undoForm.FindStringSubmatch(page.body)[1]), "The change was undone.", "undid an earlier change: restored this contact.")
+		p.sees(p.follow(undoForm.FindStringSubmatch(page.body)[1]), "Change undone.", "undid an earlier change: restored this contact.")
 		viewer := s.member(p.account, access.Viewer)
 		if page := viewer.get(path); strings.Contains(page.body, "/undo") || strings.Contains(page.body, "/notes") || !strings.Contains(page.words(), "restored this contact.") {
 			t.Error("a viewer is offered changes, or does not see the history")
@@ -94,7 +94,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	path := s.contact(p, "Zoë", "Okafor")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
-	p.sees(page, p.user.Name+" recorded a gift of $50. See the gift")
+	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
 	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
 	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
@@ -114,12 +114,12 @@ func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 		p.follow(p.org("/contacts/bulk"), "confirmed", "1", "action", "tag", "tag", "vip, board", "id", path[strings.LastIndex(path, "/")+1:])
 		p.follow(p.org(gift), "transacted_at", "2026-02-01", "status", "succeeded")
 		page := p.get(p.org("/settings/history"))
-		p.sees(page, p.user.Name+" recorded a gift of $50. See the gift", p.user.Name+" added a recurring plan of $25 monthly. See the plan",
+		p.sees(page, p.user.Name+" recorded a gift of $50. View gift", p.user.Name+" set up a recurring gift of $25 monthly. View recurring gift",
 			p.user.Name+" added the tags “vip”, “board”.", "Gift 0000000001")
 		if strings.Contains(page.words(), "recorded this gift") || strings.Contains(page.words(), "created this plan") {
 			t.Error("a gift or a plan is told of twice")
 		}
-		p.sees(p.get(path), p.user.Name+" added a recurring plan of $25 monthly. See the plan")
+		p.sees(p.get(path), p.user.Name+" set up a recurring gift of $25 monthly. View recurring gift")
 		if strings.Contains(page.words(), "T12:00:00") {
 			t.Error("a time is written as for programs")
 		}
@@ -149,7 +149,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.sees(page, "Every change in Harbor", "added "+p.user.Email+" as owner", name+" created the API key “Website”.", name+" invited cy@example.org as viewer.",
 			"Gala", name+" created this campaign.", name+" made 2 changes.", "Changed currency from “USD” to “EUR”.", "Zoë Okafor", name+" added this contact.",
 			"The API key Website renamed the tag “old” to “new”.")
-		if strings.Contains(page.words(), "began this bulk change") {
+		if strings.Contains(page.words(), "started this bulk change") {
 			t.Error("a tag that was renamed is told of twice")
 		}
 		for _, again := range []string{"Set email to", "Set role to", "Set name to", "Set invitation to"} {
@@ -161,15 +161,15 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 			t.Error("nothing leads to the contact")
 		}
 		settings := p.get(p.org("/settings"))
-		p.sees(settings, "View history", "Leave it empty to keep the history forever.")
-		p.sees(p.follow(p.org("/settings/history"), "history_days", "400"), "The history is kept for 400 days.")
+		p.sees(settings, "View history", "Leave blank to keep the history forever.")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", "400"), "Changes are now kept for 400 days.")
 		if !strings.Contains(p.get(p.org("/settings")).body, `value="400"`) {
 			t.Error("the number of days is not shown")
 		}
 		wrong := p.post(p.org("/settings/history"), "history_days", "-1")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "must be a whole number from 0 to 36,500")
-		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "The history is kept forever.")
+		p.sees(wrong, "must be a whole number between 0 and 36,500")
+		p.sees(p.follow(p.org("/settings/history"), "history_days", ""), "Changes are now kept forever.")
 		editor := s.member(p.account, access.Editor)
 		editor.wantStatus(editor.get(p.org("/settings/history")), http.StatusForbidden)
 		if strings.Contains(editor.get(p.org("/settings")).body, "/settings/history") {
@@ -287,7 +287,7 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.sees(p.get(path+"?before="+strconv.FormatInt(jobs[0].Last-3, 10)), "Add “vip” to 12 contacts "+p.user.Name+" began this bulk change.", "Show 5 changes")
+	p.sees(p.get(path+"?before="+strconv.FormatInt(jobs[0].Last-3, 10)), "Add “vip” to 12 contacts "+p.user.Name+" started this bulk change.", "Show 5 changes")
 	for query, want := range map[string][2]string{
 		"?about=campaigns": {"Gala", "Ann Lee"}, "?who=API+key+Website": {"Ann Lee", "Gala"}, "?about=gifts": {"No changes match.", "Gala"}, "?from=2999-01-01": {"No changes match.", "Gala"},
 	} {

@@ -36,7 +36,7 @@ func (n names) row(r *request, a history.Activity) timelineRow {
 	}
 	row := timelineRow{Activity: a, Icon: iconOf(&a), Who: n.people.name(&a), Did: sentence(did), See: r.mentioned(&a), Via: r.via(&a)}
 	if a.Kind == history.DidLose {
-		row.Who, row.Did = "", "This part of the history was lost."
+		row.Who, row.Did = "", "This part of the history is missing."
 	}
 	for _, line := range lines {
 		row.Lines = append(row.Lines, sentence(capital(line)))
@@ -54,7 +54,7 @@ func sentence(words string) string {
 
 // nounWords say what a change was about.
 var nounWords = map[history.Noun]string{
-	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this plan", history.TagNoun: "the tag",
+	history.ContactNoun: "this contact", history.CampaignNoun: "this campaign", history.GiftNoun: "this gift", history.PlanNoun: "this recurring gift", history.TagNoun: "the tag",
 	history.KeyNoun: "the API key", history.SettingNoun: "the settings", history.FieldNoun: "the custom field", history.SegmentNoun: "the segment", history.JobNoun: "the bulk change",
 }
 
@@ -257,9 +257,9 @@ func (n names) didWords(a *history.Activity) string {
 		return "merged " + what + " into another contact"
 	case history.DidDistinguish:
 		if strings.HasSuffix(a.Data, `,null]}`) {
-			return "said that " + what + " may be another contact after all"
+			return "marked " + what + " as a possible duplicate again"
 		}
-		return "said that " + what + " is not the same person as another contact"
+		return "marked " + what + " as not a duplicate of another contact"
 	case history.DidPart:
 		return "undid a merge into " + what
 	case history.DidMerge:
@@ -269,7 +269,7 @@ func (n names) didWords(a *history.Activity) string {
 		if a.Channel == history.ImportChannel {
 			return "merged imported data into " + what
 		}
-		return "sent " + what + " again; the new data was merged in"
+		return "added details to " + what
 	case history.DidErase:
 		return "erased a person at their request"
 	case history.DidExport:
@@ -336,9 +336,9 @@ func mentionWords(a *history.Activity) string {
 	case a.Noun == history.GiftNoun:
 		return ""
 	case a.Kind == history.DidPlan && gift.Plan == "": // its data was erased
-		return "added a recurring plan"
+		return "set up a recurring gift"
 	case a.Kind == history.DidPlan:
-		return "added a recurring plan of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
+		return "set up a recurring gift of " + amount + " " + strings.ToLower(spoken(gift.Frequency))
 	case gift.Gift == "": // as above
 		return "recorded a gift"
 	case a.Kind == history.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):

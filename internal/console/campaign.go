@@ -196,7 +196,7 @@ func (r *request) campaignPage(record campaigns.CampaignRecord) (err error) {
 		if err != nil {
 			return err
 		}
-		if view.Gifts, err = r.giftTable("The latest gifts of this campaign", gifts, "what"); err != nil {
+		if view.Gifts, err = r.giftTable("Latest gifts to this campaign", gifts, "what"); err != nil {
 			return err
 		}
 		view.AllGifts = r.path("/gifts?campaign=" + idText(shown.ID))
@@ -310,5 +310,5 @@ func (r *request) deleteCampaign(record campaigns.CampaignRecord) error {
 	if err := r.store.DeleteCampaign(r.Context(), r.membership.Account, r.id, r.form.Value(seenField)); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/campaigns"), notice{Text: "“" + record.Campaign.Title + "” was deleted."})
+	return r.redirect(r.path("/campaigns"), notice{Text: "“" + record.Campaign.Title + "” deleted."})
 }

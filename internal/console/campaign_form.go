@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
@@ -83,7 +84,7 @@ func (r *request) createCampaign() error {
 		in.Status = &status
 	}
 	if err == nil {
-		made, err = r.store.CreateCampaign(r.Context(), r.membership.Account, in)
+		made, err = r.store.CreateCampaign(r.once(r.shownCampaign), r.membership.Account, in)
 	}
 	if err != nil {
 		return r.refuseCampaign(in, campaign.Campaign{}, err)
@@ -92,6 +93,10 @@ func (r *request) createCampaign() error {
 	said.Warning = removedWarning(r.form)
 	leaveNotice(r.w, said)
 	return r.redirect(r.path(campaignPath(made.ID)))
+}
+
+func (r *request) shownCampaign(made store.Made) shown {
+	return shown{r.path(campaignPath(made.(campaigns.MadeCampaign).ID)), notice{Text: "The campaign was created."}}
 }
 
 func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) {
@@ -132,7 +137,7 @@ func (r *request) saveCampaign(record campaigns.CampaignRecord) (err error) {
 	if err != nil {
 		return r.refuseCampaign(in, old, err)
 	}
-	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” was saved.", Warning: removedWarning(r.form)})
+	leaveNotice(r.w, notice{Text: "“" + saved.Title + "” saved.", Warning: removedWarning(r.form)})
 	return r.redirect(r.path(campaignPath(saved.ID)))
 }
 
@@ -160,9 +165,9 @@ func removedWarning(f *form) string {
 	if kinds = slices.Compact(kinds); len(kinds) == 0 {
 		return ""
 	}
-	warning := "Pages cannot show all of your HTML. This was removed: " + strings.Join(kinds, ", ") + "."
+	warning := "Some HTML isn’t allowed and was removed: " + strings.Join(kinds, ", ") + "."
 	if slices.Contains(kinds, "images") || slices.Contains(kinds, "links") {
-		warning += " Images and links need an address that begins with https://."
+		warning += " Images and links must start with https://."
 	}
 	return warning
 }
@@ -203,7 +208,7 @@ func (r *request) refuseCampaign(in campaign.Input, old campaign.Campaign, err e
 	for i, fault := range r.form.Faults {
 		number, found := strings.CutPrefix(fault.Field, "beneficiaries.")
 		if n, err := strconv.Atoi(number); found && err == nil {
-			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” is not the ID of an organization here.", Args: []any{(*in.Beneficiaries)[n]}}
+			r.form.Faults[i] = doc.Fault{Field: otherField, Rule: "“%v” isn’t the ID of an organization on this server.", Args: []any{(*in.Beneficiaries)[n]}}
 		}
 	}
 	r.form.keepPictures(in.Pictures)

@@ -37,7 +37,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 		s.gift(owner.account, gala.ID, "EUR", "5")
 		s.gift(owner.account, gala.ID, "CHF", "6")
 		path := owner.campaignAddress(gala)
-		owner.sees(owner.get(path), "$30.50 30% of $100 · 3 donors", "Includes $10 raised before Donorbook.", "Gifts in CHF, EUR are not included.")
+		owner.sees(owner.get(path), "$30.50 30% of $100 · 3 donors", "Includes $10 raised before Donorbook.", "Gifts in CHF, EUR aren’t included.")
 		owner.sees(owner.get(owner.org("/campaigns")), "30% $30.50 of $100")
 		owner.sees(owner.get(owner.org("")), "$30.50 of $100", "30% of the goal · 3 donors")
 		owner.sees(s.visitor().get("/gala"), "$30.50 raised of $100", "3 donors")
@@ -49,10 +49,10 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 				t.Errorf("the form lacks %s", field)
 			}
 		}
-		owner.sees(owner.follow(path, formValues(t, form.body)...), "“Gala” was saved.", "$30.50")
+		owner.sees(owner.follow(path, formValues(t, form.body)...), "“Gala” saved.", "$30.50")
 
 		refused := owner.post(path, append([]string{"currency", "EUR"}, formValues(t, owner.get(path+"/edit").body)...)...)
-		owner.sees(refused, "Currency must stay USD, because there are gifts in this currency.")
+		owner.sees(refused, "Currency must stay USD, because there are already gifts.")
 
 		plain := s.campaign(owner.account, `{"title":"Plain","raised":7}`)
 		owner.doesNotSee(owner.get(owner.campaignAddress(plain)), "before Donorbook", "not included")
@@ -83,7 +83,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		}
 		preview := viewer.get("/gala")
 		viewer.wantStatus(preview, http.StatusOK)
-		viewer.sees(preview, "This is a draft. Only members of Harbor Light who are signed in can see this page.", "Gala")
+		viewer.sees(preview, "This is a draft. Only signed-in members of Harbor Light can see this page.", "Gala")
 		if strings.Contains(preview.body, "pay.example.org") || preview.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("a draft asks for donations, or is kept by caches: %v", preview.header)
 		}
@@ -111,13 +111,13 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		}
 		public = stranger.get("/gala")
 		stranger.wantStatus(public, http.StatusOK)
-		stranger.sees(public, "This campaign is closed. It no longer accepts donations.")
+		stranger.sees(public, "This campaign is closed and no longer accepts donations.")
 		if strings.Contains(public.body, "pay.example.org") {
 			t.Error("a closed campaign asks for donations")
 		}
 
 		// The form of a campaign does not change its state.
-		editor.sees(editor.follow(path, formValues(t, editor.get(path+"/edit").body)...), "was saved", "Closed")
+		editor.sees(editor.follow(path, formValues(t, editor.get(path+"/edit").body)...), "” saved.", "Closed")
 		editor.sees(editor.follow(path+"/status/published"), "“Gala” is live.")
 		if !strings.Contains(stranger.get("/gala").body, donate) {
 			t.Error("a campaign that was reopened does not ask for donations")
@@ -139,7 +139,7 @@ func TestAWrongPaymentLinkIsRefused(t *testing.T) {
 	for _, link := range []string{"http://pay.example.org", "javascript:alert(1)", "pay.example.org"} {
 		a := p.post(p.org("/campaigns"), "title", "Gala", "payment_link", link)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "One thing needs your attention", "Payment link must be a full web address that begins with https://.")
+		p.sees(a, "One thing needs your attention", "Payment link must be a full link that starts with https://.")
 		if !strings.Contains(a.body, `value="`+link+`"`) {
 			t.Error("what was typed is lost")
 		}
@@ -160,7 +160,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 		editor.sees(editor.get(path), "Delete campaign")
 		question := editor.get(path + "/delete")
 		editor.wantStatus(question, http.StatusOK)
-		editor.sees(question, "Delete “Gala”?", "You cannot undo this.", "Delete campaign", "Keep campaign")
+		editor.sees(question, "Delete “Gala”?", "It can’t be undone.", "Delete campaign", "Keep campaign")
 		viewer.wantStatus(viewer.get(path+"/delete"), http.StatusForbidden)
 		viewer.wantStatus(viewer.post(path+"/delete"), http.StatusForbidden)
 
@@ -168,7 +168,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 		editor.follow(path, "title", "Gala 2")
 		editor.wantStatus(editor.post(path+"/delete", formValues(t, question.body)...), http.StatusConflict)
 		page := editor.follow(path+"/delete", formValues(t, editor.get(path+"/delete").body)...)
-		editor.sees(page, "“Gala 2” was deleted.", "Ball")
+		editor.sees(page, "“Gala 2” deleted.", "Ball")
 		editor.wantStatus(editor.get(path), http.StatusNotFound)
 		editor.wantStatus(editor.post(path+"/delete"), http.StatusNotFound)
 		editor.wantStatus(s.visitor().get("/gala"), http.StatusNotFound)
@@ -179,7 +179,7 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 		refused := editor.post(path+"/delete", formValues(t, question.body)...)
 		editor.wantStatus(refused, http.StatusUnprocessableEntity)
 		for _, a := range []answer{refused, editor.get(path + "/delete")} {
-			editor.sees(a, "This campaign has gifts or plans, so it cannot be deleted. Close it instead", "Close campaign", "Back to campaign")
+			editor.sees(a, "This campaign has gifts, so it can’t be deleted. Close it instead", "Close campaign", "Back to campaign")
 			editor.doesNotSee(a, "Keep campaign")
 		}
 		editor.wantStatus(editor.get(path), http.StatusOK)

@@ -192,17 +192,17 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 		typed := func(form answer, pairs ...string) []string { return append(pairs, formValues(t, form.body)...) } // the first value of a name counts
 		for _, theirs := range [][]string{{"subtitle", "Theirs"}, {"other_beneficiaries", friend.ID}} {
 			mine := p.get(path + "/edit")
-			p.sees(p.follow(path, typed(p.get(path+"/edit"), theirs...)...), "was saved")
+			p.sees(p.follow(path, typed(p.get(path+"/edit"), theirs...)...), "” saved.")
 			before, beneficiaries := s.stored(p.account, c.ID)
 			mine = p.post(path, typed(mine, "title", "")...) // an invalid form does not make an old one new
 			p.wantStatus(mine, http.StatusUnprocessableEntity)
 			a := p.post(path, typed(mine, "title", "Ball")...)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "Someone else changed this campaign after you opened the form. Open the campaign in another window")
+			p.sees(a, "Someone else changed this campaign after you opened the form. Open the campaign in another tab")
 			if after, still := s.stored(p.account, c.ID); after.Version(still) != before.Version(beneficiaries) || !strings.Contains(a.body, `value="Ball"`) {
 				t.Error("it was saved, or what was typed is gone")
 			}
-			p.sees(p.follow(path, formValues(t, a.body)...), "“Ball” was saved.")
+			p.sees(p.follow(path, formValues(t, a.body)...), "“Ball” saved.")
 		}
 		after, beneficiaries := s.stored(p.account, c.ID)
 		if after.Title != "Ball" || after.Subtitle != "" || len(beneficiaries) != 0 {
@@ -226,7 +226,7 @@ func TestAnEditThatChangesNothingChangesNothing(t *testing.T) {
 	for _, c := range campaigns {
 		before, beneficiaries := s.stored(owner.account, c.ID)
 		form := owner.get(owner.campaignAddress(c) + "/edit")
-		owner.sees(owner.follow(owner.campaignAddress(c), formValues(t, form.body)...), "was saved")
+		owner.sees(owner.follow(owner.campaignAddress(c), formValues(t, form.body)...), "” saved.")
 		after, still := s.stored(owner.account, c.ID)
 		was, _ := before.AppendBody(nil)
 		is, _ := after.AppendBody(nil)
@@ -243,9 +243,9 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be an amount from 0 to 9,999,999,999.99",
-		"Cover image or video must be a full web address that begins with https:", "Start is a time that the clocks of America/New_York leave out on that day",
-		"“x” is not the ID of an organization here.")
+	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be between 0 and 9,999,999,999.99",
+		"Cover image or video must be a full link that starts with https:", "Start is a time that the clocks of America/New_York leave out on that day",
+		"“x” isn’t the ID of an organization on this server.")
 	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {
 		if !strings.Contains(a.body, kept) {
 			t.Errorf("the form lost %s", kept)
@@ -254,7 +254,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	// Errors that only the database can detect.
 	a = editor.post(editor.org("/campaigns"), "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” is not the ID of an organization here.")
+	editor.sees(a, "2 things need your attention", "Web address is taken: choose another one.", "“AAAAAAAAAAAAAAAA” isn’t the ID of an organization on this server.")
 	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil || totals[campaign.AllCampaigns] != 1 {
 		t.Errorf("%v, %v", totals, err)
 	}
@@ -325,8 +325,8 @@ func TestEmptyListsOfCampaignsSayWhatToDo(t *testing.T) {
 	editor.sees(editor.get(editor.org("/campaigns?scope=benefiting")), "No campaigns benefit you yet", account.ID)
 	editor.sees(editor.get(editor.org("/campaigns?scope=chapters")), "No chapter campaigns yet", "View chapters")
 	c := s.campaign(account, `{"title":"Gala"}`)
-	viewer.doesNotSee(viewer.get(viewer.campaignAddress(c)), "Edit", "Say what the money is for")
-	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Say what the money is for")
+	viewer.doesNotSee(viewer.get(viewer.campaignAddress(c)), "Edit", "Tell people what the money is for")
+	editor.sees(editor.get(editor.campaignAddress(c)), "Edit", "Tell people what the money is for")
 }
 
 // Most campaigns of a chapter benefit the organization above it.
@@ -367,7 +367,7 @@ func TestAPictureThatNoPageWouldShowIsRefused(t *testing.T) {
 		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.post(p.org("/campaigns"), "title", "Gala", "cover.url", "http://img.example.org/c.png", "cover.type", "image", "logo", "http://img.example.org/l.png")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "2 things need your attention", "Cover image or video must be a full web address that begins with https://. Pages show no other images.", "Logo image must be a full web address that begins with https://.")
+		p.sees(a, "2 things need your attention", "Cover image or video must be a full link that starts with https://.", "Logo image must be a full link that starts with https://.")
 		if !strings.Contains(a.body, `value="http://img.example.org/c.png"`) {
 			t.Error("what was typed is lost")
 		}
@@ -380,10 +380,10 @@ func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor Light"), access.Editor)
 		a := p.follow(p.org("/campaigns"), "title", strings.Repeat("Gala ", 50), "description", `<p>Come</p><table><tr><td>Soup</td></tr></table><img src="http://img.example.org/a.png">`, "event.details", `<iframe src="x"></iframe>`)
-		p.sees(a, "is live. View page", "Pages cannot show all of your HTML. This was removed: embedded pages, images, tables. Images and links need an address that begins with https://.", "Soup")
+		p.sees(a, "is live. View page", "Some HTML isn’t allowed and was removed: embedded pages, images, tables. Images and links must start with https://.", "Soup")
 		path := strings.TrimSuffix(editPath.FindString(a.body), "/edit")
 		p.doesNotSee(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "removed") // nothing more
-		p.sees(p.follow(path, "title", "Gala", "description", "<div>Come</div>"), "“Gala” was saved. Pages cannot show all of your HTML. This was removed: <div>.")
+		p.sees(p.follow(path, "title", "Gala", "description", "<div>Come</div>"), "“Gala” saved. Some HTML isn’t allowed and was removed: <div>.")
 	})
 }
 

@@ -88,7 +88,7 @@ func withAncestors(chapters, shown []access.Account) []access.Account {
 
 func (r *request) createChapter() error {
 	parent := cmp.Or(r.form.Value("parent"), r.membership.Account.ID)
-	chapter, err := r.store.CreateChapter(r.Context(), r.membership.Account, r.session.User.ID, parent, r.form.Value("name"))
+	chapter, err := r.store.CreateChapter(r.once(r.always("/chapters", "The chapter was created.")), r.membership.Account, r.session.User.ID, parent, r.form.Value("name"))
 	if err != nil {
 		return err
 	}
@@ -99,5 +99,5 @@ func (r *request) renameChapter() error {
 	if err := r.store.RenameAccount(r.Context(), r.membership.Account, r.PathValue("chapter"), r.form.Value("name")); err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/chapters")), notice{Text: "The name is now " + r.form.Value("name") + "."})
+	return r.redirect(r.samePage(r.path("/chapters")), notice{Text: "Renamed to " + r.form.Value("name") + "."})
 }

@@ -26,7 +26,7 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 		p.wantStatus(p.get("/console/o/"+north.ID+"/settings"), http.StatusOK)
 		p.sees(p.get("/console/o/"+north.ID+"/settings"), "Chapter of Harbor")
 
-		p.sees(p.follow(p.org("/chapters/"+north.ID), "name", "Norden"), "The name is now Norden.")
+		p.sees(p.follow(p.org("/chapters/"+north.ID), "name", "Norden"), "Renamed to Norden.")
 		wrong := p.post(p.org("/chapters/"+north.ID), "name", strings.Repeat("x", 256))
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
 		p.sees(wrong, "Name must not be longer than 255 characters.")

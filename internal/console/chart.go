@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,7 +44,7 @@ const (
 // barShare is how much of its place a bar takes, in percent: alone, or as one of two.
 var barShare = [...]float64{1: 62, 2: 40}
 
-// newChart draws the values of months, of which the last is not over. Those of two years are drawn side by side, the earlier year first.
+// newChart draws the values of months. Those of two years are drawn side by side, the earlier year first.
 func newChart(months []time.Time, values []int64, years int, bar func(month time.Time, value int64) monthBar) chart {
 	c := chart{Base: columnHead + columnRoom, Height: columnHead + columnRoom + columnFoot, Labels: columnHead + columnRoom + 18}
 	highest := max(1, slices.Max(values))
@@ -56,7 +57,7 @@ func newChart(months []time.Time, values []int64, years int, bar func(month time
 		for year := years - 1; year >= 0; year-- {
 			at := year*n + i
 			b, left := bar(months[at], values[at]), middle+width*(float64(year)-float64(years)/2)
-			b.Name, b.Before, b.SoFar = months[at].Format("January 2006"), year < years-1, at == len(months)-1
+			b.Name, b.Before = months[at].Format("January 2006"), year < years-1
 			b.Left, b.Width, b.Middle = percent(left), percent(width), percent(left+width/2)
 			b.Height = barLength(values[at], highest, columnRoom)
 			b.Top = c.Base - b.Height
@@ -75,23 +76,30 @@ func barLength(count, highest int64, room int) int {
 	return max(3, int(float64(count)/float64(highest)*float64(room)+0.5))
 }
 
+// SoFar tells whether a month of the chart is not over.
+func (c chart) SoFar() bool {
+	return slices.ContainsFunc(c.Months, func(m chartMonth) bool { return m.Bars[0].SoFar && m.Bars[0].Height > 0 })
+}
+
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', 2, 64) + "%" }
 
-// shortCount is a number for a narrow place: 950, 1.2k, 34k, 5.6M. It is never rounded up to the next unit.
+// shortCount is a number for a narrow place, rounded: 950, 1.2k, 29k, 5.6M.
 func shortCount(n int64) string {
-	for _, unit := range []struct {
-		size int64
+	units := []struct {
+		size float64
 		name string
-	}{{1_000_000_000, "B"}, {1_000_000, "M"}, {1_000, "k"}} {
-		switch whole, tenth := n/unit.size, n%unit.size*10/unit.size; {
-		case whole == 0:
-		case whole < 10 && tenth > 0:
-			return strconv.FormatInt(whole, 10) + "." + strconv.FormatInt(tenth, 10) + unit.name
+	}{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "B"}}
+	for i, unit := range units {
+		value := float64(n) / unit.size
+		switch last := i == len(units)-1; {
+		case value >= 999.5 && !last:
+		case i > 0 && value < 9.95:
+			return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0") + unit.name
 		default:
-			return strconv.FormatInt(whole, 10) + unit.name
+			return strconv.FormatFloat(value, 'f', 0, 64) + unit.name
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return ""
 }
 
 // shareOf is how long a horizontal bar is beside the longest one. What is there at all can be seen.

@@ -17,7 +17,11 @@ func day(year int, month time.Month, day int) time.Time {
 
 func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 	months := lastMonths(day(2026, time.March, 31), 4)
-	chart := newChart(months, []int64{0, 1, 500, 1000}, 1, counted)
+	chart := newChart(months, []int64{0, 1, 500, 1000}, 1, func(month time.Time, n int64) monthBar {
+		bar := counted(month, n)
+		bar.SoFar = month.Equal(months[3])
+		return bar
+	})
 	for i, want := range []struct {
 		label, name, value string
 		height             int
@@ -87,8 +91,8 @@ func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
 
 func TestShortCountFitsANarrowPlace(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0", 999: "999", 1000: "1k", 1049: "1k", 1100: "1.1k", 9999: "9.9k", 10_500: "10k", 999_999: "999k", 1_000_000: "1M", 5_670_000: "5.6M",
-		12_000_000: "12M", 7_800_000_000: "7.8B",
+		0: "0", 999: "999", 1000: "1k", 1049: "1k", 1100: "1.1k", 1960: "2k", 9940: "9.9k", 9999: "10k", 28_845: "29k", 999_400: "999k", 999_999: "1M", 1_000_000: "1M",
+		5_670_000: "5.7M", 12_000_000: "12M", 7_800_000_000: "7.8B", 1_234_000_000_000: "1234B",
 	} {
 		if got := shortCount(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)

@@ -29,6 +29,7 @@ type Console struct {
 	store    *book.Book
 	options  Options
 	mux      *web.Mux
+	kept     *web.Mux // the pages of forms that were kept while a person signed in
 	origin   http.CrossOriginProtection
 	rates    rates
 	throttle *throttle
@@ -48,6 +49,7 @@ type request struct {
 	membership access.Membership // of the organization in the path; empty on pages that belong to none
 	id         int64             // of the contact, campaign, key or user in the path
 	form       *form             // the one that was sent, or an empty one
+	attempt    string            // the name of a form that creates something; "" for any other
 }
 
 func (r *request) account() int64 { return r.membership.Account.Number }
@@ -121,11 +123,13 @@ var routes = []route{
 	{"GET", "", access.Viewer, (*request).homePage, nil},
 	{"POST", "/first-steps/hide", access.Editor, (*request).hideSteps, nil},
 	{"GET", "/search", access.Viewer, (*request).searchPage, nil},
+	{"GET", "/search/suggestions", access.Viewer, (*request).suggestions, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
 	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
 	{"GET", "/columns/{list}", access.Viewer, (*request).chooseColumns, nil},
 	{"GET", "/reports", access.Viewer, (*request).reportsPage, nil},
+	{"GET", "/reports/export", access.Viewer, (*request).exportReport, nil},
 	{"GET", "/segments", access.Viewer, (*request).segmentsPage, nil},
 	{"POST", "/segments", access.Editor, (*request).createSegment, (*request).refusedSegment},
 	{"POST", "/segments/{id}", access.Editor, (*request).renameSegment, (*request).segmentsPage},
@@ -133,7 +137,7 @@ var routes = []route{
 	{"GET", "/contacts/export", access.Viewer, (*request).exportContacts, nil},
 	{"GET", "/contacts/new", access.Editor, (*request).newContactPage, nil},
 	{"POST", "/contacts", access.Editor, (*request).createContact, (*request).newContactPage},
-	{"POST", "/contacts/bulk", access.Editor, (*request).bulkContacts, (*request).bulkContacts},
+	{"POST", "/contacts/bulk", access.Editor, (*request).bulkContacts, (*request).bulkPage},
 	{"GET", "/contacts/import", access.Viewer, (*request).importsPage, nil},
 	{"POST", "/contacts/import", access.Editor, (*request).uploadImport, (*request).importsPage},
 	{"GET", "/imports/{import}", access.Viewer, of((*request).importOf, (*request).importPage), nil},
@@ -156,6 +160,7 @@ var routes = []route{
 	{"POST", "/contacts/{id}/distinct", access.Editor, of((*request).contactOf, (*request).dismissDuplicate), nil},
 	{"POST", "/contacts/{id}/distinct/undo", access.Editor, of((*request).contactOf, (*request).undismissDuplicate), nil},
 	{"GET", "/duplicates", access.Viewer, (*request).duplicatesPage, nil},
+	{"POST", "/duplicates/check", access.Editor, (*request).checkDuplicates, nil},
 	{"GET", "/duplicates/merge", access.Editor, (*request).mergeSurePage, nil},
 	{"POST", "/duplicates/merge", access.Editor, (*request).mergeSure, nil},
 	{"GET", "/merges", access.Viewer, (*request).mergesPage, nil},
@@ -170,6 +175,7 @@ var routes = []route{
 	{"GET", "/jobs", access.Viewer, (*request).jobsPage, nil},
 	{"GET", "/jobs/{job}", access.Viewer, of((*request).jobOf, (*request).jobPage), nil},
 	{"POST", "/jobs/{job}/cancel", access.Editor, of((*request).jobOf, (*request).cancelJob), nil},
+	{"POST", "/jobs/{job}/retry", access.Editor, of((*request).jobOf, (*request).retryJob), nil},
 	{"POST", "/jobs/{job}/undo", access.Editor, of((*request).jobOf, (*request).undoJob), of((*request).jobOf, (*request).jobPage)},
 	{"GET", "/contacts/{id}/history", access.Viewer, of((*request).contactOf, (*request).timelinePage), nil},
 	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, (*request).undoChange, nil},
@@ -182,6 +188,8 @@ var routes = []route{
 
 	{"GET", "/gifts", access.Viewer, (*request).giftsPage, nil},
 	{"GET", "/gifts/export", access.Viewer, (*request).exportGifts, nil},
+	{"GET", "/gifts/new", access.Editor, (*request).newGiftPage, nil},
+	{"POST", "/gifts", access.Editor, (*request).recordGiftOf, (*request).newGiftPage},
 	{"POST", "/contacts/{id}/gifts", access.Editor, (*request).recordGift, of((*request).contactOf, (*request).contactPage)},
 	{"GET", "/gifts/{gift}", access.Viewer, of((*request).giftOf, (*request).giftPage), nil},
 	{"GET", "/gifts/{gift}/edit", access.Editor, of((*request).giftOf, (*request).editGiftPage), nil},
@@ -216,11 +224,9 @@ var routes = []route{
 	{"POST", "/chapters/{chapter}", access.Owner, (*request).renameChapter, (*request).chaptersPage},
 
 	{"GET", "/settings", access.Viewer, (*request).settingsPage, nil},
-	{"POST", "/settings/name", access.Owner, (*request).renameOrganization, (*request).settingsPage},
-	{"POST", "/settings/logo", access.Owner, (*request).saveLogo, (*request).settingsPage},
+	{"POST", "/settings/organization", access.Owner, (*request).saveOrganization, (*request).settingsPage},
 	{"GET", "/settings/history", access.Owner, (*request).historyPage, nil},
 	{"POST", "/settings/history", access.Owner, (*request).saveHistorySettings, (*request).settingsPage},
-	{"POST", "/settings/timezone", access.Owner, (*request).saveTimezone, (*request).settingsPage},
 	{"POST", "/settings/giving", access.Owner, (*request).saveGivingSettings, (*request).settingsPage},
 	{"POST", "/settings/public", access.Owner, (*request).savePublicSettings, (*request).settingsPage},
 	{"GET", "/settings/fields", access.Owner, (*request).fieldsPage, nil},
@@ -261,7 +267,7 @@ func New(s *book.Book, o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{
-		store: s, options: o, mux: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
+		store: s, options: o, mux: web.NewMux(), kept: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
 		pages: pages, now: time.Now,
 	}
 	if o.Now != nil {
@@ -271,6 +277,9 @@ func New(s *book.Book, o Options) (*Console, error) {
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
 	for _, route := range routes {
 		c.mux.Handle(route.pattern(), c.authorize(route))
+		if route.page != nil && route.role != stranger {
+			c.kept.Handle(route.pattern(), c.keptPage(route))
+		}
 	}
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/contacts"
 )
 
@@ -41,6 +42,8 @@ type contactView struct {
 	Facts   []fact // that most contacts do not have
 	Custom  []customFact
 	Giving  contactGiving
+	Moving  string // why its totals are not complete yet; "" where they are
+	Work    string // address of the job that completes them
 	History timeline
 	Note    *form // a note that is added to it
 	Tagging *form // tags that are added
@@ -62,6 +65,9 @@ func (r *request) contactPage(contact crm.Contact) (err error) {
 	if view.Giving, err = r.givingOf(&contact); err != nil {
 		return err
 	}
+	if view.Moving, view.Work, err = r.movingGifts(contact.ID); err != nil {
+		return err
+	}
 	if r.form.sentTo("/tags/remove") {
 		view.Tagging.Faults = r.form.Faults
 	}
@@ -80,6 +86,10 @@ func contactFacts(c *crm.Contact) (facts []fact) {
 	}
 	facts = append(facts, fact{"Prefix", c.Prefix}, fact{"Suffix", c.Suffix}, fact{"Salutation", c.Salutation})
 	for _, id := range c.ExternalIDs {
+		if id == giving.AnonymousID {
+			facts = append(facts, fact{"Used for", "Anonymous gifts"})
+			continue
+		}
 		facts = append(facts, fact{idLabel(id), id.Value})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Text == "" })

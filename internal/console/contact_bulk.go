@@ -56,23 +56,11 @@ const (
 // bulkContacts does something to the contacts that were selected in the list. It asks first for the tags, and whether all contacts that a
 // search found are meant.
 func (r *request) bulkContacts() error {
-	selection, view, err := r.selectionOf()
-	if err != nil {
-		return r.redirect(r.path("/contacts"), notice{Text: "This list cannot be shown anymore. Nothing was changed."})
-	}
-	if view.Action == bulkMerge {
-		return r.mergePicked(selection.IDs, view.Back)
-	}
-	if view.Contacts, err = r.store.SelectionSize(r.Context(), r.account(), selection); err != nil {
+	selection, view, ok, err := r.bulkOf()
+	if err != nil || !ok {
 		return err
 	}
-	if view.Contacts == 0 {
-		return r.redirect(view.Back, notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
-	}
-	if view.Action == bulkExport {
-		view.Export = view.exportForm(r)
-	}
-	if len(r.form.Faults) > 0 || r.form.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
+	if r.form.Value("confirmed") == "" && (view.All || view.Tags || view.Export != nil) {
 		return r.askBulk(view)
 	}
 	action, err := crm.NewBulkAction(view.Action, splitTags(r.form.Value("tag")))
@@ -91,6 +79,35 @@ func (r *request) bulkContacts() error {
 		return err
 	}
 	return r.askBulk(view)
+}
+
+// bulkPage asks, and does nothing.
+func (r *request) bulkPage() error {
+	_, view, ok, err := r.bulkOf()
+	if err != nil || !ok {
+		return err
+	}
+	return r.askBulk(view)
+}
+
+// bulkOf reads what is to be done to which contacts. It is not ok where another page answers.
+func (r *request) bulkOf() (selection jobs.Selection, view bulkView, ok bool, err error) {
+	if selection, view, err = r.selectionOf(); err != nil {
+		return selection, view, false, r.redirect(r.path("/contacts"), notice{Text: "That list no longer exists. Nothing was changed."})
+	}
+	if view.Action == bulkMerge {
+		return selection, view, false, r.mergePicked(selection.IDs, view.Back)
+	}
+	if view.Contacts, err = r.store.SelectionSize(r.Context(), r.account(), selection); err != nil {
+		return selection, view, false, err
+	}
+	if view.Contacts == 0 {
+		return selection, view, false, r.redirect(view.Back, notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
+	}
+	if view.Action == bulkExport {
+		view.Export = view.exportForm(r)
+	}
+	return selection, view, true, nil
 }
 
 // selectionOf reads which contacts are selected: those that were picked, or all that the list with this query shows. The ids of a form are

@@ -110,7 +110,7 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 		done := p.follow(p.org("/contacts/bulk"), append(picked, "action", "tag", "confirmed", "1", "tag", "x, y")...)
 		p.sees(done, "Added “x”, “y” to 2 contacts. 1 contact is archived and was left alone.", "Contacts", "Undo")
 		s.wantTagsOf(p.account, map[string]string{"A": "x y", "B": "x y", "C": " archived"})
-		p.sees(p.undo(done), "Undone: 2 contacts are as before.", "Cy C")
+		p.sees(p.undo(done), "Undone. 2 contacts restored to how they were.", "Cy C")
 		s.wantTagsOf(p.account, map[string]string{"A": "x", "B": "", "C": " archived"})
 
 		done = p.follow(p.org("/contacts/bulk"), append(picked, "action", "archive")...) // which asks for nothing more
@@ -147,7 +147,7 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		if counts, err := s.store.Counts(t.Context(), p.account.Number); err != nil || counts.Archived != 54 || counts.Active != 1 {
 			t.Errorf("%+v, %v", counts, err)
 		}
-		p.sees(p.undo(done), "Undone: 54 contacts are as before.")
+		p.sees(p.undo(done), "Undone. 54 contacts restored to how they were.")
 		if counts, err := s.store.Counts(t.Context(), p.account.Number); err != nil || counts.Archived != 0 {
 			t.Errorf("%+v, %v", counts, err)
 		}
@@ -198,7 +198,7 @@ func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 		s.working()
 		job = p.watch("/jobs/1")
 		p.sees(job, "Done", "Added “new” to 520 contacts.", "Undo this change")
-		p.sees(p.follow(p.org("/jobs/1/cancel")), "This was done already.")
+		p.sees(p.follow(p.org("/jobs/1/cancel")), "This has already finished.")
 		newest := s.contacts(p.account)
 		if _, err := s.store.RemoveTags(t.Context(), p.account.Number, newest[1].ID, []string{"new"}); err != nil {
 			t.Fatal(err)
@@ -208,8 +208,8 @@ func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 		}
 		p.follow(p.org("/jobs/1/undo"))
 		undone := p.watch("/jobs/2")
-		p.sees(undone, "519 contacts are as before. 1 contact was changed since then and stays as it is.", "Number 518")
-		p.sees(p.follow(p.org("/jobs/1/undo")), "This was already undone or has not finished. Nothing was changed.")
+		p.sees(undone, "519 contacts restored to how they were. 1 contact was changed since then and was left as is.", "Number 518")
+		p.sees(p.follow(p.org("/jobs/1/undo")), "This was already undone, or hasn’t finished yet. Nothing was changed.")
 		p.wantStatus(p.get(p.org("/jobs/99")), http.StatusNotFound)
 		p.wantStatus(p.get(p.org("/jobs/x")), http.StatusNotFound)
 	})

@@ -37,11 +37,11 @@ func TestContactsAreFiltered(t *testing.T) {
 			{"has_email=no&has_phone=no", "lacks=email&lacks=phone", "No phone", "Cat"},
 			{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01", "Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
 			{"no_gift_from=2026-01-31", "no_gift_after=2026-01-31", "No gift since Jan 31, 2026", "Ben Cat"},
-			{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31", "No gift until Jan 30, 2026", "Ann"},
-			{"plan=current", "plan_status=active&plan_status=past_due", "Plan active or past due", ""},
+			{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31", "No gift on or before Jan 30, 2026", "Ann"},
+			{"plan=current", "plan_status=active&plan_status=past_due", "Recurring gift active or past due", ""},
 			{"gave_from=2026-02-01", "gave_after=2026-02-01", "Gave since Feb 1, 2026", ""},
 			{"total_contributions_min=50&tags_all=", "total_contributions_min=50", "Total given at least 50", "Ann"},
-			{"added_to=2020-01-01", "created_before=2020-01-02", "Added until Jan 1, 2020", ""},
+			{"added_to=2020-01-01", "created_before=2020-01-02", "Added on or before Jan 1, 2020", ""},
 			{"changed_from=2020-01-01&q=", "updated_after=2020-01-01", "Changed since Jan 1, 2020", "Ann Ben Cat"},
 			{"lastName=COLE", "last_name=COLE", "Last name COLE", "Cat"},
 			{"sort=-last_name&scope=all&city=", "scope=all&sort=-last_name", "", "Ann Ben Cat"},
@@ -74,7 +74,7 @@ func TestContactsAreFiltered(t *testing.T) {
 		}
 		refused := p.get(p.org("/contacts?gave_after=soon&has=fax"))
 		p.wantStatus(refused, http.StatusUnprocessableEntity)
-		p.sees(refused, "Please check the filters.", "Gave from must be a date")
+		p.sees(refused, "Please fix 2 filters.", "Gave on or after must be a date")
 		p.doesNotSee(refused, "Ann Abel")
 	})
 }
@@ -118,7 +118,7 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 		viewer.doesNotSee(viewer.get(p.org("/contacts?tag=vip")), "Save as segment")
 		viewer.wantStatus(viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip"), http.StatusForbidden)
 		saved := p.follow(p.org("/segments"), "name", "VIPs <b>", "query", "tag=vip&page=2")
-		p.sees(saved, "The segment “VIPs <b>” was saved.", "2 of 3 contacts")
+		p.sees(saved, "Segment “VIPs <b>” saved.", "2 of 3 contacts")
 		viewer.sees(viewer.get(p.org("/contacts?tag=vip")), "VIPs <b>")
 		viewer.sees(viewer.get(p.org("/segments")), "VIPs <b> 2 ")
 		again := p.post(p.org("/segments"), "name", "vips <B>", "query", "city=boston")
@@ -131,11 +131,11 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		path := p.org("/segments/" + fmt.Sprint(all[0].ID))
-		p.sees(p.follow(path, "name", "Friends"), "The segment is now called “Friends”.")
+		p.sees(p.follow(path, "name", "Friends"), "Segment renamed to “Friends”.")
 		p.sees(p.post(path, "name", " "), "Name is required.")
 		stranger := s.member(s.organization("Other"), access.Owner)
 		stranger.wantStatus(stranger.post(stranger.org("/segments/"+fmt.Sprint(all[0].ID)+"/delete")), http.StatusNotFound)
-		p.sees(p.follow(path+"/delete"), "The segment “Friends” was deleted.", "No segments yet")
+		p.sees(p.follow(path+"/delete"), "Segment “Friends” deleted.", "No segments yet")
 	})
 }
 
@@ -169,7 +169,7 @@ func TestAListRemembersItsFilterUntilItIsCleared(t *testing.T) {
 	}
 	other.sees(other.get(contacts), "Cat Cole")
 	list := p.get(contacts + "?sort=last_name&tag=vip")
-	for name, forget := range map[string]string{"a link": list.link(t, "Clear all"), "an empty form": contacts + "?tags_all=&city="} {
+	for name, forget := range map[string]string{"a link": list.link(t, "Show all contacts"), "an empty form": contacts + "?tags_all=&city="} {
 		p.get(contacts + "?tag=vip")
 		if a := p.get(forget); a.location() != contacts {
 			t.Errorf("%s leads to %q", name, a.location())
@@ -200,7 +200,7 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 		s.donation(p.account, id(3), `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31")
 		page := p.get(p.org("/reports?year=2026"))
-		p.sees(page, "Gave in 2025, not in 2026 Donors of the year before who have not given again. 1", "Gave before, not in 2026", "First gift in 2026")
+		p.sees(page, "Gave in 2025, not in 2026 Last year’s donors who haven’t given again. 1", "Gave before, not in 2026", "First gift in 2026")
 		for report, want := range map[string]string{
 			"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole", "First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole", "Largest donors": "Ben Bloom Ann Abel Cat Cole",
 		} {
@@ -217,7 +217,7 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 				t.Errorf("%s: %s, want %s", report, got, want)
 			}
 		}
-		p.sees(p.get(p.org("/reports?year=2025")), "Gave in 2024, not in 2025 Donors of the year before who have not given again. 1")
+		p.sees(p.get(p.org("/reports?year=2025")), "Gave in 2024, not in 2025 Last year’s donors who haven’t given again. 1")
 		p.wantStatus(p.get(p.org("/reports?year=x")), http.StatusUnprocessableEntity)
 	})
 }

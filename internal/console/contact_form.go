@@ -10,6 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 // contactFormView is the form of a contact, new or not.
@@ -20,6 +22,8 @@ type contactFormView struct {
 	Save                            string // what the button says
 	Emails, Phones, Addresses, Tags []formRow
 	ExternalIDs                     []formRow
+	MoreOpen                        bool // what is folded says something, or is wrong
+	CompanyBorn                     bool // a company that came with a date of birth shows it
 	Marks                           []option
 	Custom                          customView
 	Overwrites                      []doc.Change // what saving would do to what another person has saved meanwhile
@@ -40,7 +44,7 @@ func (r *request) createContact() error {
 	if r.form.goesBack() {
 		return r.contactForm(http.StatusOK, crm.Contact{})
 	}
-	in, err := r.readContact()
+	in, err := r.readContact(crm.Contact{})
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,10 @@ func (r *request) createContact() error {
 			return err
 		}
 	}
-	made, err := r.store.CreateContact(r.Context(), r.account(), in, r.form.createMode())
+	made, err := r.store.CreateContact(r.once(r.shownContact), r.account(), in, r.form.createMode())
+	if first := new(store.Replayed); errors.As(err, &first) {
+		return err
+	}
 	matched := new(crm.Matched)
 	if errors.As(err, &matched) && in.ID == 0 {
 		return r.askAboutMatch(in, crm.Contact{}, matched.Contact)
@@ -75,6 +82,9 @@ func (r *request) createContact() error {
 		r.options.Created(made.Merged)
 	}
 	after, err := crm.ParseContact(made.ID, made.Body, nil)
+	if err == nil && !made.Merged {
+		err = r.keepApart(made.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -86,8 +96,15 @@ func (r *request) createContact() error {
 		}
 		told = mergeNotice(in, before, after)
 	}
-	leaveNotice(r.w, told)
-	return r.redirect(r.path(contactPath(made.ID)))
+	to := r.path(contactPath(made.ID))
+	if r.form.Value(thenField) == "gift" {
+		to += "?gift#f-amount"
+	}
+	return r.redirect(to, told)
+}
+
+func (r *request) shownContact(made store.Made) shown {
+	return shown{r.path(contactPath(made.(contacts.Document).ID)), notice{Text: "The contact was added."}}
 }
 
 // mergeNotice says who it was, and what is different now.
@@ -108,8 +125,11 @@ func changesBy(in crm.ContactInput, before, after crm.Contact) []doc.Change {
 	return changes
 }
 
-// readContact reads the form of a contact, with the definitions of the custom fields that it has.
-func (r *request) readContact() (in crm.ContactInput, err error) {
+// readContact reads the form of a contact, with the definitions of the custom fields that it has. A company has no birthday, unless it came with one.
+func (r *request) readContact(old crm.Contact) (in crm.ContactInput, err error) {
+	if r.form.Value("type") == "company" && old.DOB.IsZero() {
+		r.form.set("dob", "")
+	}
 	if in = crm.ReadContactForm(r.form); len(in.Custom) > 0 {
 		in.Fields, err = r.store.CustomFields(r.Context(), r.account())
 	}
@@ -134,7 +154,7 @@ func (r *request) saveContact() error {
 	if r.form.goesBack() {
 		return r.contactForm(http.StatusOK, contact)
 	}
-	in, err := r.readContact()
+	in, err := r.readContact(contact)
 	if err != nil {
 		return err
 	}
@@ -156,6 +176,11 @@ func (r *request) saveContact() error {
 	}
 	if err != nil {
 		return r.refuseContact(contact, err)
+	}
+	if r.form.Value(decisionField) != mergeDecision {
+		if err := r.keepApart(contact.ID); err != nil {
+			return err
+		}
 	}
 	to := contactPath(contact.ID)
 	if seen, _, _ := strings.Cut(in.SeenMatch, "-"); r.form.Value(decisionField) == mergeDecision {
@@ -199,6 +224,8 @@ func (r *request) contactForm(status int, old crm.Contact, overwrites ...doc.Cha
 		Emails: r.form.rowsOf("emails", 2), Phones: r.form.rowsOf("phones", 2), Addresses: r.form.rowsOf("addresses", 1),
 		ExternalIDs: r.form.rowsOf("external_ids", 1),
 	}
+	r.form.setUnsent(thenField, map[bool]string{true: "gift"}[old.ID == 0 && r.URL.Query().Has("gift")])
+	view.MoreOpen, view.CompanyBorn = r.form.saysMore(), !old.DOB.IsZero()
 	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type has a field of its own
 		view.Marks = append(view.Marks, option{mark, crm.MarkLabel(mark), r.form.Value(mark) != ""})
 	}
@@ -210,6 +237,22 @@ func (r *request) contactForm(status int, old crm.Contact, overwrites ...doc.Cha
 		view.Title, view.Action, view.Back, view.Save = "Edit "+view.Name, path, path, "Save changes"
 	}
 	return r.render("contact_form", page{Title: view.Title, Status: status, Section: "contacts", Data: view})
+}
+
+// thenField is what the person wants to do with a contact that is added.
+const thenField = "then"
+
+// firstFields are what the form of a contact asks first; "" is the form as a whole.
+var firstFields = []string{"", "type", "first_name", "last_name", "company", "emails.0.value", "emails.0.type", "phones.0.value", "phones.0.type", thenField, seenField, matchField, similarField, apartField, decisionField, "custom_fields.shown"}
+
+// saysMore tells whether a form has something in its other fields, or something is wrong there.
+func (f *form) saysMore() bool {
+	for name := range f.values {
+		if f.Value(name) != "" && !slices.Contains(firstFields, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Faults, func(fault doc.Fault) bool { return !slices.Contains(firstFields, fault.Field) })
 }
 
 // tags are the rows of tags. A row with commas becomes a row for each of its tags.

@@ -34,6 +34,9 @@ type contactGiving struct {
 func (g contactGiving) ThisYear() int64 { return g.Sums.Years[gifts.GivingYears-1] }
 func (g contactGiving) LastYear() int64 { return g.Sums.Years[gifts.GivingYears-2] }
 
+// Average is that of all gifts that count.
+func (g contactGiving) Average() int64 { return rounded(g.Sums.Total.Amount, g.Sums.Total.Gifts) }
+
 // givingOf reads the giving of a contact. A contact that may get gifts has the form for another one.
 func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error) {
 	if view.Sums, err = r.store.ContactGiving(r.Context(), r.account(), contact.ID); err != nil {
@@ -43,7 +46,7 @@ func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error)
 	if latest, view.Found, err = r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, crm.PageRequest{Page: 1, PerPage: giftsPerContact}); err != nil {
 		return view, err
 	}
-	if view.Gifts, err = r.giftTable("Gifts, the latest first", latest, "who", "marks"); err != nil {
+	if view.Gifts, err = r.giftTable("Gifts, the latest first", latest, "who"); err != nil {
 		return view, err
 	}
 	if promised, err = r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID, Status: giving.Pending}, promisesShown); err != nil {
@@ -81,7 +84,7 @@ func (g *contactGiving) tellSums(year int) {
 	}
 	others := maps.Clone(g.Found.Sums)
 	delete(others, currency)
-	g.Others = moneyList(others)
+	g.Others = moneyList(others, currency)
 	g.Years = newYearBars(g.Sums.Years[:], year, currency)
 }
 

@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
@@ -252,7 +251,11 @@ func (r *request) fillImport(view *jobPageView) (err error) {
 	im := view.Import
 	view.Choosing = im.State == jobs.JobMapping
 	view.MayDefine = r.membership.Role >= access.Owner && !view.OfGifts()
-	view.Counted = moneyTexts(im.Progress.Counted, text.MoneyExact)
+	currency, err := r.store.Currency(r.Context(), r.account())
+	if err != nil {
+		return err
+	}
+	view.Counted = moneyList(im.Progress.Counted, currency)
 	switch {
 	case view.Choosing:
 		if view.Preview, err = r.store.Preview(r.Context(), im); err != nil {

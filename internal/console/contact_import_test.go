@@ -130,7 +130,7 @@ func TestAFileIsImported(t *testing.T) {
 			t.Errorf("the list of imports is %s", a.words())
 		}
 		p.follow(path + "/undo")
-		p.until(path, "The import was undone")
+		p.until(path, "Import undone")
 		if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Cleo") || !strings.Contains(got, "Zoë") {
 			t.Errorf("after the undo there are %s", got)
 		}
@@ -315,7 +315,7 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		p.follow(again + "/cancel")
 
 		p.follow(path + "/undo")
-		p.until(path, "The import was undone: 3 gifts were canceled and no longer count, and the contacts it created were archived.")
+		p.until(path, "Import undone: 3 gifts were canceled and no longer count, and the contacts it created were archived.")
 		if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Cleo") || !strings.Contains(got, "Zoë") {
 			t.Errorf("after the undo there are %s", got)
 		}
@@ -346,8 +346,8 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 		}
 		p.follow(p.org("/gifts/"+gift[1]+"/refund"), "decision", "record", "amount", "2", "seen", seen(p.get(p.org("/gifts/"+gift[1]))))
 		p.follow(path + "/undo")
-		a := p.until(path, "The import was undone")
-		if !strings.Contains(a.words(), "stay as they are. Changed since then ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
+		a := p.until(path, "Import undone")
+		if !strings.Contains(a.words(), "were left as they are. Changed since ") || !strings.Contains(a.body, p.org("/gifts/"+gift[1])+`"`) || !strings.Contains(a.words(), "$3 from Ada Lovelace") {
 			t.Errorf("the undo says %s", a.words())
 		}
 		if got := p.get(p.org("/gifts?status=counted")).words(); !strings.Contains(got, "$3 from 1 gift") {
@@ -368,11 +368,11 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	gift = strings.TrimSuffix(gift, `"`)
 	p.follow(gift+"/refund", "decision", "record", "amount", "2", "seen", seen(p.get(gift)))
 	p.follow(path + "/undo")
-	told := "Nothing was undone. 2 gifts and contacts were changed since then and stay as they are."
-	p.until(path, told+" Changed since then ")
+	told := "Nothing was undone. 2 gifts and contacts were changed since then and were left as they are."
+	p.until(path, told+" Changed since ")
 	p.sees(p.get(p.org("/jobs")), "Undo: Import of gifts from gifts.csv", told, "Import of gifts from gifts.csv")
 	undo := p.get(p.org("/jobs/2"))
-	p.sees(undo, "Undo: Import of gifts from gifts.csv", told, "Changed since then", "$3 from Ada Lovelace", "Ada Lovelace")
+	p.sees(undo, "Undo: Import of gifts from gifts.csv", told, "Changed since", "$3 from Ada Lovelace", "Ada Lovelace")
 	if !strings.Contains(undo.body, `href="`+path+`"`) {
 		t.Errorf("the undo does not lead to the import: %s", undo.body)
 	}
@@ -395,12 +395,12 @@ func TestAnImportIsStoppedInTheMiddle(t *testing.T) {
 		}
 	}()
 	s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
-	p.sees(p.follow(path+"/cancel"), "The import was stopped. The rows imported so far stay. You can undo them.", "Stopped",
+	p.sees(p.follow(path+"/cancel"), "Import stopped. Rows imported so far are kept, and you can undo them.", "Stopped",
 		"The rest of the file was not imported. To import the whole file, undo this import and upload the file again.")
 	p.sees(p.get(p.org("/contacts/import")), "Stopped")
 	p.sees(p.follow(path+"/undo"), "Being undone", "0 changes undone")
 	s.works()
-	p.until(path, "The import was undone")
+	p.until(path, "Import undone")
 }
 
 // A file that is no table is in the list, and its page leads on.

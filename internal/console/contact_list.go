@@ -29,11 +29,12 @@ type contactsView struct {
 	Query    string // as it was typed
 	Tabs     []tab
 	Tags     []tagLink // that begin with what was typed
-	Found    string    // how many contacts there are, of all of the scope
-	All      string    // how many are shown on all pages
-	Searched bool      // not all contacts are shown
-	Part     bool      // only the part that a search changes
-	Any      bool      // the organization has contacts
+	Meant    []meantLink
+	Found    string // how many contacts there are, of all of the scope
+	All      string // how many are shown on all pages
+	Searched bool   // not all contacts are shown
+	Part     bool   // only the part that a search changes
+	Any      bool   // the organization has contacts
 	Segments []segmentLink
 	Segment  string // that is shown, "" for none
 	Report   string // that is shown, "" for none
@@ -130,6 +131,13 @@ func (r *request) fillContacts(view *contactsView, all int64) error {
 	}
 	counts, err := r.store.SuggestTags(r.Context(), r.account(), strings.TrimPrefix(view.Query, "#"), offeredTags)
 	view.Tags = r.tagLinks(counts)
+	if err == nil && found.Total == 0 && rest.IsEmpty() && view.Scope != crm.Archived {
+		view.Meant, err = r.meant(view.Query, func(text string) string {
+			q := maps.Clone(view.query)
+			q.Set(searchParameter, text)
+			return withQuery(view.path, q)
+		})
+	}
 	return err
 }
 
@@ -175,29 +183,29 @@ var contactColumns = []tableColumn{
 var contactListing = &listing{
 	name: "contacts", columns: contactColumns, order: "-" + string(find.ByCreation), alias: find.Parameter, more: []string{"scope"}, passing: []string{searchParameter, "scope", giving.ImportParameter},
 	fields: []filterField{
-		{name: "tags_all", label: "Tags: all of", parameter: "tag", kind: tagsAsked, said: "Tagged "},
-		{name: "tags_any", label: "Tags: any of", parameter: "tag_any", kind: tagsAsked, said: "Tagged ", joined: true},
-		{name: "tags_none", label: "Tags: none of", parameter: "tag_none", kind: tagsAsked, said: "Not tagged "},
-		{name: "campaign_id", label: "Gave to", said: "Gave to "},
-		{name: "gave_from", label: "Gave from", parameter: "gave_after", kind: dayAsked, ends: "Gave"},
-		{name: "gave_to", label: "Gave until", parameter: "gave_before", kind: lastDayAsked},
-		{name: "no_gift_from", label: "No gift from", parameter: "no_gift_after", kind: dayAsked, ends: "No gift"},
-		{name: "no_gift_to", label: "No gift until", parameter: "no_gift_before", kind: lastDayAsked},
-		{name: "plan", label: "Recurring plan", parameter: "plan_status", kind: planAsked, said: "Plan ", joined: true, word: func(status string) string { return strings.ToLower(spoken(status)) },
-			choices: newOptions("=Any", "current=Has a current plan", "active=Has an active plan", "past_due=Has a plan past due", "paused=Has a paused plan", "ended=Has an ended plan")},
+		{group: "Giving", name: "campaign_id", label: "Gave to", said: "Gave to "},
 		{name: "total_contributions_min", label: "Total given, at least", kind: amountAsked, ends: "Total given"},
 		{name: "total_contributions_max", label: "Total given, at most", kind: amountAsked},
-		{name: "city", label: "City", said: "City "},
-		{name: "zip", label: "ZIP, or its beginning", said: "ZIP "},
+		{name: "plan", label: "Recurring gift", parameter: "plan_status", kind: planAsked, said: "Recurring gift ", joined: true, word: func(status string) string { return strings.ToLower(spoken(status)) },
+			choices: newOptions("=Any or none", "current=Current", "active=Active", "past_due=Past due", "paused=Paused", "ended=Ended")},
+		{name: "gave_from", label: "Gave on or after", parameter: "gave_after", kind: dayAsked, ends: "Gave"},
+		{name: "gave_to", label: "Gave on or before", parameter: "gave_before", kind: lastDayAsked},
+		{name: "no_gift_from", label: "No gift since", parameter: "no_gift_after", kind: dayAsked, ends: "No gift"},
+		{name: "no_gift_to", label: "No gift on or before", parameter: "no_gift_before", kind: lastDayAsked},
+		{group: "Tags", name: "tags_all", label: "All of these tags", parameter: "tag", kind: tagsAsked, said: "Tagged "},
+		{name: "tags_any", label: "Any of these tags", parameter: "tag_any", kind: tagsAsked, said: "Tagged ", joined: true},
+		{name: "tags_none", label: "None of these tags", parameter: "tag_none", kind: tagsAsked, said: "Not tagged "},
+		{group: "Contact details", name: "type", label: "Type", choices: newOptions("=Any", "individual=Individual", "company=Company"), said: "Type ", word: strings.ToLower},
 		{name: "has_email", label: "Email", parameter: string(crm.EmailDetail), kind: detailAsked, choices: newOptions("=Any", "yes=Has an email", "no=Has no email")},
 		{name: "has_phone", label: "Phone", parameter: string(crm.PhoneDetail), kind: detailAsked, choices: newOptions("=Any", "yes=Has a phone", "no=Has no phone")},
-		{name: "type", label: "Type", choices: newOptions("=Any", "individual=Individual", "company=Company"), said: "Type ", word: strings.ToLower},
-		markFilter("do_not_mail"), markFilter("do_not_email"), markFilter("do_not_call"), markFilter("deceased"),
+		{name: "city", label: "City", said: "City "},
+		{name: "zip", label: "ZIP starts with", said: "ZIP "},
+		markFilter("do_not_mail").below("Opt-outs and status"), markFilter("do_not_email"), markFilter("do_not_call"), markFilter("deceased"),
+		{group: "Record", name: "added_from", label: "Added on or after", parameter: "created_after", kind: dayAsked, ends: "Added"},
+		{name: "added_to", label: "Added on or before", parameter: "created_before", kind: lastDayAsked},
+		{name: "changed_from", label: "Changed on or after", parameter: "updated_after", kind: dayAsked, ends: "Changed"},
+		{name: "changed_to", label: "Changed on or before", parameter: "updated_before", kind: lastDayAsked},
 		{name: "external_id", label: "External ID", said: "External ID "},
-		{name: "added_from", label: "Added from", parameter: "created_after", kind: dayAsked, ends: "Added"},
-		{name: "added_to", label: "Added until", parameter: "created_before", kind: lastDayAsked},
-		{name: "changed_from", label: "Changed from", parameter: "updated_after", kind: dayAsked, ends: "Changed"},
-		{name: "changed_to", label: "Changed until", parameter: "updated_before", kind: lastDayAsked},
 	},
 }
 
@@ -210,6 +218,12 @@ func markFilter(mark string) filterField {
 		}
 		return label
 	}}
+}
+
+// below is the filter below a heading of its own.
+func (f filterField) below(group string) filterField {
+	f.group = group
+	return f
 }
 
 // customFilters are the filters by custom fields.
@@ -235,6 +249,9 @@ func (r *request) customFilters() (all []filterField, err error) {
 		}
 		if f.choices != nil {
 			f.choices = slices.Concat(newOptions("=Any or none"), f.choices, []option{{Value: find.AnyValue, Label: "Any value"}})
+		}
+		if all == nil {
+			f.group = "Custom fields"
 		}
 		all = append(all, f)
 	}

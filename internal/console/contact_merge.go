@@ -128,7 +128,7 @@ func (r *request) chooseOther(view *mergeView) error {
 		}
 		view.Found = slices.DeleteFunc(search.Contacts, func(c *crm.Contact) bool { return c.ID == view.Survivor.ID || c.Archived() })
 	}
-	groups, _, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Contact: view.Survivor.ID}, crm.PageRequest{Page: 1, PerPage: 1})
+	groups, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Contact: view.Survivor.ID}, crm.PageRequest{Page: 1, PerPage: 1})
 	for _, g := range groups {
 		for i := range g.Members {
 			if g.Members[i].Contact.ID != view.Survivor.ID {
@@ -241,6 +241,19 @@ func (r *request) toSurvivor(contact crm.Contact) (err error) {
 	return r.redirect(r.path(contactPath(survivor.ID)), said)
 }
 
+// movingGifts says which gifts still move to a contact or away from it, and where to see how far that is.
+func (r *request) movingGifts(contact int64) (told, address string, err error) {
+	moving, err := r.store.MovingOf(r.Context(), r.account(), contact)
+	if err != nil || moving.Job == 0 {
+		return "", "", err
+	}
+	named, err := r.store.ContactNames(r.Context(), r.account(), []int64{moving.From, moving.To})
+	if told = "Gifts of " + contactName(named[moving.From]) + " are still moving here, so totals are not complete yet."; moving.From == contact {
+		told = "Gifts are still moving from here to " + contactName(named[moving.To]) + ", so totals will change."
+	}
+	return told, r.path(jobPath(moving.Job)), err
+}
+
 func undoMergePath(merge int64) string { return "/merges/" + idText(merge) + "/undo" }
 
 const (
@@ -339,6 +352,9 @@ func (r *request) mergeLines(all []store.Merge) (lines []*mergeLine, err error) 
 			fallthrough
 		default:
 			line.Undo = r.path(undoMergePath(m.ID))
+		}
+		if m.Moving != 0 {
+			line.State = mark{"Gifts are moving", "warn"}
 		}
 		if survivor, other := named[m.Survivor], named[m.Other]; r.membership.Role < access.Editor || survivor.Erased() || other.Erased() {
 			line.Undo = ""

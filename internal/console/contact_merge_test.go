@@ -51,7 +51,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		picked.Set("preview", "1")
 		preview := p.get(tom + "/merge?" + picked.Encode())
 		p.wantStatus(preview, http.StatusOK)
-		p.sees(preview, "Merge Thomas Reilly into Tom REILLY?", "First name Thomas Last name Reilly", "tom@example.org thomas@example.org", "1 gift of Thomas Reilly.", "What is overwritten First name Tom Thomas", "Title Treasurer Chair", "Met at the gala. Prefers letters.")
+		p.sees(preview, "Merge Thomas Reilly into Tom REILLY?", "First name Thomas Last name Reilly", "tom@example.org thomas@example.org", "1 gift of Thomas Reilly will move.", "Overwritten values First name Tom Thomas", "Title Treasurer Chair", "Met at the gala. Prefers letters.")
 		if got := s.contacts(p.account); len(got) != len(before) {
 			t.Fatal("the preview changed something")
 		}
@@ -79,9 +79,11 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		again := p.get(tom + "/merge?with=" + idIn(thomas))
 		p.wantStatus(again, http.StatusUnprocessableEntity)
 		p.sees(again, "was merged into contact "+idIn(tom)+". Choose that one instead. Nothing was merged.")
-		archived := p.get(p.org("/contacts?scope=archived"))
-		if p.sees(archived, "Merged"); strings.Contains(archived.body, `name="id" value="`+idIn(thomas)+`"`) {
-			t.Error("a merged contact can be selected for a restore")
+		for _, scope := range []string{"archived", "all"} { // it is the other contact now, and nothing to restore
+			list := p.get(p.org("/contacts?scope=" + scope))
+			if p.sees(list, "Active 1 Archived 0 All 1"); strings.Contains(list.body, `name="id" value="`+idIn(thomas)+`"`) {
+				t.Errorf("a merged contact is listed among %s contacts", scope)
+			}
 		}
 
 		list := p.get(p.org("/merges"))
@@ -130,13 +132,13 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	gone := s.contact(p, "Gone", "Person")
 	p.follow(gone + "/archive")
 	for other, want := range map[string]string{
-		tom:     "Contact cannot be merged with itself. Choose another one. Nothing was merged.",
-		company: "Contact must be of the same type: a person and a company cannot be merged. Nothing was merged.",
+		tom:     "Contact can’t be merged with itself. Choose another contact. Nothing was merged.",
+		company: "Contact must be of the same type: a person and a company can’t be merged. Nothing was merged.",
 		gone:    "Contact is archived. Restore it first. Nothing was merged.",
 	} {
 		a := p.get(tom + "/merge?with=" + idIn(other))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, want, "Search for the second contact")
+		p.sees(a, want, "Search for the other record")
 		b := p.post(tom+"/merge", "with", idIn(other), "preview", "1", "seen", "x")
 		p.wantStatus(b, http.StatusUnprocessableEntity)
 		p.sees(b, want)
@@ -187,7 +189,7 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 		}
 	}
 	a := p.get(p.org("/merges"))
-	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Take apart", "Keep merged")
+	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Split", "Keep merged")
 	keep := between(t, a.body, `action="`+p.org("/merges/"), `/keep"`)
 	keep = keep[strings.LastIndex(keep, "/")+1:]
 	p.sees(p.follow(p.org("/merges/"+keep+"/keep")), "The merge stays.", "Please review 1")

@@ -96,7 +96,7 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "7 things need your attention", "Last name is required.", "Date of birth must be a date between the year 1000 and today", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
-			"Address 1 country must be a three-letter code", "Twitter must be a full web address that begins with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+			"Address 1 country must be a three-letter code", "Twitter must be a full link that starts with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
 		for _, jargon := range []string{" field ", "URL", "ISO", "m/d/Y", "where it is not"} {
 			if text := a.words(); strings.Contains(text, jargon) {
 				t.Errorf("the page says %q: %s", jargon, text)
@@ -154,7 +154,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 		p.wantStatus(mine, http.StatusUnprocessableEntity)
 		a := p.post(path, typed(mine, "Anna", "Diaz")...)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "Someone else changed this contact after you opened the form. Open the contact in another window", "One thing needs your attention.",
+		p.sees(a, "Someone else changed this contact after you opened the form. Open the contact in another tab", "One thing needs your attention.",
 			"What saving will change First name Ana Anna Last name Diaz-Ruiz Diaz View the current contact")
 		if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" || !strings.Contains(a.body, `value="Anna"`) {
 			t.Error("it was saved, or what was typed is gone")
@@ -168,7 +168,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 func TestACompanyHasNoPersonsName(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
-		p.sees(p.get(p.org("/contacts/new")), "A company needs its name under Company", "Do not mail", "The IDs of this contact in other systems.")
+		p.sees(p.get(p.org("/contacts/new")), "The first and the last name are those of your contact person there.", "Do not mail", "The IDs of this contact in other systems.")
 		refused := p.post(p.org("/contacts"), "type", "company", "prefix", "Dr.")
 		p.sees(refused, "Company is required.")
 		a := p.follow(p.org("/contacts"), "type", "company", "company", "Quill & Co", "salutation", "Dear friends", "do_not_mail", "yes",
@@ -292,7 +292,7 @@ func TestContactsAreSearched(t *testing.T) {
 				}
 			}
 		}
-		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Clear all")
+		p.sees(p.get(p.org("/contacts?tag=vip")), "Tagged vip", "1 of 2 contacts", "Bo Ek", "Show all contacts")
 		p.sees(p.get(p.org("/contacts?q=vi")), "2 contacts", "Maria Smith", "Bo Ek", "Tags: VIP 1 vip 1")
 		p.sees(p.get(p.org("/contacts?q=nobody&scope=archived")), "No archived contacts match.")
 		live := p.live(p.org("/contacts?q=maria"))

@@ -51,7 +51,7 @@ type fieldFormView struct {
 
 func (r *request) newFieldPage() error {
 	view := fieldFormView{Form: r.form, Title: "New custom field", Action: r.path("/settings/fields"), Save: "Add field", ChoosesOptions: true,
-		Hint: "Only for the type “One of a list”: one option per line."}
+		Hint: "For the type “One of a list”. One option per line."}
 	for _, t := range custom.FieldTypes {
 		view.Types = append(view.Types, option{Value: string(t), Label: t.Label()})
 	}
@@ -67,11 +67,11 @@ func readField(f *form) custom.FieldInput {
 }
 
 func (r *request) createField() error {
-	field, err := r.store.DefineField(r.Context(), r.account(), readField(r.form))
+	field, err := r.store.DefineField(r.once(r.always("/settings/fields", "The field was added.")), r.account(), readField(r.form))
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was added. It now appears on the form of every contact."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "Field “" + field.Title + "” added. It now appears on the contact form."})
 }
 
 // fieldOf is the custom field in the path.
@@ -91,7 +91,7 @@ func (r *request) editFieldPage(field custom.Field) error {
 	r.form.setUnsent("options", strings.Join(field.Options, "\n"))
 	view := fieldFormView{
 		Form: r.form, Title: "Edit " + field.Title, Action: r.path(fieldPath(field.ID)), Save: "Save changes", Field: &field,
-		ChoosesOptions: field.Type == custom.SelectField, Hint: "One option per line. A contact keeps a value that you remove here until someone changes it.",
+		ChoosesOptions: field.Type == custom.SelectField, Hint: "One option per line. Contacts keep a value you remove here until someone changes it.",
 	}
 	return r.render("custom_field_form", page{Title: view.Title, Section: "settings", Form: r.form, Data: view})
 }
@@ -100,7 +100,7 @@ func (r *request) saveField() error {
 	if err := r.store.ReviseField(r.Context(), r.account(), r.id, readField(r.form)); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/fields"), notice{Text: "The changes were saved."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "Changes saved."})
 }
 
 func (r *request) raiseField() error {
@@ -122,7 +122,7 @@ func (r *request) endField(field custom.Field) error {
 	if err := r.store.EndField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	said := notice{Text: "The field “" + field.Title + "” was archived. Contacts keep its values, but it is hidden.", Undo: r.path(fieldPath(r.id)) + "/resume"}
+	said := notice{Text: "Field “" + field.Title + "” archived. It’s hidden, but contacts keep their values.", Undo: r.path(fieldPath(r.id)) + "/resume"}
 	return r.redirect(r.path("/settings/fields"), said)
 }
 
@@ -130,7 +130,7 @@ func (r *request) resumeField(field custom.Field) error {
 	if err := r.store.ResumeField(r.Context(), r.account(), r.id); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/fields"), notice{Text: "The field “" + field.Title + "” was restored, with the values that contacts have in it."})
+	return r.redirect(r.path("/settings/fields"), notice{Text: "Field “" + field.Title + "” restored, with its values."})
 }
 
 // customView is the custom fields in the form of a contact.

@@ -28,7 +28,7 @@ func TestOwnersManageCustomFields(t *testing.T) {
 		p.sees(p.get(path), "No custom fields yet", "Add field")
 		p.sees(p.get(path+"/new"), "New custom field", "Long text", "Yes or no", "One of a list")
 		p.sees(p.follow(path, "title", " Shirt size ", "description", "For the run", "type", "select", "options", "S\r\n\r\nM\r\nS"),
-			"The field “Shirt size” was added.", "Shirt size For the run One of a list 2 options")
+			"Field “Shirt size” added.", "Shirt size For the run One of a list 2 options")
 		p.follow(path, "title", "Age", "type", "number", "options", "ignored")
 		p.sees(p.get(p.org("/settings")), "Custom fields 2 in use")
 		wrong := p.post(path, "title", "shirt SIZE", "type", "select", "options", "\n")
@@ -44,19 +44,19 @@ func TestOwnersManageCustomFields(t *testing.T) {
 		shirt, age := fields.Active()[0], fields.Active()[1]
 		one := func(f *custom.Field) string { return fmt.Sprint(path, "/", f.ID) }
 		edit := p.get(one(shirt))
-		p.sees(edit, "Edit Shirt size", "The type of a field cannot be changed.", "A contact keeps a value that you remove here")
+		p.sees(edit, "Edit Shirt size", "Can’t be changed", "Contacts keep a value you remove here")
 		if !strings.Contains(edit.body, ">S\nM</textarea>") {
 			t.Error("the form lacks the options")
 		}
-		p.sees(p.follow(one(shirt), "title", "T-shirt", "options", "S\nXL"), "The changes were saved.", "T-shirt")
+		p.sees(p.follow(one(shirt), "title", "T-shirt", "options", "S\nXL"), "Changes saved.", "T-shirt")
 		p.sees(p.follow(one(age)+"/up"), "Age Number", "T-shirt One of a list 2 options")
 		if page := p.get(path).words(); strings.Index(page, "Age Number") > strings.Index(page, "T-shirt") {
 			t.Error("the field has not moved up")
 		}
-		p.sees(p.follow(one(shirt)+"/end"), "The field “T-shirt” was archived. Contacts keep its values, but it is hidden.", "Archived fields", "Restore field T-shirt")
+		p.sees(p.follow(one(shirt)+"/end"), "Field “T-shirt” archived. It’s hidden, but contacts keep their values.", "Archived fields", "Restore field T-shirt")
 		again := p.post(path, "title", "t-shirt", "type", "text")
 		p.sees(again, "Title belongs to an archived custom field: restore that field, or choose another title.")
-		p.sees(p.follow(one(shirt)+"/resume"), "The field “T-shirt” was restored, with the values that contacts have in it.")
+		p.sees(p.follow(one(shirt)+"/resume"), "Field “T-shirt” restored, with its values.")
 		p.sees(p.get(p.org("/settings/history")), "restored the custom field", "archived the custom field", "Changed title from “Shirt size” to “T-shirt”.", "created the custom field “Age”")
 		p.wantStatus(p.get(path+"/999"), http.StatusNotFound)
 		p.wantStatus(p.post(path+"/999", "title", "x"), http.StatusNotFound)
@@ -68,7 +68,7 @@ func TestOnlyOwnersManageCustomFields(t *testing.T) {
 	owner := s.member(s.organization("Harbor"), access.Owner)
 	f := s.field(owner, "Age", custom.NumberField)
 	p := s.member(owner.account, access.Editor)
-	p.sees(p.get(p.org("/settings")), "Custom fields Only owners can add and change them.")
+	p.sees(p.get(p.org("/settings")), "Custom fields Managed by owners")
 	for _, path := range []string{"", fmt.Sprint("/", f.ID), fmt.Sprint("/", f.ID, "/end"), fmt.Sprint("/", f.ID, "/up"), fmt.Sprint("/", f.ID, "/resume")} {
 		p.wantStatus(p.post(p.org("/settings/fields"+path), "title", "x", "type", "text"), http.StatusForbidden)
 	}
@@ -122,7 +122,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		if err := s.store.EndField(t.Context(), p.account.Number, member.ID); err != nil {
 			t.Fatal(err)
 		}
-		p.sees(p.post(path, append([]string{"seen", seen()}, form(name(member), "No")...)...), "Custom fields have changed: an owner archived one of them. Check the form, then save again.")
+		p.sees(p.post(path, append([]string{"seen", seen()}, form(name(member), "No")...)...), "Custom fields have changed: an owner archived one. Check the form, then save again.")
 		if page := p.get(path).words(); strings.Contains(page, "Member Yes") {
 			t.Error("a field that has ended is shown")
 		}

@@ -2,9 +2,7 @@ package console
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,8 +23,7 @@ type donorsView struct {
 	Title      string
 	Found      string // how many there are
 	Tabs       []tab
-	Others     string // what the list leaves out, in other currencies
-	Statements bool   // of these donors can be opened
+	Statements bool // of these donors can be opened
 	Kind       giving.DonorKind
 	Export     *exportForm
 }
@@ -34,6 +31,7 @@ type donorsView struct {
 // donorRow is a donor, and the gifts behind the amount.
 type donorRow struct {
 	gifts.Donor
+	Amount    string // in all currencies
 	GiftsPath string
 }
 
@@ -69,7 +67,7 @@ func (r *request) donorFilter() (filter giving.DonorFilter) {
 		}
 		return giving.DonorFilter{Campaign: id}
 	}
-	return giving.DonorFilter{Year: yearOf(r.form, int64(r.today().Year())), Kind: donorKind(r.form)}
+	return giving.DonorFilter{Year: yearOf(r.form, int64(r.today().Year()), int64(r.today().Year())), Kind: donorKind(r.form)}
 }
 
 // donorKind reads which kind of donors is asked for.
@@ -90,13 +88,13 @@ func donorKind(f *form) (chosen giving.DonorKind) {
 }
 
 // yearOf reads the year that is asked for, and sets it in the form.
-func yearOf(f *form, otherwise int64) int64 {
+func yearOf(f *form, otherwise, this int64) int64 {
 	if f.Value("year") == "" {
 		f.set("year", strconv.FormatInt(otherwise, 10))
 	}
 	year, err := strconv.ParseInt(f.Value("year"), 10, 64)
-	if err != nil || year < 1900 || year > 9998 {
-		f.fail("year", "must be a year from 1900 on, such as "+strconv.FormatInt(otherwise, 10))
+	if err != nil || year < 1900 || year > this {
+		f.fail("year", "must be between 1900 and "+strconv.FormatInt(this, 10))
 	}
 	return year
 }
@@ -120,7 +118,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	}
 	var rows []*donorRow
 	for _, d := range found.Donors {
-		rows = append(rows, &donorRow{d, r.giftsAddress(with(with(giftsOfYear(filter.Year), "contact", d.Contact.ID), "campaign", filter.Campaign))})
+		rows = append(rows, &donorRow{d, moneyList(d.Sums, found.Currency), r.giftsAddress(with(with(giftsOfYear(filter.GaveIn()), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.table = r.newList("donors", view.Title, rows)
 	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
@@ -135,19 +133,14 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	if filter.Campaign == 0 {
 		view.Tabs = r.donorTabs(filter, found.Totals)
 		view.Kind = filter.Kind
-		view.Statements = found.Totals[filter.Kind] > 0 || filter.Kind == giving.AllDonors && len(found.Others) > 0
+		view.Statements = found.Totals[filter.Kind] > 0 && filter.Kind != giving.LapsedDonors // they gave in another year
 	}
-	view.Others = moneyList(found.Others)
 	return nil
 }
 
-// donorTabs lead to the kinds of donors of a year. No one has lapsed from a year that is not over.
+// donorTabs lead to the kinds of donors of a year.
 func (r *request) donorTabs(filter giving.DonorFilter, totals map[giving.DonorKind]int64) []tab {
-	kinds := donorKinds
-	if filter.Year >= int64(r.today().Year()) && filter.Kind != giving.LapsedDonors {
-		kinds = kinds[:len(kinds)-1]
-	}
-	return tabsOf(kinds, filter.Kind, totals, func(kind giving.DonorKind) string {
+	return tabsOf(donorKinds, filter.Kind, totals, func(kind giving.DonorKind) string {
 		return r.donorsAddress(giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
 	})
 }
@@ -161,7 +154,7 @@ func donorWords(f giving.DonorFilter) string {
 	case giving.ReturningDonors:
 		return " gave in " + year(f.Year) + " and in " + year(f.Year-1)
 	case giving.LapsedDonors:
-		return " gave in " + year(f.Year) + " and not in " + year(f.Year+1)
+		return " gave in " + year(f.Year-1) + " and not in " + year(f.Year)
 	}
 	if f.Campaign != 0 {
 		return ""
@@ -229,12 +222,14 @@ func with[V string | int64](filters url.Values, name string, value V) url.Values
 	return filters
 }
 
-// moneyList are sums of several currencies: €5, £6 and $7. It is "" for none.
-func moneyList(sums map[string]int64) string { return moneyTexts(sums, text.Money) }
+// moneyList are sums of several currencies: $7, €5 and £6. That of the organization comes first. It is "" for none.
+func moneyList(sums map[string]int64, first string) string {
+	return moneyTexts(sums, first, text.Money)
+}
 
-func moneyTexts(sums map[string]int64, money func(int64, string) string) string {
+func moneyTexts(sums map[string]int64, first string, money func(int64, string) string) string {
 	texts := []string{}
-	for _, currency := range slices.Sorted(maps.Keys(sums)) {
+	for _, currency := range giving.CurrenciesOf(sums, first) {
 		texts = append(texts, money(sums[currency], currency))
 	}
 	if n := len(texts); n > 1 {

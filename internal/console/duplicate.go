@@ -29,12 +29,12 @@ type tidyView struct {
 
 // toTidy counts what the pages of contacts and the home page mention.
 func (r *request) toTidy() (view tidyView, err error) {
-	counts, err := r.store.DuplicateCounts(r.Context(), r.account())
-	if err != nil {
+	if view.Sure, err = r.store.SureGroups(r.Context(), r.account()); err != nil {
 		return view, err
 	}
 	_, reviews, err := r.store.Merges(r.Context(), r.account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
-	return tidyView{counts.Sure, reviews.Total}, err
+	view.Reviews = reviews.Total
+	return view, err
 }
 
 // duplicatesView is the page of contacts that may be the same person.
@@ -110,28 +110,36 @@ func (r *request) duplicatesPage() (err error) {
 	if _, known := totals[view.Level]; !known {
 		return r.redirect(r.path("/duplicates"))
 	}
-	scopes := []scope[string]{{"sure", "Sure"}, {"likely", "Likely"}, {"possible", "Possible"}, {dismissedLevel, "Not duplicates"}}
+	scopes := []scope[string]{{"sure", "Certain"}, {"likely", "Likely"}, {"possible", "Possible"}, {dismissedLevel, "Not duplicates"}}
 	view.Tabs = tabsOf(scopes, view.Level, totals, func(level string) string { return r.path("/duplicates?level=" + level) })
 	filter := duplicates.Filter{Level: duplicate.Level(view.Level)}
 	if view.Level == dismissedLevel {
 		filter = duplicates.Filter{Dismissed: true}
 	}
 	l := r.list(r.path("/duplicates"), pageParameter, groupsPerPage)
-	found, result, err := r.store.Duplicates(r.Context(), r.account(), filter, l.PageRequest)
+	found, err := r.store.Duplicates(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
 	for _, g := range found {
 		view.Groups = append(view.Groups, newGroup(g))
 	}
-	view.Pager = l.pager(result.Total)
+	view.Pager = l.pager(totals[view.Level])
 	if view.Currency, err = r.store.Currency(r.Context(), r.account()); err != nil {
 		return err
 	}
-	if view.Tidy, err = r.toTidy(); err != nil {
+	_, reviews, err := r.store.Merges(r.Context(), r.account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
+	if err != nil {
 		return err
 	}
+	view.Tidy = tidyView{view.Sure, reviews.Total}
 	return r.render("duplicates", page{Title: "Duplicates", Section: "duplicates", Form: r.form, Data: &view})
+}
+
+// checkDuplicates looks for duplicates now, and not when contacts have been left alone for a while.
+func (r *request) checkDuplicates() error {
+	r.store.CheckNow(r.account())
+	return r.redirect(r.path("/duplicates"), notice{Text: "Checking your contacts for duplicates. Refresh this page in a moment."})
 }
 
 // others are the contacts that a form or an address names beside that of the path.
@@ -143,7 +151,7 @@ func (r *request) others() []int64 {
 func (r *request) dismissDuplicate(contact crm.Contact) error {
 	return r.decideDuplicate(r.store.Dismiss, contact, func(others url.Values) notice {
 		return notice{
-			Text: contactName(contact) + " is not shown as a duplicate again, unless the details of one of them change.",
+			Text: contactName(contact) + " won't be shown as a duplicate again unless their details change.",
 			Undo: withQuery(r.path(contactPath(contact.ID)+"/distinct/undo"), others),
 		}
 	})
@@ -163,7 +171,7 @@ func (r *request) decideDuplicate(decide func(ctx context.Context, account, a, b
 		var refused *doc.Invalid
 		switch {
 		case errors.Is(err, crm.ErrArchived), errors.As(err, &refused):
-			return r.redirect(r.path("/duplicates"), notice{Text: "One of these contacts was merged or archived since, so nothing was changed."})
+			return r.redirect(r.path("/duplicates"), notice{Text: "Nothing was changed: one of these contacts has since been merged or archived."})
 		case err != nil:
 			return err
 		}
@@ -188,10 +196,6 @@ type sureView struct {
 // mergeSurePage shows how many groups would be merged, and some of them.
 func (r *request) mergeSurePage() (err error) {
 	view := sureView{Form: r.form}
-	counts, err := r.store.DuplicateCounts(r.Context(), r.account())
-	if err != nil {
-		return err
-	}
 	sent := r.URL.Query()
 	if r.form.path != "" {
 		sent = r.form.values
@@ -201,19 +205,20 @@ func (r *request) mergeSurePage() (err error) {
 			view.Picked = append(view.Picked, idText(id))
 		}
 		if len(view.Picked) == 0 {
-			return r.redirect(r.path("/duplicates"), notice{Text: "No groups are selected, so nothing was merged. Select groups first."})
+			return r.redirect(r.path("/duplicates"), notice{Text: "Nothing was merged. Select at least one match first."})
 		}
 	}
 	sample := func(contact int64) error {
-		found, _, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Level: duplicate.Sure, Contact: contact}, crm.PageRequest{Page: 1, PerPage: groupsSampled})
+		found, err := r.store.Duplicates(r.Context(), r.account(), duplicates.Filter{Level: duplicate.Sure, Contact: contact}, crm.PageRequest{Page: 1, PerPage: groupsSampled})
 		for _, g := range found[:min(len(found), groupsSampled-len(view.Sample))] {
 			view.Sample = append(view.Sample, newGroup(g))
 		}
 		return err
 	}
-	view.Total = counts.Sure
 	if view.Picked == nil {
-		err = sample(0)
+		if view.Total, err = r.store.SureGroups(r.Context(), r.account()); err == nil {
+			err = sample(0)
+		}
 	} else {
 		view.Total = int64(len(view.Picked))
 		for _, id := range view.Picked[:min(len(view.Picked), groupsSampled)] {
@@ -224,12 +229,12 @@ func (r *request) mergeSurePage() (err error) {
 		return err
 	}
 	if len(view.Sample) == 0 {
-		return r.redirect(r.path("/duplicates"), notice{Text: "There are no sure duplicates left to merge."})
+		return r.redirect(r.path("/duplicates"), notice{Text: "There are no certain matches left to merge."})
 	}
 	if view.Currency, err = r.store.Currency(r.Context(), r.account()); err != nil {
 		return err
 	}
-	return r.render("duplicates_merge", page{Title: "Merge " + plural(view.Total, "group"), Section: "duplicates", Form: r.form, Data: &view})
+	return r.render("duplicates_merge", page{Title: "Merge certain matches", Section: "duplicates", Form: r.form, Data: &view})
 }
 
 // mergeSure merges the groups in the background.

@@ -47,14 +47,14 @@ func TestDuplicatesAreShownDismissedAndBroughtBack(t *testing.T) {
 	p.sees(p.get(p.org("/duplicates")), "No duplicates", "The first results appear here in a moment.")
 	thomas, tom := doubles(s, p)
 	a := p.get(p.org("/duplicates"))
-	p.sees(a, "Sure 2", "Likely 0", "Not duplicates 0", "Last updated", "Thomas Abernathy", "Tom Abernathy", "Compare", "Not a duplicate", "Merge all 2 groups")
+	p.sees(a, "Certain 2", "Likely 0", "Not duplicates 0", "Last checked", "Check now", "Thomas Abernathy", "Tom Abernathy", "Compare", "Not a duplicate", "Merge all 2 certain matches")
 	if !strings.Contains(a.words(), "Tom is short for Thomas") || !strings.Contains(a.words(), "ame phone") {
 		t.Errorf("no reasons: %s", a.words())
 	}
 	if !strings.Contains(a.body, thomas+"/merge?with="+idIn(tom)) {
 		t.Error("no link leads to the comparison")
 	}
-	p.sees(p.get(p.org("")), "2 sure duplicates")
+	p.sees(p.get(p.org("")), "2 certain duplicates")
 	p.sees(p.get(thomas+"/merge"), "Possible duplicates of Thomas Abernathy", "Tom Abernathy")
 
 	viewer := s.member(p.account, access.Viewer)
@@ -66,12 +66,12 @@ func TestDuplicatesAreShownDismissedAndBroughtBack(t *testing.T) {
 	viewer.wantStatus(viewer.post(tom+"/distinct", "other", idIn(thomas)), http.StatusForbidden)
 
 	told := p.follow(tom+"/distinct", "other", idIn(thomas), "level", "sure")
-	p.sees(told, "Tom Abernathy is not shown as a duplicate again, unless the details of one of them change.", "Sure 1", "Not duplicates 1")
+	p.sees(told, "Tom Abernathy won't be shown as a duplicate again unless their details change.", "Certain 1", "Not duplicates 1")
 	s.look(p)
 	gone := p.get(p.org("/duplicates?level=dismissed"))
 	p.sees(gone, "Thomas Abernathy", "Show as duplicate")
 	undo := between(t, told.body, `class="notice"`, `</form>`)
-	p.sees(p.follow(between(t, undo, `action="`, `"`)), "is shown as a possible duplicate again.", "Sure 2")
+	p.sees(p.follow(between(t, undo, `action="`, `"`)), "is shown as a possible duplicate again.", "Certain 2")
 	p.wantStatus(p.post(tom+"/distinct", "other", "987654321"), http.StatusNotFound)
 	p.wantStatus(p.get(p.org("/duplicates?level=nonsense")), http.StatusSeeOther)
 }
@@ -81,23 +81,23 @@ func TestSureDuplicatesAreMergedTogether(t *testing.T) {
 	p := s.member(s.organization("Harbor"), access.Editor)
 	s.working()
 	thomas, tom := doubles(s, p)
-	p.sees(p.follow(p.org("/duplicates/merge")), "No groups are selected, so nothing was merged.")
+	p.sees(p.follow(p.org("/duplicates/merge")), "Nothing was merged. Select at least one match first.")
 	for _, query := range []string{"?all=1", "?id=" + idIn(thomas)} {
 		ask := p.get(p.org("/duplicates/merge" + query))
-		if p.sees(ask, "What is merged", "Tom Abernathy", "ame phone"); query == "?all=1" {
-			p.sees(ask, "Merge 2 groups of sure duplicates?", "Ingeborg Lindqvist")
+		if p.sees(ask, "Contacts to merge", "Tom Abernathy", "ame phone"); query == "?all=1" {
+			p.sees(ask, "Merge 2 certain matches?", "Ingeborg Lindqvist")
 			continue
 		}
-		p.sees(ask, "Merge 1 group of sure duplicates?")
+		p.sees(ask, "Merge 1 certain match?")
 		a := p.post(p.org("/duplicates/merge"), formValues(t, ask.body)...)
 		p.wantStatus(a, http.StatusSeeOther)
 		p.until(a.location(), "Done")
-		p.sees(p.get(a.location()), "Merge 1 group of sure duplicates", "1 contact merged into others.", "Undo this change")
+		p.sees(p.get(a.location()), "Merge certain matches", "1 contact merged into others.", "Undo this change")
 		if a := p.get(tom); a.location() != thomas {
 			t.Errorf("the duplicate leads to %q", a.location())
 		}
-		p.sees(p.get(p.org("/duplicates")), "Sure 1", "Ingeborg Lindqvist")
-		p.sees(p.get(p.get(p.org("/duplicates/merge"+query)).location()), "There are no sure duplicates left to merge.")
+		p.sees(p.get(p.org("/duplicates")), "Certain 1", "Ingeborg Lindqvist")
+		p.sees(p.get(p.get(p.org("/duplicates/merge"+query)).location()), "There are no certain matches left to merge.")
 	}
 }
 
@@ -145,4 +145,19 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 	if want := other + "/merge?with=" + idIn(maria); merge.location() != want {
 		t.Errorf("it leads to %s, want %s: %s", merge.location(), want, merge.words())
 	}
+}
+
+// A person who has just added contacts need not wait for the next look.
+func TestDuplicatesAreCheckedOnDemand(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		org := s.organization("Harbor")
+		p, viewer := s.member(org, access.Editor), s.member(org, access.Viewer)
+		page := p.get(p.org("/duplicates"))
+		p.sees(page, "Check now")
+		a := p.post(p.org("/duplicates/check"))
+		p.sees(p.get(a.location()), "Checking your contacts for duplicates.")
+		if strings.Contains(viewer.get(viewer.org("/duplicates")).words(), "Check now") {
+			t.Error("a viewer is offered a check")
+		}
+	})
 }

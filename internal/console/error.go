@@ -52,13 +52,13 @@ func (r *request) recognize() {
 var problems = map[int]problem{
 	http.StatusBadRequest:            {Heading: "Invalid request"},
 	http.StatusForbidden:             {Heading: "Permission denied"},
-	http.StatusNotFound:              {Heading: "Page not found", Message: "This page does not exist, or you do not have access to it. Check the address, or ask a colleague for a new link."},
+	http.StatusNotFound:              {Heading: "Page not found", Message: "This page doesn’t exist, or you don’t have access to it. Check the address, or ask a colleague for a new link."},
 	http.StatusGone:                  {Heading: "This link no longer works"},
 	http.StatusMethodNotAllowed:      {Heading: "Form not submitted", Message: "Go back and submit the form again."},
 	http.StatusConflict:              {Heading: "Someone else changed this"},
 	http.StatusRequestEntityTooLarge: {Heading: "Too much data"},
 	http.StatusUnprocessableEntity:   {Heading: "Please check your input"},
 	http.StatusTooManyRequests:       {Heading: "Too many requests"},
-	http.StatusInternalServerError:   {Heading: "Something went wrong on our side", Message: "This was not your fault. Please try again in a moment."},
+	http.StatusInternalServerError:   {Heading: "Something went wrong on our end", Message: "Please try again in a moment."},
 	http.StatusServiceUnavailable:    {Heading: "The service is temporarily unavailable"},
 }

@@ -124,8 +124,11 @@ func (r *request) download(what, format string, file *move.Export, err error) er
 	return file.Write(r.Context(), r.w, func(_, _ int64) {})
 }
 
+// downloadMemory is what a file takes that is being sent: a piece of it, in the text of a table longer than it is stored, and what packs a workbook.
+const downloadMemory = 4 * store.PieceSize
+
 func beginDownload(w http.ResponseWriter, name, format string) error {
-	if err := web.Hold(w, 2*store.PieceSize); err != nil {
+	if err := web.Hold(w, downloadMemory); err != nil {
 		return err
 	}
 	h := w.Header()

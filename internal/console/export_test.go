@@ -11,6 +11,7 @@ import (
 type Route struct {
 	Pattern string
 	Role    access.Role // 0: any signed-in user
+	Button  bool        // a form without a page of its own
 }
 
 // MemberRoutes, UserRoutes and StrangerRoutes are the whole console.
@@ -24,13 +25,13 @@ func UserRoutes() []Route {
 
 func StrangerRoutes() []Route {
 	all := routesFor(func(role access.Role) bool { return role == stranger })
-	return append(all, Route{"GET " + root + "/static/{file}", 0})
+	return append(all, Route{Pattern: "GET " + root + "/static/{file}"})
 }
 
 func routesFor(is func(access.Role) bool) (all []Route) {
 	for _, r := range routes {
 		if is(r.role) {
-			all = append(all, Route{r.pattern(), max(r.role, 0)})
+			all = append(all, Route{r.pattern(), max(r.role, 0), r.method == "POST" && r.page == nil})
 		}
 	}
 	return all

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
@@ -15,6 +17,7 @@ import (
 // listing describes a list: its columns, and what it is filtered by.
 type listing struct {
 	name    string // as its address has it
+	things  string // what people call what it has; "" is its name
 	columns []tableColumn
 	order   string                                           // what it is sorted by where nothing is said
 	fields  []filterField                                    // of its panel
@@ -30,6 +33,7 @@ var listings = map[string]*listing{"contacts": contactListing, "gifts": giftList
 // filter without a label is one that only links ask for.
 type filterField struct {
 	name, label string
+	group       string // below which heading of the panel it stands; "" is that of the one before
 	parameter   string // "" is the name; of a detail, the one that a contact has or lacks
 	kind        filterKind
 	choices     []option
@@ -84,6 +88,12 @@ func (f *filterField) ask(q url.Values, text string) {
 		if parameter := map[string]string{"yes": "has", "no": "lacks"}[text]; parameter != "" {
 			q.Add(parameter, f.parameter)
 		}
+	case amountAsked:
+		faults := new(doc.Invalid)
+		if sent := giving.ParseMoney(faults, f.name, text, "", true); sent != nil && faults.Err() == nil { // people write $5,510.50
+			text = strconv.FormatFloat(float64(*sent)/1e4, 'f', -1, 64)
+		}
+		q.Set(f.in(), text)
 	default:
 		q.Set(f.in(), text)
 	}
@@ -136,7 +146,7 @@ func labelIn(choices []option, value, otherwise string) string {
 func (f *filterField) stretch(end *filterField, q url.Values) string {
 	from, to, since, until := f.shown(q), end.shown(q), " at least ", " at most "
 	if f.kind == dayAsked {
-		from, to, since, until = spokenDay(from), spokenDay(to), " since ", " until "
+		from, to, since, until = spokenDay(from), spokenDay(to), " since ", " on or before "
 	}
 	switch {
 	case from != "" && to != "":
@@ -284,7 +294,7 @@ const searchParameter = "q"
 func (v *filters) Filters() *filters { return v }
 
 // Of is what the list has, such as gifts.
-func (v *filters) Of() string { return v.of.name }
+func (v *filters) Of() string { return cmp.Or(v.of.things, v.of.name) }
 
 // Action is the address that the panel is sent to.
 func (v *filters) Action() string { return v.path }
@@ -333,15 +343,26 @@ func (v *filters) refuse(err error) error {
 	return nil
 }
 
-// Fields are the controls of the panel.
-func (v *filters) Fields() (all []field) {
+// filterGroup is some controls of the panel below a heading, or without one.
+type filterGroup struct {
+	Title  string
+	Fields []field
+}
+
+// Groups are the controls of the panel.
+func (v *filters) Groups() (all []filterGroup) {
 	for _, f := range v.fields {
-		switch {
-		case f.label == "":
-		case f.choices != nil:
-			all = append(all, newSelect(v.Panel, f.name, f.label, f.choices, "form=find"))
-		default:
-			all = append(all, newField(v.Panel, f.name, f.label, append([]string{"form=find"}, filterAttributes[f.kind]...)...))
+		if f.label == "" {
+			continue
+		}
+		if f.group != "" || all == nil {
+			all = append(all, filterGroup{Title: f.group})
+		}
+		of := &all[len(all)-1].Fields
+		if f.choices != nil {
+			*of = append(*of, newSelect(v.Panel, f.name, f.label, f.choices, "form=find"))
+		} else {
+			*of = append(*of, newField(v.Panel, f.name, f.label, append([]string{"form=find"}, filterAttributes[f.kind]...)...))
 		}
 	}
 	return all

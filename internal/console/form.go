@@ -1,6 +1,8 @@
 package console
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"mime"
@@ -10,7 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
 
@@ -41,18 +45,18 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 	}
 	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
-		return nil, &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ", so it was not read. Nothing was changed.", Err: err}
+		return nil, &web.Error{Status: status, Message: "The form is larger than " + web.Size(limit) + ". Nothing was changed.", Err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if r.PostForm, err = url.ParseQuery(string(body)); err != nil {
-		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form could not be read. Go back and submit it again.", Err: err}
+		return nil, &web.Error{Status: http.StatusBadRequest, Message: "The form couldn’t be read. Go back and submit it again.", Err: err}
 	}
 	n := 0
 	for _, values := range r.PostForm {
 		if n += len(values); n > maxValues {
-			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields, so it was not read. Nothing was changed."}
+			return nil, &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form has more than 3,000 fields. Nothing was changed."}
 		}
 		for i, value := range values {
 			if values[i], err = typed(value); err != nil {
@@ -67,7 +71,7 @@ func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, er
 // typed is a value as a person typed it.
 func typed(value string) (string, error) {
 	if !utf8.ValidString(value) {
-		return "", &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that cannot be read. Go back and type it again."}
+		return "", &web.Error{Status: http.StatusBadRequest, Message: "The form contains text that can’t be read. Go back and type it again."}
 	}
 	return strings.ReplaceAll(value, "\r\n", "\n"), nil // browsers send line ends so
 }
@@ -116,7 +120,7 @@ func (f *form) fail(field, message string) {
 // failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
 // is about that one.
 func (f *form) failSeen(what, version string) {
-	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another window to see the changes, then save again to keep your version.")
+	f.fail("", "Someone else changed this "+what+" after you opened the form. Open the "+what+" in another tab to see what changed, then save again to keep your version.")
 	f.set(seenField, version)
 }
 
@@ -211,4 +215,55 @@ func newSelect(f *form, name, label string, choices []option, options ...string)
 		out.Options = append(out.Options, choice)
 	}
 	return out
+}
+
+// attemptField is a random text in every form that creates something. It tells a form that is sent twice, by two clicks without scripts, from
+// the next one.
+const attemptField = "attempt"
+
+// newAttempt is the field, for templates: {{attempt}}.
+func newAttempt() template.HTML {
+	token, _ := access.NewToken()
+	return template.HTML(`<input type="hidden" name="` + attemptField + `" value="` + token + `">`)
+}
+
+// attemptKey names a form with all that was sent, "" for one without an attempt. One that was changed is another attempt. It is asked for before
+// the form is worked on, or after its parts were read.
+func (r *request) attemptKey() string {
+	if r.attempt == "" && r.form.Value(attemptField) != "" {
+		r.attempt = "form:" + access.HashToken(r.URL.Path+"\n"+r.form.values.Encode())
+	}
+	return r.attempt
+}
+
+// shown is where a form leads that has created something, and what is said there. It names no one: it is kept for a day.
+type shown struct {
+	To     string
+	Notice notice
+}
+
+// once is a context in which a form creates one thing, however often it is sent as it is: the next one leads where the first one led.
+func (r *request) once(show func(store.Made) shown) context.Context {
+	key := r.attemptKey()
+	if key == "" {
+		return r.Context()
+	}
+	return store.Attempting(r.Context(), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(made store.Made) store.Answer {
+		body, _ := json.Marshal(show(made)) // texts
+		return store.Answer{Body: body}
+	}})
+}
+
+// always is what does not depend on what was made.
+func (r *request) always(to, said string) func(store.Made) shown {
+	return func(store.Made) shown { return shown{r.path(to), notice{Text: said}} }
+}
+
+// sentBefore answers a form that was sent before as that one was.
+func (r *request) sentBefore(first *store.Replayed) error {
+	var to shown
+	if err := json.Unmarshal(first.Body, &to); err != nil {
+		return err
+	}
+	return r.redirect(to.To, to.Notice)
 }

@@ -20,7 +20,7 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	}
 	a := p.post(p.org("/contacts"), form...)
 	p.wantStatus(a, http.StatusRequestEntityTooLarge)
-	p.sees(a, "Too much data", "The form has more than 3,000 fields, so it was not read. Nothing was changed.")
+	p.sees(a, "Too much data", "The form has more than 3,000 fields. Nothing was changed.")
 	if n := len(s.contacts(p.account)); n != 0 {
 		t.Errorf("%d contacts were made", n)
 	}
@@ -65,11 +65,11 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	}
 	a := p.post(p.org("/contacts"), form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Addresses cannot be saved: there is too much data in this contact. Shorten or remove something.")
+	p.sees(a, "Addresses can’t be saved: this contact has too much data. Shorten or remove something.")
 	path := s.contact(p, "Ana", "Diaz")
 	a = p.post(path, form...)
 	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "Addresses cannot be saved: there is too much data in this contact. Shorten or remove something.")
+	p.sees(a, "Addresses can’t be saved: this contact has too much data. Shorten or remove something.")
 	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
 		t.Errorf("it changed something: %d contacts", len(all))
 	}

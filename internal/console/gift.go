@@ -27,9 +27,9 @@ type giftRow struct {
 	Marks []mark
 }
 
-// giftColumns are those of a list of gifts. Where the campaign is known, the status has a column of its own.
+// giftColumns are those of a list of gifts.
 var giftColumns = []tableColumn{
-	{Name: "when", Label: "Date", Sort: string(giving.ByTime)}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "marks", Label: "Status", Class: "what"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
+	{Name: "when", Label: "Date", Sort: string(giving.ByTime)}, {Name: "who", Label: "Contact"}, {Name: "what", Label: "Campaign", Optional: true, Usual: true}, {Name: "status", Label: "Status"}, {Name: "how", Label: "Method", Optional: true, Usual: true},
 	{Name: "amount", Label: "Amount", Class: "right number amount", Sort: string(giving.ByAmount)},
 }
 
@@ -49,11 +49,14 @@ func sampleGifts(at time.Time) *table {
 		gift := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
 		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks}
 	}
-	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: without(giftColumns, "marks"), Rows: []*giftRow{
+	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: giftColumns, Rows: []*giftRow{
 		sample("Ada Lund", "Winter Coat Drive", "card", 125_000), sample("Ravi Müller", "", "check", 75_50, mark{"Recurring", "good"}),
 		sample("Łucja Őry", "Lighthouse Gala", "cash", 20_00, mark{"Failed", "bad"}),
 	}}
 }
+
+// IsPlain tells whether nothing became of the gift but that it was received.
+func (row *giftRow) IsPlain() bool { return row.Status == giving.Succeeded && row.Refunded() == 0 }
 
 // mark is a word about what is special, with its color.
 type mark struct{ Label, Color string }
@@ -126,7 +129,7 @@ func giftPath(code string) string { return "/gifts/" + code }
 
 // giftListing is the list of gifts.
 var giftListing = &listing{
-	name: "gifts", columns: without(giftColumns, "marks"), order: "-" + string(giving.ByTime), more: []string{"sort"}, passing: []string{"contact", "plan", giving.ImportParameter},
+	name: "gifts", columns: giftColumns, order: "-" + string(giving.ByTime), more: []string{"sort"}, passing: []string{"contact", "plan", giving.ImportParameter},
 	fields: []filterField{
 		{name: "from", label: "From", kind: dayAsked, ends: "Given"},
 		{name: "to", label: "To", kind: dayAsked},
@@ -134,7 +137,7 @@ var giftListing = &listing{
 		{name: "max", label: "Largest amount", kind: amountAsked},
 		{name: "campaign", label: "Campaign"},
 		{name: "method", label: "Method", choices: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...)},
-		{name: "plan", label: "Plan", choices: newOptions("=All gifts", "any=Recurring gifts")},
+		{name: "plan", label: "Recurring", choices: newOptions("=All gifts", "any=Recurring gifts")},
 		{name: "status", label: "Status", choices: append(newOptions("=All statuses", giving.CountedGifts+"=Counted in totals"), spokenOptions(text.Strings(giving.GiftStatuses)...)...)},
 		{name: "contact", said: "From "},
 		{name: giving.ImportParameter, said: "Import "},
@@ -162,14 +165,14 @@ func (r *request) giftsPage() error {
 	view := giftsView{table: r.newList("gifts", "Gifts", nil), filters: r.filters(giftListing, q), Tabs: r.givingTabs("gifts")}
 	view.Columns, view.Quick = view.sorted(view.Columns), view.quickTimes("from", "to", r.today())
 	if plan := view.field("plan"); labelIn(plan.choices, q.Get("plan"), "") == "" {
-		plan.choices = append(slices.Clone(plan.choices), option{Value: q.Get("plan"), Label: "One plan"})
+		plan.choices = append(slices.Clone(plan.choices), option{Value: q.Get("plan"), Label: "One recurring gift"})
 	}
 	if err := r.offerCampaigns(&view.filters, "campaign", "All campaigns", currency); err != nil {
 		return err
 	}
 	filter, err := giving.ParseGiftSearch(view.value, currency)
 	if err == nil {
-		err = r.listGifts(&view, filter)
+		err = r.listGifts(&view, filter, currency)
 	}
 	if err := view.refuse(err); err != nil {
 		return err
@@ -178,7 +181,7 @@ func (r *request) giftsPage() error {
 }
 
 // listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
-func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
+func (r *request) listGifts(view *giftsView, filter giving.GiftFilter, currency string) error {
 	l := view.list(r, giftsPerPage)
 	gifts, totals, err := r.store.GiftPage(r.Context(), r.account(), filter, l.PageRequest)
 	if err != nil {
@@ -191,21 +194,22 @@ func (r *request) listGifts(view *giftsView, filter giving.GiftFilter) error {
 		}
 		return "one contact"
 	}
-	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals)
+	view.Pager, view.Found = l.pager(totals.Total), foundGifts(totals, currency)
 	return err
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
-func foundGifts(t gifts.GiftTotals) string {
+func foundGifts(t gifts.GiftTotals, currency string) string {
 	if t.Total == 0 {
 		return ""
 	}
+	const why = " excluded: failed, refunded or pledged"
 	if t.Gifts == 0 {
-		return plural(t.Total, "gift") + ", none counted in totals"
+		return plural(t.Total, "gift") + why
 	}
-	text := moneyList(t.Sums) + " from " + plural(t.Gifts, "gift")
+	text := moneyList(t.Sums, currency) + " from " + plural(t.Gifts, "gift")
 	if t.Gifts != t.Total {
-		text += " (" + shownCount(t.Total-t.Gifts) + " not counted)"
+		text += ", " + shownCount(t.Total-t.Gifts) + why
 	}
 	return text
 }
@@ -222,7 +226,7 @@ func plural(n int64, thing string) string {
 func (r *request) givingTabs(current string) []tab {
 	return []tab{
 		{Label: "Gifts", Address: r.path("/gifts"), Current: current == "gifts"},
-		{Label: "Recurring plans", Address: r.path("/plans"), Current: current == "plans"},
+		{Label: "Recurring gifts", Address: r.path("/plans"), Current: current == "plans"},
 	}
 }
 
@@ -258,7 +262,7 @@ func (r *request) campaignOptions(chosen, none, currency string) ([]option, erro
 
 // giftWords are what people call the values of gifts and plans.
 var giftWords = map[string]string{
-	"succeeded": "Received", "pending": "Promised", "failed": "Failed", "cancelled": "Canceled",
+	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled",
 	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
 	"paypal": "PayPal", "venmo": "Venmo", "stock": "Stock", "in_kind": "In kind", "other": "Other",
 	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",

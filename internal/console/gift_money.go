@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -29,6 +28,32 @@ type giftQuestion struct {
 	Undoes             bool
 	Gift, Moved        *giving.Gift // as it is, and as it would be
 	Action             string
+}
+
+// Counted is what the totals lose or get back: the part of the move that is the gift.
+func (q giftQuestion) Counted() string { return positiveMoney(q.last().Donated(), q.Gift.Currency) }
+
+// Covered is the part of the move that is the covered fee, "" for none.
+func (q giftQuestion) Covered() string {
+	if q.last().FeeCovered == 0 {
+		return ""
+	}
+	return positiveMoney(q.last().FeeCovered, q.Gift.Currency)
+}
+
+// OfLeft says what is left of the gift itself, where a fee was covered.
+func (q giftQuestion) OfLeft() string {
+	if q.Moved.LeftCovered() == 0 {
+		return ""
+	}
+	return ": " + text.Money(leftOf(q.Moved), q.Gift.Currency) + " in totals and " + text.Money(q.Moved.LeftCovered(), q.Gift.Currency) + " of covered fee"
+}
+
+// last is the entry of the move.
+func (q giftQuestion) last() *giving.Entry { return &q.Moved.Entries[len(q.Moved.Entries)-1] }
+
+func positiveMoney(minor int64, currency string) string {
+	return text.Money(max(minor, -minor), currency)
 }
 
 func (r *request) refundGift(record gifts.GiftRecord) error {
@@ -78,8 +103,7 @@ func (r *request) moveMoney(g *giving.Gift, move moneyMove) error {
 
 // movedMoney is what the last entry of a gift has moved.
 func movedMoney(g *giving.Gift) string {
-	amount := g.Entries[len(g.Entries)-1].Amount
-	return strings.TrimSpace(text.Money(max(amount, -amount), g.Currency))
+	return positiveMoney(g.Entries[len(g.Entries)-1].Amount, g.Currency)
 }
 
 // giftName is what people call a gift, such as $50 from Zoë Okafor.

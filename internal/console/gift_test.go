@@ -58,7 +58,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
 		a := p.get(contact)
-		p.sees(a, "No gifts yet.", "Record a gift", "No campaign Gala", "No plans yet")
+		p.sees(a, "No gifts yet.", "Record a gift", "No campaign Gala", "No recurring gifts or pledges yet")
 		for _, part := range []string{`name="transacted_at" type="date" value="` + today() + `"`, `<option value="check" selected>Check</option>`, `<details class="drawer" id="new-gift">`} {
 			if !strings.Contains(a.body, part) {
 				t.Errorf("the page lacks %s", part)
@@ -66,7 +66,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 		}
 		a = p.follow(contact+"/gifts", "amount", " $1,500.50 ", "transacted_at", today(), "method", "cash", "campaign_id", gala, "status", "",
 			"note", "In an envelope.", "fee", "2", "dedication.type", "in_honor_of", "dedication.name", "Ida", "external_id", "row-7")
-		p.sees(a, "$1,500.50 was recorded. View gift", "Total $1,500.50 1 gift", "This year $1,500.50 $1,500.50 more than last year", "Largest gift $1,500.50", "Gala")
+		p.sees(a, "Recorded $1,500.50 from", "View gift", "Total $1,500.50 1 gift", "This year $1,500.50 $1,500.50 more than last year", "Largest gift $1,500.50", "Gala")
 		if !strings.Contains(a.body, `<option value="cash" selected>Cash</option>`) {
 			t.Error("the form does not remember the method")
 		}
@@ -80,7 +80,7 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 			t.Errorf("recorded is %+v", g.Gift)
 		}
 		p.sees(p.get(p.org("/gifts/"+g.Code)), "$1,500.50 from Zoë Okafor", "Fee $2 ($1,498.50 net)", "In honor of Ida", "In an envelope.", "row-7", "0000000001")
-		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts of this campaign", "Zoë Okafor", "$1,500.50")
+		p.sees(p.get(p.org("/campaigns/"+gala)), "Latest gifts", "All gifts to this campaign", "Zoë Okafor", "$1,500.50")
 		viewer := s.member(p.account, access.Viewer)
 		if a := viewer.get(contact); strings.Contains(a.body, "Record a gift") || !strings.Contains(a.body, "$1,500.50") {
 			t.Error("a viewer sees a form, or no gifts")
@@ -108,7 +108,7 @@ func TestAFormRecordsOneGift(t *testing.T) {
 		first := p.get(contact)
 		second := record("20", first, first)
 		p.sees(second, "The gift was recorded. View gift", "Total $20 1 gift")
-		p.sees(record("20", second), "$20 was recorded.", "Total $40 2 gifts")
+		p.sees(record("20", second), "Recorded $20 from", "Total $40 2 gifts")
 		p.sees(record("30", first), "Total $70 3 gifts")
 	})
 }
@@ -128,7 +128,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			{"amount", "fifty", "Amount must be above 0"},
 			{"amount", "1.500,50", "Amount must be above 0"},
 			{"amount", "€50", "Amount must be above 0"},
-			{"amount", "5.001", "Amount must not have more than 2 decimals: it is in USD."},
+			{"amount", "5.001", "Amount can’t have more than 2 decimals in USD."},
 			{"amount", "1,000,000,000", "Amount must be above 0"},
 			{"transacted_at", "", "Date is required."},
 			{"transacted_at", future, "Date must not be in the future."},
@@ -150,7 +150,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			}
 			a := p.post(contact+"/gifts", pairs...)
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, wrong.fault, "Nothing was saved yet.", "Kept note")
+			p.sees(a, wrong.fault, "Nothing was saved.", "Kept note")
 			if wrong.value != "" && wrong.field == "amount" && !strings.Contains(a.body, `value="`+wrong.value+`"`) {
 				t.Errorf("%s is not in the form any more", wrong.value)
 			}
@@ -162,7 +162,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 			t.Errorf("%d gifts were recorded", n)
 		}
 		p.sees(p.get(contact), "Lisbon (EUR)")
-		p.sees(p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id", euros), "€1,000 was recorded.", "0 gifts, and €1,000 in other currencies")
+		p.sees(p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id", euros), "Recorded €1,000 from", "0 gifts, and €1,000 in other currencies")
 		if a := p.follow(contact + "/archive"); a.status != http.StatusOK {
 			t.Fatal(a.status)
 		}
@@ -177,19 +177,19 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		contact, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
 		benID := ben[strings.LastIndex(ben, "/")+1:]
 		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala, "status", "pending")
-		p.sees(p.get(gift), "Promised Overdue", "Due on Jan 31, 2026", "Not received yet", "Received on", "Mark as received")
+		p.sees(p.get(gift), "Pledged Overdue", "Due on Jan 31, 2026", "Not received yet", "Received on", "Mark as received")
 		lost := p.get(p.give(s.contact(p, "Ida", "Berg"), "7", "2026-01-31", "status", "failed", "fee", "1"))
 		if p.sees(lost, "Failed", "Fee $1", "Not received"); strings.Contains(lost.words(), "arrived") || strings.Contains(lost.words(), "yet") || strings.Contains(lost.words(), "Left") {
 			t.Errorf("a gift that failed: %s", lost.words())
 		}
 		a := p.get(gift + "/edit")
-		p.sees(a, "Edit gift", "Contact ID", "Due on", "Promised Failed Canceled")
+		p.sees(a, "Edit gift", "Donor To move the gift, type another name, email or ID.", "Due on", "Pledged Failed Canceled")
 		form := func(change ...string) []string {
 			return append(change, "seen", seen(p.get(gift+"/edit")), "transacted_at", "2026-01-31", "dedication.type", "", "dedication.name", "")
 		}
 		a = p.follow(gift, form("campaign_id", drive, "contact_id", benID, "note", "Thank by phone", "check_number", "77", "check_deposited_at", "2026-02-01", "fee", "1.25", "status", "succeeded")...)
 		p.sees(a, "The changes were saved.", "$50 from Ben Ek", "Winter drive", "Changed campaign from “Gala” to “Winter drive”.", "Changed contact from Zoë Okafor to Ben Ek.",
-			"Set note to “Thank by phone”.", "Set check number to “77”.", "Set check deposited to Feb 1, 2026.", "Set fee to $1.25.", "Changed status from Promised to Received.", p.user.Name)
+			"Set note to “Thank by phone”.", "Set check number to “77”.", "Set check deposited to Feb 1, 2026.", "Set fee to $1.25.", "Changed status from Pledged to Received.", p.user.Name)
 		a = p.follow(gift, form("campaign_id", "", "contact_id", benID, "note", "")...)
 		p.sees(a, "Removed campaign “Winter drive”.", "Removed note “Thank by phone”.")
 		p.sees(p.get(ben), "Total $50 1 gift")
@@ -200,7 +200,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		}
 		for _, wrong := range []struct{ field, value, fault string }{
 			{"contact_id", "999", "Contact must be one of your contacts."}, {"contact_id", "", "Contact must not be empty."}, {"transacted_at", "", "Date must not be empty."},
-			{"status", "failed", "Status cannot be changed: only a promised gift can change its status."}, {"fee", "60", "Fee must not be more than the amount."}, {"amount", "", "Amount is required."}, {"amount", "x", "Amount must be above 0"}, {"method", "barter", "Method must be one of"},
+			{"status", "failed", "Status can’t be changed: only a pledge can change its status."}, {"fee", "60", "Fee must not be more than the amount."}, {"amount", "", "Amount is required."}, {"amount", "x", "Amount must be above 0"}, {"method", "barter", "Method must be one of"},
 		} {
 			a := p.post(gift, wrong.field, wrong.value, "seen", seen(p.get(gift+"/edit")))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
@@ -218,11 +218,11 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
-		p.sees(p.get(contact), "For a promise, the date is when it is due.")
+		p.sees(p.get(contact), "For a pledge, the date is when it is due.")
 		due := time.Now().UTC().AddDate(0, 2, 0)
 		gift := p.give(contact, "333", due.Format(time.DateOnly), "status", "pending")
 		open := p.get(gift)
-		if p.sees(open, "Due on "+due.Format("Jan 2, 2006"), "Promised"); strings.Contains(open.words(), "Overdue") || !strings.Contains(open.body, `name="transacted_at" type="date" value="`+today()+`"`) {
+		if p.sees(open, "Due on "+due.Format("Jan 2, 2006"), "Pledged"); strings.Contains(open.words(), "Overdue") || !strings.Contains(open.body, `name="transacted_at" type="date" value="`+today()+`"`) {
 			t.Errorf("a promise: %s", open.words())
 		}
 		p.sees(p.get(contact), "Total $0 0 gifts")
@@ -238,7 +238,7 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 		}
 		p.sees(p.get(contact), "Total $333 1 gift")
 		late := p.give(contact, "20", "2024-12-20", "status", "pending")
-		p.sees(p.get(p.org("/gifts")), "Promised Overdue")
+		p.sees(p.get(p.org("/gifts")), "Pledged Overdue")
 		p.follow(late+"/receive", "transacted_at", "2025-03-01", "seen", seen(p.get(late)))
 		p.sees(p.get(late), "Date Mar 1, 2025", "Payment Mar 1, 2025")
 	})
@@ -372,7 +372,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		if a := p.get(p.org("/gifts")); a.status != http.StatusOK {
 			t.Fatal(a.status)
 		}
-		p.sees(p.get(p.org("/gifts")), "No gifts yet", "Choose a contact")
+		p.sees(p.get(p.org("/gifts")), "No gifts yet", "Record your first gift")
 		gala := s.fund(p.account, "Gala", "USD")
 		zoe, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
 		p.give(zoe, "10", "2024-12-31", "method", "cash")
@@ -380,12 +380,12 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		p.give(ben, "35.50", "2025-06-15", "status", "pending")
 		p.give(ben, "1,000", "2025-12-31")
 		for query, want := range map[string]string{
-			"page=1":                        "$1,210 from 3 gifts (1 not counted)",
-			"from=2025-01-01&to=2025-12-31": "$1,200 from 2 gifts (1 not counted)",
+			"page=1":                        "$1,210 from 3 gifts, 1 excluded: failed, refunded or pledged",
+			"from=2025-01-01&to=2025-12-31": "$1,200 from 2 gifts, 1 excluded: failed, refunded or pledged",
 			"to=2024-12-31":                 "$10 from 1 gift",
 			"campaign=" + gala:              "$200 from 1 gift",
 			"method=cash":                   "$10 from 1 gift",
-			"status=pending":                "1 gift, none counted in totals",
+			"status=pending":                "1 gift excluded: failed, refunded or pledged",
 			"min=200&max=1%2C000":           "$1,200 from 2 gifts",
 			"plan=any":                      "No gifts found",
 			"contact=" + zoe[strings.LastIndex(zoe, "/")+1:]: "$210 from 2 gifts",
@@ -397,12 +397,12 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 		}
 		for query, fault := range map[string]string{
 			"from=31.1.2026":                "From must be a date from 1900 on, such as 2026-01-31.",
-			"from=2025-02-01&to=2025-01-01": "To must not be before", "min=ten": "Smallest amount must be above 0", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
-			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Plan must be an ID, which is 16 letters and digits.",
+			"from=2025-02-01&to=2025-01-01": "To can’t be before", "min=ten": "Smallest amount must be above 0", "max=5&min=6": "Largest amount must not be less than the smallest amount.",
+			"method=barter": "Method must be one of", "status=lost": "Status must be one of", "campaign=gala": "Campaign must be an ID.", "plan=x": "Recurring must be an ID of 16 letters and digits.",
 		} {
 			a := p.get(p.org("/gifts?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, fault, "Please check the filters.")
+			p.sees(a, fault, "Please fix one filter.")
 			if strings.Contains(a.words(), "Ben Ek") {
 				t.Errorf("%s is ignored", query)
 			}
@@ -448,17 +448,17 @@ func TestAContactShowsTheLatestGifts(t *testing.T) {
 func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
-		p.sees(p.get(p.org("/plans")), "No plans yet")
+		p.sees(p.get(p.org("/plans")), "No recurring gifts yet")
 		gala := s.fund(p.account, "Gala", "USD")
 		contact := s.contact(p, "Zoë", "Okafor")
-		p.sees(p.get(contact+"/plans/new"), "New plan", "Zoë Okafor", "Weekly Monthly Quarterly Yearly")
+		p.sees(p.get(contact+"/plans/new"), "Set up recurring gift", "Zoë Okafor", "Weekly Monthly Quarterly Yearly")
 		a := p.post(contact+"/plans", "amount", "nothing", "frequency", "hourly", "method", "card", "start_at", "")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "Amount must be above 0", "Frequency must be one of")
 		start := time.Now().UTC().AddDate(0, 0, -12).Format(time.DateOnly)
 		a = p.follow(contact+"/plans", "amount", "$20", "frequency", "monthly", "method", "card", "campaign_id", gala, "start_at", start, "next_bill_date", "")
-		p.sees(a, "The plan “$20 monthly” was created. View plan", "12 days overdue", "Record this gift")
-		plan := regexp.MustCompile(`<a href="([^"]+)">View plan</a>`).FindStringSubmatch(a.body)[1]
+		p.sees(a, "Recurring gift set up: $20 monthly. View recurring gift", "12 days overdue", "Record this gift")
+		plan := regexp.MustCompile(`<a href="([^"]+)">View recurring gift</a>`).FindStringSubmatch(a.body)[1]
 		code := plan[strings.LastIndex(plan, "/")+1:]
 		a = p.get(p.org("/plans"))
 		p.sees(a, "1 recurring gift is overdue.", "$20 monthly", "Zoë Okafor", "Gala", "12 days overdue")
@@ -476,19 +476,19 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 		ben := s.contact(p, "Ben", "Ek")
 		a = p.post(gift, "contact_id", ben[strings.LastIndex(ben, "/")+1:], "plan_id", code, "seen", seen(p.get(gift+"/edit")))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "Contact must be the contact of the gift’s plan. To move the gift, choose “No plan” as well.")
+		p.sees(a, "Contact must be the donor of the recurring gift. To move this gift, choose “Not recurring” as well.")
 		if a := p.get(p.org("/plans")); strings.Contains(a.words(), "overdue") {
 			t.Error("the plan is overdue after its gift")
 		}
 		p.sees(p.get(p.org("/gifts?plan=any")), "$20 from 1 gift", "Recurring")
 		p.sees(p.get(p.org("/gifts?plan="+code)), "$20 from 1 gift")
 		p.sees(p.get(plan), "Latest gifts", "$20", "Active")
-		p.sees(p.get(plan+"/edit"), "Edit plan")
+		p.sees(p.get(plan+"/edit"), "Edit recurring gift")
 		a = p.follow(plan, "amount", "25", "frequency", "yearly", "method", "check", "campaign_id", "", "seen", seen(p.get(plan+"/edit")))
 		p.sees(a, "The changes were saved.", "$25 yearly from Zoë Okafor", "Check")
 		a = p.post(plan, "amount", "26", "seen", "another state")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "Someone else changed this plan")
+		p.sees(a, "Someone else changed this recurring gift")
 		p.sees(p.post(plan, "amount", "", "seen", seen(a)), "Amount is required.")
 		due := regexp.MustCompile(`Next gift \w+ \d+, \d{4}`).FindString(p.get(plan).words())
 		undo := regexp.MustCompile(`action="([^"]*/resume[^"]*)"`).FindStringSubmatch(p.follow(plan + "/end").body)
@@ -498,8 +498,92 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 		for _, step := range [][2]string{{"/pause", "was paused."}, {"/resume", "was resumed."}, {"/end", "was ended."}} {
 			p.sees(p.follow(plan+step[0]), step[1])
 		}
-		if a := p.get(plan); strings.Contains(a.body, "Record this gift") || !strings.Contains(a.words(), "Resume plan") {
+		if a := p.get(plan); strings.Contains(a.body, "Record this gift") || !strings.Contains(a.words(), "Resume gifts") {
 			t.Error("a plan that has ended expects gifts")
+		}
+	})
+}
+
+// A gift is recorded without leaving the page of gifts: the donor is searched for, without a script too, or no one knows who gave.
+func TestAGiftIsRecordedForADonorThatIsSearchedFor(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		peter, other := s.contact(p, "Peter", "Carter", reachable("peter@example.org", "212-555-0100")), s.contact(p, "Peter", "Carter", reachable("pc@example.org", "212-555-0101"))
+		zoe := s.contact(p, "Zoë", "Okafor")
+		record := func(fields ...string) answer {
+			return p.post(p.org("/gifts"), append(fields, "amount", "15", "method", "cash", "transacted_at", today())...)
+		}
+		p.sees(p.get(p.org("/gifts/new")), "Record a gift", "Donor", "Anonymous", "Amount required")
+		a := record("donor", "")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Donor is required.")
+		p.sees(record("donor", "Nobody Known"), "Donor matches no active contact.")
+		a = record("donor", "Zoe Okafor") // the only one of that name
+		p.wantStatus(a, http.StatusSeeOther)
+		p.sees(p.get(a.location()), "Recorded $15 from Zoë Okafor. Record another gift")
+
+		a = record("donor", "Peter Carter")
+		p.wantStatus(a, http.StatusUnprocessableEntity)
+		p.sees(a, "Donor matches 2 contacts. Choose one.", "Which contact?", "peter@example.org", "pc@example.org")
+		chosen := p.post(p.org("/gifts"), append(formValues(t, a.body), "donor_choice", idIn(other))...)
+		p.wantStatus(chosen, http.StatusSeeOther)
+		p.sees(p.get(other), "$15", "1 gift")
+		picked := record("donor", "Peter Carter", "contact_id", idIn(peter)) // as the script does
+		p.wantStatus(picked, http.StatusSeeOther)
+		p.sees(p.get(peter), "$15", "1 gift")
+		p.sees(record("donor", "Peter", "contact_id", idIn(peter)), "Which contact?") // what was typed since is not that contact
+
+		a = record("donor", "", "anonymous", "yes", "another", "yes")
+		p.wantStatus(a, http.StatusSeeOther)
+		next := p.get(a.location())
+		p.sees(next, "Recorded $15 from Anonymous Donor. View gift", "Record a gift")
+		if !strings.Contains(next.body, `<option value="cash" selected>`) {
+			t.Error("the next form does not begin with the same method")
+		}
+		gift := p.get(next.link(t, "View gift"))
+		p.sees(gift, "Anonymous Donor")
+		record("anonymous", "yes", "amount", "7")
+		if n := len(s.contacts(p.account)); n != 4 {
+			t.Errorf("two anonymous gifts have left %d contacts", n)
+		}
+		p.sees(p.get(p.org("/contacts?q=anonymous")), "1 of 4 contacts", "Anonymous Donor")
+
+		edit := next.link(t, "View gift") + "/edit" // it was Zoë, as it turns out
+		form := p.get(edit)
+		p.sees(form, "Donor")
+		moved := p.post(strings.TrimSuffix(edit, "/edit"), append([]string{"donor", "zoë okafor"}, formValues(t, form.body)...)...)
+		p.wantStatus(moved, http.StatusSeeOther)
+		p.sees(p.get(moved.location()), "$15 from Zoë Okafor", "changed contact from Anonymous Donor to Zoë Okafor.")
+		p.sees(p.get(zoe), "$30", "2 gifts")
+		viewer := s.member(p.account, access.Viewer)
+		viewer.wantStatus(viewer.get(p.org("/gifts/new")), http.StatusForbidden)
+		viewer.doesNotSee(viewer.get(p.org("/gifts")), "Record gift")
+	})
+}
+
+// Suggestions are contacts and campaigns, those first whose name was typed, and none of another organization.
+func TestSuggestionsWhileTyping(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p, stranger := s.member(s.organization("Harbor"), access.Viewer), s.member(s.organization("Others"), access.Editor)
+		s.contact(p, "Ana", "Diaz", func(in *crm.ContactInput) { in.Addresses = &[]crm.Address{{City: "Carterville"}} })
+		s.contact(p, "Peter", "Carter", reachable("peter@example.org", "212-555-0100"))
+		s.contact(stranger, "Carla", "Cart")
+		s.fund(p.account, "Carter Fund", "USD")
+		options := func(query string) (names []string) {
+			a := p.get(p.org("/search/suggestions?" + query))
+			p.wantStatus(a, http.StatusOK)
+			for _, found := range regexp.MustCompile(`<li role="option"[^>]*><span>([^<]*)</span>`).FindAllStringSubmatch(a.body, -1) {
+				names = append(names, found[1])
+			}
+			return names
+		}
+		for query, want := range map[string]string{
+			"q=cart": "Peter Carter|Ana Diaz|Carter Fund|See all results for “cart”", "q=ca": "Peter Carter|Carter Fund|See all results for “ca”", "q=peter+ca": "Peter Carter|See all results for “peter ca”",
+			"q=peter%40exa": "Peter Carter|See all results for “peter@exa”", "pick&q=cart": "Peter Carter|Ana Diaz", "q=c": "", "pick&q=nobody": "", "q=nobody": "No matches. Search for “nobody” and similar names",
+		} {
+			if got := strings.Join(options(query), "|"); got != want {
+				t.Errorf("%s: %s, want %s", query, got, want)
+			}
 		}
 	})
 }

@@ -102,7 +102,7 @@ func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err err
 		view.Grown += counts[i]
 	}
 	view.Growth = newChart(months, counts, 1, func(month time.Time, count int64) monthBar {
-		return monthBar{Value: shownCount(count), Short: shortCount(count), Address: r.addedAddress(month)}
+		return monthBar{Value: shownCount(count), Short: shortCount(count), Address: r.addedAddress(month), SoFar: month.Equal(months[homeMonths-1])}
 	})
 	view.ThisMonth, view.LastMonth = counts[homeMonths-1], counts[homeMonths-2]
 	if view.Newest, _, err = r.store.ContactPage(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: homeContacts}); err != nil {
@@ -118,7 +118,7 @@ func (r *request) glanceAtContacts(ctx context.Context, view *homeView) (err err
 
 // addedAddress is the list of the contacts that were added in a month.
 func (r *request) addedAddress(month time.Time) string {
-	return withQuery(r.path("/contacts"), url.Values{"scope": {string(crm.All)}, "added_from": {month.Format(time.DateOnly)}, "added_to": {month.AddDate(0, 1, -1).Format(time.DateOnly)}})
+	return withQuery(r.path("/contacts"), url.Values{"added_from": {month.Format(time.DateOnly)}, "added_to": {month.AddDate(0, 1, -1).Format(time.DateOnly)}})
 }
 
 // step is one of the first things to do in a new organization.
@@ -207,6 +207,7 @@ type givingView struct {
 type figure struct {
 	Label, Value, Address         string
 	Before, Number, Linked, After string // the sentence: Number stands between, and leads to Linked
+	Trend                         string // up or down, "" for neither
 }
 
 // glanceAtGiving reads what was given; it is nil while no gift was recorded.
@@ -223,9 +224,7 @@ func (r *request) glanceAtGiving(ctx context.Context) (*givingView, error) {
 	for _, month := range months {
 		amounts = append(amounts, overview.Months[giving.Month(month)].Amount)
 	}
-	view.Chart = newChart(months, amounts, 2, func(month time.Time, amount int64) monthBar {
-		return monthBar{Value: text.Money(amount, overview.Currency), Short: shortCount(text.Major(amount, overview.Currency)), Address: r.monthAddress(month)}
-	})
+	view.Chart = r.moneyChart(months, amounts, overview.Currency)
 	if view.Top, err = r.store.TopCampaigns(ctx, r.account(), view.Year, homeTopCampaigns); err != nil {
 		return nil, err
 	}
@@ -240,7 +239,7 @@ func (r *request) glanceAtGiving(ctx context.Context) (*givingView, error) {
 	return view, err
 }
 
-// givingFigures are the numbers at the head of the page.
+// givingFigures are the numbers at the head of the page. The first is the one that people look for.
 func (r *request) givingFigures(o gifts.GivingOverview, now time.Time) []figure {
 	year := giving.Year(now)
 	money := func(minor int64) string { return text.Money(minor, o.Currency) }
@@ -252,18 +251,18 @@ func (r *request) givingFigures(o gifts.GivingOverview, now time.Time) []figure 
 	}
 	gifts := r.giftsAddress(with(giftsOfYear(year), "status", giving.CountedGifts))
 	figures := []figure{
+		r.againstLastYear(o, now),
 		{
 			Label: "Raised this month", Value: money(o.Months[giving.Month(first)].Amount), Address: r.monthAddress(first),
-			Number: money(o.Months[giving.Month(before)].Amount), Linked: r.monthAddress(before), After: "in all of " + before.Format("January 2006"),
+			Number: money(o.Months[giving.Month(before)].Amount), Linked: r.monthAddress(before), After: "in " + before.Format("January 2006") + " (full month)",
 		},
-		r.againstLastYear(o, now),
 		{
 			Label: "Average gift", Value: money(rounded(o.ThisYear.Amount, o.ThisYear.Gifts)), Address: gifts,
 			Number: plural(o.ThisYear.Gifts, "gift"), Linked: gifts, After: "in " + thisYear,
 		},
 		{
 			Label: "Recurring share", Value: percentText(o.ThisYear.Recurring, o.ThisYear.Amount), Address: r.giftsAddress(with(giftsOfYear(year), "plan", "any")),
-			Number: money(o.ThisYear.Recurring), Linked: r.giftsAddress(with(giftsOfYear(year), "plan", "any")), After: "from recurring plans in " + thisYear,
+			Number: money(o.ThisYear.Recurring), Linked: r.giftsAddress(with(giftsOfYear(year), "plan", "any")), After: "from recurring gifts in " + thisYear,
 		},
 		{
 			Label: "New donors", Value: shownCount(o.Donors[giving.NewDonors]), Address: donors(year, giving.NewDonors),
@@ -278,7 +277,7 @@ func (r *request) givingFigures(o gifts.GivingOverview, now time.Time) []figure 
 			Before: "of", Number: plural(o.LastYearDonors, "donor"), Linked: donors(year-1, giving.AllDonors), After: "of " + lastYear + " gave again",
 		},
 		{
-			Label: "Lapsed donors", Value: shownCount(o.LastYearDonors - o.Donors[giving.ReturningDonors]), Address: donors(year-1, giving.LapsedDonors),
+			Label: "Lapsed donors", Value: shownCount(o.Donors[giving.LapsedDonors]), Address: donors(year, giving.LapsedDonors),
 			After: "gave in " + lastYear + " and not yet in " + thisYear,
 		},
 	}
@@ -288,23 +287,41 @@ func (r *request) givingFigures(o gifts.GivingOverview, now time.Time) []figure 
 // againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
 func (r *request) againstLastYear(o gifts.GivingOverview, now time.Time) figure {
 	year := giving.Year(now)
-	sameDay := min(now.Day(), time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day())
-	until := time.Date(now.Year()-1, now.Month(), sameDay, 0, 0, 0, 0, time.UTC)
+	until := sameDayBefore(now)
 	f := figure{
 		Label: "Raised this year", Value: text.Money(o.ThisYear.Amount, o.Currency), Address: r.giftsAddress(giftsOfYear(year)),
 		Number: text.Money(o.LastYearToDate, o.Currency), After: "by " + shownDay(until),
 		Linked: r.giftsAddress(giftsBetween(time.Date(now.Year()-1, 1, 1, 0, 0, 0, 0, time.UTC), until)),
 	}
-	switch more := o.ThisYear.Amount - o.LastYearToDate; {
-	case o.LastYearToDate == 0:
-	case more > 0:
-		f.Before = percentText(more, o.LastYearToDate) + " more than"
-	case more < 0:
-		f.Before = percentText(-more, o.LastYearToDate) + " less than"
-	default:
-		f.Before = "The same as"
-	}
+	f.Before, f.Trend = comparison(o.ThisYear.Amount, o.LastYearToDate)
 	return f
+}
+
+// sameDayBefore is the same day of the year before, or the last one of its month.
+func sameDayBefore(now time.Time) time.Time {
+	last := time.Date(now.Year()-1, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	return time.Date(now.Year()-1, now.Month(), min(now.Day(), last), 0, 0, 0, 0, time.UTC)
+}
+
+// comparison says how much more or less one amount is than another, which follows; "" where there is nothing to compare with.
+func comparison(is, was int64) (words, trend string) {
+	switch more := is - was; {
+	case was == 0:
+		return "", ""
+	case more > 0:
+		return percentText(more, was) + " more than", "up"
+	case more < 0:
+		return percentText(-more, was) + " less than", "down"
+	}
+	return "The same as", ""
+}
+
+// moneyChart draws what was given in the months of two years, side by side.
+func (r *request) moneyChart(months []time.Time, amounts []int64, currency string) chart {
+	this := giving.Month(text.WallClock(r.now(), r.zone()))
+	return newChart(months, amounts, 2, func(month time.Time, amount int64) monthBar {
+		return monthBar{Value: text.Money(amount, currency), Short: shortCount(rounded(amount, text.ScaleOf(text.Decimals(currency)))), Address: r.monthAddress(month), SoFar: giving.Month(month) == this}
+	})
 }
 
 func (r *request) monthAddress(month time.Time) string {

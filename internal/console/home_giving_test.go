@@ -118,12 +118,11 @@ func sum(gifts []giving.Gift, is func(*giving.Gift) bool) (amount, n int64) {
 // givers are the contacts who gave in a year.
 func givers(gifts []giving.Gift, year int64) map[int64]bool {
 	found := map[int64]bool{}
-	sum(gifts, func(g *giving.Gift) bool {
-		if giving.Year(g.At) == year {
+	for i := range gifts {
+		if g := &gifts[i]; g.Net() > 0 && giving.Year(g.At) == year {
 			found[g.Contact] = true
 		}
-		return false
-	})
+	}
 	return found
 }
 
@@ -153,18 +152,18 @@ func homeGiving(t *testing.T, s *site) {
 			fresh++
 		}
 	}
-	change := fmt.Sprintf("%d%% more than", int64(100*float64(year-toDate)/float64(toDate)+0.5))
+	change := fmt.Sprintf("▲ %d%% more than", int64(100*float64(year-toDate)/float64(toDate)+0.5))
 	if year < toDate {
-		change = fmt.Sprintf("%d%% less than", int64(100*float64(toDate-year)/float64(toDate)+0.5))
+		change = fmt.Sprintf("▼ %d%% less than", int64(100*float64(toDate-year)/float64(toDate)+0.5))
 	}
 	p := s.member(account, access.Viewer)
 	a := p.get(p.org(""))
 	p.wantStatus(a, http.StatusOK)
 	p.sees(a,
-		"Raised this month "+usd(month)+" "+usd(monthBefore)+" in all of November 2025",
+		"Raised this month "+usd(month)+" "+usd(monthBefore)+" in November 2025 (full month)",
 		"Raised this year "+usd(year)+" "+change+" "+usd(toDate)+" by Nov 16, 2025",
 		fmt.Sprintf("Average gift %s %d gifts in 2026", usd((year+n/2)/n), n),
-		fmt.Sprintf("Recurring share %d%% %s from recurring plans in 2026", int64(100*float64(recurring)/float64(year)+0.5), usd(recurring)),
+		fmt.Sprintf("Recurring share %d%% %s from recurring gifts in 2026", int64(100*float64(recurring)/float64(year)+0.5), usd(recurring)),
 		fmt.Sprintf("New donors %d of %d donors in 2026", fresh, len(this)),
 		fmt.Sprintf("Returning donors %d gave in 2025 and in 2026", returning),
 		fmt.Sprintf("Donor retention %d%% of %d donors of 2025 gave again", int64(100*float64(returning)/float64(len(last))+0.5), len(last)),
@@ -180,7 +179,7 @@ func homeGiving(t *testing.T, s *site) {
 		before, _ := sum(gifts, in(giving.Month(at)-100, giving.Month))
 		name := at.Format("January 2006")
 		if i == 11 {
-			name += " so far"
+			name += " (to date)"
 		}
 		p.sees(a, name+" "+usd(this)+" "+usd(before))
 	}
@@ -192,13 +191,13 @@ func homeGiving(t *testing.T, s *site) {
 			euros += g.Net()
 		}
 	}
-	p.sees(a, "Gifts in other currencies are not counted above: "+text.Money(euros, "EUR")+" in the last 24 months.")
+	p.sees(a, "Gifts in other currencies aren’t included above: "+text.Money(euros, "EUR")+" in the last 24 months.")
 	wantLinks(p, a)
 	for address, amount := range map[string]int64{
 		"/gifts?from=2026-11-01&to=2026-11-30": month, "/gifts?from=2025-11-01&to=2025-11-30": monthBefore, "/gifts?from=2026-01-01&to=2026-12-31": year,
 		"/gifts?from=2025-01-01&to=2025-11-16": toDate, "/gifts?from=2026-01-01&plan=any&to=2026-12-31": recurring,
 	} {
-		if list := p.get(p.org(address)); !regexp.MustCompile(regexp.QuoteMeta(usd(amount)) + `( \+ \S+)* from \d+ gifts?\b`).MatchString(list.words()) {
+		if list := p.get(p.org(address)); !regexp.MustCompile(regexp.QuoteMeta(usd(amount)) + `( and €\S+)? from \d+ gifts?\b`).MatchString(list.words()) {
 			t.Errorf("%s does not sum up to %s: %s", address, usd(amount), list.words())
 		}
 	}
@@ -228,7 +227,7 @@ func wantTopCampaigns(p *person, a answer, gifts []giving.Gift) {
 		all = append(all, top{title, amount})
 	}
 	slices.SortFunc(all, func(a, b top) int { return int(b.amount - a.amount) })
-	p.sees(a, fmt.Sprintf("Top campaigns of 2026 All campaigns %s %s %s %s", all[0].title, text.Money(all[0].amount, "USD"), all[1].title, text.Money(all[1].amount, "USD")))
+	p.sees(a, fmt.Sprintf("Top campaigns in 2026 All campaigns %s %s %s %s", all[0].title, text.Money(all[0].amount, "USD"), all[1].title, text.Money(all[1].amount, "USD")))
 }
 
 func wantLargest(p *person, a answer, gifts []giving.Gift) {
@@ -258,7 +257,7 @@ func wantLinks(p *person, a answer) {
 	for _, want := range []string{
 		"/gifts?from=2026-11-01&to=2026-11-30", "/gifts?from=2025-11-01&to=2025-11-30", "/gifts?from=2026-01-01&to=2026-12-31", "/gifts?from=2025-01-01&to=2025-11-16",
 		"/gifts?from=2026-01-01&plan=any&to=2026-12-31", "/gifts?from=2024-12-01&to=2024-12-31", "/donors?new=1&year=2026", "/donors?year=2026",
-		"/donors?returning=1&year=2026", "/donors?year=2025", "/donors?lapsed=1&year=2025", "/gifts?from=2024-12-01",
+		"/donors?returning=1&year=2026", "/donors?year=2025", "/donors?lapsed=1&year=2026", "/gifts?from=2024-12-01",
 	} {
 		if !strings.Contains(html.UnescapeString(a.body), `href="`+p.org(want)+`"`) {
 			p.site.t.Errorf("nothing leads to %s", want)
@@ -266,7 +265,7 @@ func wantLinks(p *person, a answer) {
 	}
 	for address, number := range map[string]string{
 		"/donors?new=1&year=2026": "New donors (\\d+)", "/donors?returning=1&year=2026": "Returning donors (\\d+)", "/donors?year=2025": "of (\\d+) donors of 2025",
-		"/donors?lapsed=1&year=2025": "Lapsed donors (\\d+)",
+		"/donors?lapsed=1&year=2026": "Lapsed donors (\\d+)",
 	} {
 		n := regexp.MustCompile(number).FindStringSubmatch(a.words())[1]
 		list := p.get(p.org(address))
@@ -301,6 +300,47 @@ func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 		p := s.member(ours, access.Editor)
 		p.sees(p.get(p.org("/statements")), "Giving statements 2026", "Ada Berg") // there are none from last year
 		p.sees(p.get(p.org("")), "Raised this year $25 $0 by Nov 16, 2025", "Average gift $25 1 gift in 2026", "Recurring share 0%", "New donors 1 of 1 donor in 2026",
-			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts for a campaign in 2026 yet.", "Ada Berg $25 Nov 15, 2026")
+			"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts to a campaign in 2026 yet.", "Ada Berg $25 Nov 15, 2026")
+	})
+}
+
+// The report of a year agrees with the lists that its numbers lead to, and its file has the same numbers.
+func TestTheReportOfAYearAgreesWithItsLists(t *testing.T) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Ours"), access.Editor)
+		gala := s.campaign(p.account, `{"title":"=Gala"}`)
+		ada, bo, cy, di := s.newcomer(p.account, "Ada", "Berg").ID, s.newcomer(p.account, "Bo", "Ek").ID, s.newcomer(p.account, "Cy", "Dahl").ID, s.newcomer(p.account, "Di", "Falk").ID
+		for contact, gifts := range map[int64][]string{
+			ada: {`"amount":100.50,"method":"card","transacted_at":"2026-03-01"`, `"amount":50,"method":"cash","transacted_at":"2025-03-01"`},
+			bo:  {fmt.Sprintf(`"amount":30,"method":"check","transacted_at":"2026-11-01","campaign_id":%d`, gala.ID), `"amount":7,"method":"cash","currency":"EUR","transacted_at":"2026-11-01"`},
+			cy:  {`"amount":40,"method":"cash","transacted_at":"2025-12-30"`},
+			di:  {`"amount":5,"method":"cash","transacted_at":"2026-01-01"`, `"amount":6,"method":"cash","transacted_at":"2024-01-01"`},
+		} {
+			for _, gift := range gifts {
+				s.donation(p.account, contact, gift)
+			}
+		}
+		page := p.get(p.org("/reports"))
+		p.sees(page, "Reports: 2026", "Raised in 2026 $135.50 ▲ 171% more than $50 by Nov 16, 2025", "Average gift $45.17 3 gifts in 2026", "Donors 3 2 in 2025", "Donor retention 50% of 2025 donors gave again",
+			"New: first gift ever 1 $30", "Retained: gave in 2025 and 2026 1 $100.50", "Lapsed: gave in 2025, not in 2026 1 $40", "All donors in 2026 3 $135.50",
+			"=Gala $30 $0", "No campaign $105.50 $90", "Card $100.50 $0", "Check $30 $0", "Cash $5 $90", "March 2026 $100.50 $50", "December 2026 $0 $40", "€7")
+		for query, want := range map[string]string{"from=2026-01-01&method=card&to=2026-12-31": "$100.50 from 1 gift", "from=2026-01-01&to=2026-12-31": "$135.50"} {
+			if !strings.Contains(page.body, strings.ReplaceAll(query, "&", "&amp;")) {
+				t.Errorf("the report does not lead to %s", query)
+			}
+			p.sees(p.get(p.org("/gifts?"+query)), want)
+		}
+		p.sees(p.get(p.org("/donors?lapsed=1&year=2026")), "1 donor gave in 2025 and not in 2026.", "Cy Dahl")
+		p.sees(p.get(p.org("/reports?year=2025")), "Raised in 2025 $90", "more than $6 in 2024", "Next year")
+		p.wantStatus(p.get(p.org("/reports?year=2027")), http.StatusUnprocessableEntity)
+		file := p.get(p.org("/reports/export?year=2026"))
+		for _, line := range []string{"Figure,Of,2026,2025", "Raised,,135.5,90", "Donors,Lapsed,1,", "Given by,Lapsed,40,", "Raised by month,March,100.5,50", "Raised by method,Card,100.5,0"} {
+			if !strings.Contains(file.body, line+"\r\n") && !strings.Contains(file.body, line+"\n") {
+				t.Errorf("the file lacks %q: %s", line, file.body)
+			}
+		}
+		if strings.Contains(file.body, ",=Gala") {
+			t.Error("a spreadsheet would compute the title of a campaign")
+		}
 	})
 }

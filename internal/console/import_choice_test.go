@@ -25,19 +25,19 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	a = p.until(path, "Nothing was changed yet.")
 	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, different name",
 		"Row 4 Ada Okafor Zoë Okafor zoe@example.org A new contact.",
-		"Values that are left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
+		"Values left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
 	if words := a.words(); strings.Contains(words, " more ") {
 		t.Errorf("a row that is told elsewhere is counted among those that are not shown: %s", words)
 	}
 	form = append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
 	p.follow(path, append(form, "do", "import")...)
 	a = p.until(path, "Done")
-	p.sees(a, "New contacts 1", "Rows to look at", "Row 4 Ada Okafor Zoë Okafor", "Undo and erase")
+	p.sees(a, "New contacts 1", "Rows that need attention", "Row 4 Ada Okafor Zoë Okafor", "Undo and erase")
 	p.sees(p.get(p.org("/settings/fields")), "Shoe size")
 	editor := s.member(p.account, access.Editor)
 	editor.wantStatus(editor.post(path+"/undo", "erase", "1"), http.StatusForbidden)
 	p.follow(path+"/undo", "erase", "1")
-	p.sees(p.until(path, "The import was undone"), "1 contact that it created was erased")
+	p.sees(p.until(path, "Import undone"), "1 contact that it created was erased")
 	if got := p.get(p.org("/contacts")).words(); strings.Contains(got, "Ada") || !strings.Contains(got, "Zoë") {
 		t.Errorf("the contacts are %s", got)
 	}

@@ -201,7 +201,7 @@ func (row toldRow) InFile() string {
 }
 
 var (
-	contactFates = map[string]string{jobs.RowCreated: "New contact.", jobs.RowMerged: "Merged.", jobs.RowUnchanged: "Nothing is new.", jobs.RowSkipped: "Skipped."}
+	contactFates = map[string]string{jobs.RowCreated: "New contact.", jobs.RowMerged: "Merged.", jobs.RowUnchanged: "No changes.", jobs.RowSkipped: "Skipped."}
 	giftFates    = map[string]string{jobs.RowCreated: "Recorded.", jobs.RowMerged: "Updates the gift.", jobs.RowUnchanged: "Not recorded again.", jobs.RowSkipped: "Skipped."}
 )
 
@@ -232,7 +232,7 @@ func (r *request) fillRows(view *jobPageView) error {
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
 		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, different name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what to do with these rows."},
-		{ID: jobs.AboutLeftOut, Title: "Values that are left out", Text: "The rest of each row is imported."},
+		{ID: jobs.AboutLeftOut, Title: "Values left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts already recorded", More: counts.Unchanged},
 	}

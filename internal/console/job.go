@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 )
 
@@ -35,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "change of the time zone", duplicates.SureJob: "merge of duplicates"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -54,6 +55,7 @@ type jobView struct {
 	Told           string // what it does, or has done
 	More           string // what the title does not say already
 	Width          string // of the bar, in percent; "" where no one knows
+	Trouble        string // why it has failed, or does not get on
 	Kept           []link
 	Undoing        *jobView // the job that undoes it
 	Undoes         link     // the job that it undoes
@@ -97,7 +99,7 @@ func (r *request) jobsPage() error {
 	if err != nil {
 		return err
 	}
-	view, err := r.jobTable("Background work, the latest first", found)
+	view, err := r.jobTable("Background work, latest first", found)
 	if err != nil {
 		return err
 	}
@@ -197,16 +199,16 @@ func (r *request) jobOf() (jobs.Job, error) {
 
 // cancelJob stops a job. What it has done so far stays, and can be undone.
 func (r *request) cancelJob(j jobs.Job) (err error) {
-	said := "Stopped. Changes made so far stay."
+	said := "Stopped. Changes so far are kept."
 	switch {
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
-		said = "The import was canceled. Nothing was imported."
+		said = "Import canceled. Nothing was imported."
 	default:
-		said = "The import was stopped. The rows imported so far stay. You can undo them."
+		said = "Import stopped. Rows imported so far are kept, and you can undo them."
 	}
 	if _, err = r.store.CancelJob(r.Context(), r.account(), j.ID); errors.Is(err, crm.ErrChanged) {
-		said, err = "This was done already.", nil
+		said, err = "This has already finished.", nil
 	}
 	if err != nil {
 		return err
@@ -228,7 +230,7 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 		undo, err = r.store.UndoSoon(r.Context(), r.account(), id, r.options.Region)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return r.redirect(address, notice{Text: "This was already undone or has not finished. Nothing was changed."})
+		return r.redirect(address, notice{Text: "This was already undone, or hasn’t finished yet. Nothing was changed."})
 	}
 	if err != nil {
 		return err
@@ -241,7 +243,7 @@ func (r *request) undoJob(j jobs.Job) (err error) {
 	case j.Kind == jobs.ImportJob:
 		return r.redirect(address)
 	case undo.Ended() && at.Kept == 0 && mayReturn(back):
-		return r.redirect(r.path(back), notice{Text: "Undone: " + plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."})
+		return r.redirect(r.path(back), notice{Text: "Undone. " + capital(plural(at.Undone, "contact")) + " restored to how " + choose(at.Undone, "it was", "they were") + "."})
 	}
 	return r.redirect(r.path(jobPath(undo.ID)))
 }
@@ -283,7 +285,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case jobs.ZoneJob:
 		var at jobs.ZoneProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Update gift dates for a new time zone", plural(at.Moved, "gift")+" moved."
+		view.Title, view.Told = "Update gift dates for the new time zone", plural(at.Moved, "gift")+" moved."
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.At, at.Total, "gift")
 		}
@@ -291,7 +293,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	case duplicates.SureJob:
 		var at duplicates.SureProgress
 		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Merge "+plural(at.Total, "group")+" of sure duplicates", plural(at.Merged, "contact")+" merged into others."
+		view.Title, view.Told = "Merge certain matches", plural(at.Merged, "contact")+" merged into others."
 		if at.Left > 0 {
 			view.Told += " " + plural(at.Left, "group") + " changed since then and " + choose(at.Left, "was", "were") + " left alone."
 		}
@@ -299,6 +301,8 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.Groups, at.Total, "group")
 		}
+	case jobs.MoveJob:
+		err = r.tellMove(&view)
 	case jobs.EraseJob:
 		var spec move.Erasure
 		err = json.Unmarshal(j.Spec, &spec)
@@ -310,7 +314,59 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 	default:
 		view.Title = capital(string(j.Kind))
 	}
+	if why := j.Trouble(); j.Kind != jobs.ImportJob && why.Tries > 0 {
+		view.Trouble = "This failed " + times(int64(why.Tries)) + " and will be tried again. " + why.Error
+		if j.Ended() {
+			view.Trouble = "This failed " + times(int64(why.Tries)) + ". " + why.Error
+		}
+	}
 	return view, err
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return shownCount(n) + " times"
+}
+
+// retryJob lets a job that has failed go on.
+func (r *request) retryJob(j jobs.Job) error {
+	_, err := r.store.RetryJob(r.Context(), r.account(), j.ID)
+	if errors.Is(err, crm.ErrChanged) {
+		return r.redirect(r.path(jobPath(j.ID)), notice{Text: "This has not failed, so nothing was changed."})
+	}
+	if err != nil {
+		return err
+	}
+	return r.redirect(r.path(jobPath(j.ID)))
+}
+
+// tellMove says which gifts a merge or its undo moves.
+func (r *request) tellMove(view *jobView) error {
+	var at merges.MoveProgress
+	id, err := merges.MoveOf(view.Job)
+	if err = errors.Join(err, json.Unmarshal(view.Progress, &at)); err != nil {
+		return err
+	}
+	m, err := r.store.MergeOf(r.Context(), r.account(), id)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	named, err := r.store.ContactNames(r.Context(), r.account(), []int64{m.Survivor, m.Other})
+	from, to := named[m.Other], named[m.Survivor]
+	if at.Undo {
+		from, to = to, from
+	}
+	view.Title, view.Told = "Move gifts from "+contactName(from)+" to "+contactName(to), plural(at.Moved, "gift")+" moved."
+	if at.Left > 0 {
+		view.Told += " " + plural(at.Left, "gift") + " could not be read and stayed. Run donorbook check to see why."
+	}
+	if view.Working() && at.Total > 0 {
+		view.soFar(at.Moved, at.Total, "gift")
+	}
+	view.More = view.Told
+	return err
 }
 
 // soFar tells how much of the work is done.
@@ -327,19 +383,19 @@ func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 	case undo.Working():
 		return plural(at.Undone, "change") + " undone so far.", err
 	case undo.StoppedUndo():
-		return "The undo was stopped after " + plural(at.Undone, "change") + ". The rest was not undone.", err
+		return "Undo stopped after " + plural(at.Undone, "change") + ". The rest wasn’t undone.", err
 	case at.Undone == 0:
 		told = "Nothing was undone."
 	case of.OfGifts() && at.Restored > 0:
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was", "were") + " canceled, " + plural(at.Restored, "change") + " to earlier gifts " + choose(at.Restored, "was", "were") + " reversed" + archived
+		told = "Import undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was", "were") + " canceled, " + plural(at.Restored, "change") + " to earlier gifts " + choose(at.Restored, "was", "were") + " reversed" + archived
 	case of.OfGifts():
-		told = "The import was undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was canceled and no longer counts", "were canceled and no longer count") + archived
+		told = "Import undone: " + plural(at.Withdrawn, "gift") + " " + choose(at.Withdrawn, "was canceled and no longer counts", "were canceled and no longer count") + archived
 	case at.Erased > 0:
-		told = "The import was undone: " + plural(at.Erased, "contact") + " that it created " + choose(at.Erased, "was", "were") + " erased, and its updates to other contacts were reversed."
+		told = "Import undone: " + plural(at.Erased, "contact") + " that it created " + choose(at.Erased, "was", "were") + " erased, and its updates to other contacts were reversed."
 	case of.Import != nil:
-		told = "The import was undone: the contacts it created were archived, and its updates to other contacts were reversed."
+		told = "Import undone: the contacts it created were archived, and its updates to other contacts were reversed."
 	default:
-		told = plural(at.Undone, "contact") + " " + choose(at.Undone, "is", "are") + " as before."
+		told = plural(at.Undone, "contact") + " restored to how " + choose(at.Undone, "it was", "they were") + "."
 	}
 	if at.Kept > 0 {
 		told += " " + keptTold(at.Kept, of.OfGifts())
@@ -353,7 +409,7 @@ func keptTold(kept int64, gifts bool) string {
 	if gifts {
 		what = shownCount(kept) + " " + choose(kept, "gift or contact", "gifts and contacts")
 	}
-	return what + " " + choose(kept, "was changed since then and stays as it is.", "were changed since then and stay as they are.")
+	return what + " " + choose(kept, "was changed since then and was left as is.", "were changed since then and were left as they are.")
 }
 
 // bulkTitle is what a job does, in words.
@@ -407,7 +463,7 @@ func (r *request) keptLink(row *jobs.JobRow) (link, error) {
 		return link{}, err
 	}
 	if kept.Plan != "" {
-		return link{"Plan of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
+		return link{"Recurring gift of " + contactName(contact), r.path(planPath(kept.Plan))}, nil
 	}
 	return link{contactName(contact), r.path(contactPath(row.Contact))}, nil
 }

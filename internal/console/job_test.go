@@ -31,7 +31,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 			p.sees(p.get(p.org("/jobs")), state)
 		}
 		a := p.follow(path + "/undo")
-		p.sees(a, "The work continues.")
+		p.sees(a, "the work continues.")
 		if strings.Contains(a.words(), "command line") { // which has imported the file, but does not undo it
 			t.Errorf("the page says %s", a.words())
 		}
@@ -41,16 +41,16 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		p.follow(p.org(undo + "/cancel"))
 		lists("Undo stopped")
 		a = p.get(path)
-		p.sees(a, "Undo stopped", "The undo was stopped after 0 changes. The rest was not undone.", "Continue undo")
+		p.sees(a, "Undo stopped", "Undo stopped after 0 changes. The rest wasn’t undone.", "Continue undo")
 		if strings.Contains(a.words(), "was undone") {
 			t.Errorf("the page says %s", a.words())
 		}
 		p.sees(p.follow(path+"/undo"), "Being undone")
 		p.follow(p.org(undo + "/cancel"))
 		p.sees(p.get(p.org(undo)), "Stopped", "Continue undo")
-		p.sees(p.follow(p.org(undo+"/undo")), "Done", "The import was undone: the contacts it created were archived")
-		p.sees(p.get(path), "Undone", "The import was undone")
+		p.sees(p.follow(p.org(undo+"/undo")), "Done", "Import undone: the contacts it created were archived")
+		p.sees(p.get(path), "Undone", "Import undone")
 		lists("Undone")
-		p.sees(p.follow(path+"/undo"), "This was already undone or has not finished. Nothing was changed.")
+		p.sees(p.follow(path+"/undo"), "This was already undone, or hasn’t finished yet. Nothing was changed.")
 	})
 }

@@ -47,8 +47,8 @@ var permissions = []struct {
 	{access.ContactsWrite, "contacts:write", "Change contacts", "Create, edit, tag, archive and restore contacts."},
 	{access.CampaignsRead, "campaigns:read", "Read campaigns", "List campaigns with their totals and beneficiaries."},
 	{access.CampaignsWrite, "campaigns:write", "Change campaigns", "Create, edit and close campaigns, and delete those without gifts."},
-	{access.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts and recurring plans."},
-	{access.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and create and edit recurring plans."},
+	{access.TransactionsRead, "transactions:read", "Read gifts", "List and view gifts, including recurring gifts."},
+	{access.TransactionsWrite, "transactions:write", "Change gifts", "Record, edit and refund gifts, and set up and edit recurring gifts."},
 }
 
 // keysPage lists the keys: first the active ones, and the newest of each kind first.
@@ -80,11 +80,7 @@ type keyFormView struct {
 var expiries = newOptions("never=Never", "30d=In 30 days", "90d=In 90 days", "365d=In one year", "date=On a date you choose")
 
 func (r *request) newKeyPage() error {
-	if r.form.path == "" {
-		for _, p := range permissions {
-			r.form.values.Add("permission", p.Name)
-		}
-	}
+	r.form.setUnsent("permission", permissions[0].Name) // the least that is of use: more is a decision
 	view := keyFormView{Fault: r.form.fault("permission", ""), Permissions: permissions, Expiries: expiries}
 	return r.render("key_new", page{Title: "New API key", Section: "settings", Form: r.form, Data: view})
 }
@@ -94,7 +90,8 @@ func (r *request) createKey() error {
 	if len(r.form.Faults) > 0 {
 		return errRefused
 	}
-	key, secret, err := r.store.CreateKey(r.Context(), r.account(), in)
+	ctx := r.once(r.always("/settings/keys", "The key was created, but its secret is not shown twice. If you did not copy it, revoke the key and create another one."))
+	key, secret, err := r.store.CreateKey(ctx, r.account(), in)
 	if err != nil {
 		return err
 	}
@@ -194,5 +191,5 @@ func (r *request) revokeKey(key access.Key) error {
 	if err := r.store.RevokeKey(r.Context(), key.ID); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings/keys"), notice{Text: "The key “" + key.Name + "” was revoked. It stops working within two seconds."})
+	return r.redirect(r.path("/settings/keys"), notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
 }

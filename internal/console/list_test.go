@@ -171,11 +171,11 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 			p.follow([]string{zoe, ben, ben}[i]+"/plans", "amount", plan[0], "frequency", plan[1], "start_at", plan[2], "method", plan[3])
 		}
 		down, up := ` <span aria-hidden="true">↓</span>`, ` <span aria-hidden="true">↑</span>`
-		for _, test := range []struct{ list, heading, first, second, query string }{
-			{"/gifts?from=2025-01-01", "Amount", "30 20 10", "10 20 30", "from=2025-01-01&sort=amount"},
-			{"/gifts?min=1", "Amount", "99 30 20 10", "10 20 30 99", "min=1&sort=amount"},
-			{"/plans?frequency=monthly", "Plan", "30 20", "20 30", "frequency=monthly&sort=amount"},
-			{"/plans?method=check", "Next gift", "10 20", "20 10", "method=check&sort=next_bill_date"},
+		for _, test := range []struct{ list, heading, first, second, query, all string }{
+			{"/gifts?from=2025-01-01", "Amount", "30 20 10", "10 20 30", "from=2025-01-01&sort=amount", "Show all gifts"},
+			{"/gifts?min=1", "Amount", "99 30 20 10", "10 20 30 99", "min=1&sort=amount", "Show all gifts"},
+			{"/plans?frequency=monthly", "Recurring gift", "30 20", "20 30", "frequency=monthly&sort=amount", "Show all recurring gifts"},
+			{"/plans?method=check", "Next gift", "10 20", "20 10", "method=check&sort=next_bill_date", "Show all recurring gifts"},
 		} {
 			once := p.get(p.get(p.org(test.list)).link(t, test.heading))
 			if got := amounts(once); got != test.first {
@@ -185,7 +185,7 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 			if got := amounts(p.get(twice)); got != test.second || !strings.HasSuffix(twice, "?"+test.query) {
 				t.Errorf("%s: %s, want %s", twice, got, test.second)
 			}
-			p.get(p.get(twice).link(t, "Clear all"))
+			p.get(p.get(twice).link(t, test.all))
 		}
 		// Gifts come the latest first, and plans the newest first. A heading leads away from that and back to it.
 		gifts := p.get(p.org("/gifts"))
@@ -205,15 +205,15 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		if plans.location() != p.org("/plans?frequency=monthly&method=check") {
 			t.Errorf("the filter is at %q", plans.location())
 		}
-		p.sees(p.get(plans.location()), "Monthly ×", "Check ×", "1 plan", "$20 monthly", "Ben Ek")
+		p.sees(p.get(plans.location()), "Monthly ×", "Check ×", "1 recurring gift", "$20 monthly", "Ben Ek")
 		if a := p.get(p.org("/plans")); a.location() != p.org("/plans?frequency=monthly&method=check") {
 			t.Errorf("the list of plans is at %q, not as it was left", a.location())
 		}
-		p.sees(p.get(p.org("/plans?status=paused")), "No plans found")
+		p.sees(p.get(p.org("/plans?status=paused")), "No recurring gifts found")
 		for query, fault := range map[string]string{"status=gone": "Status must be one of", "campaign_id=gala": "Campaign must be an ID.", "sort=name": "Sort"} {
 			a := p.get(p.org("/plans?" + query))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "Please check the filters. The list appears once they are fixed.", fault)
+			p.sees(a, "Please fix one filter.", fault)
 			p.doesNotSee(a, "Ben Ek")
 		}
 	})

@@ -35,6 +35,7 @@ type matchView struct {
 	Reasons       []string     // why it may be the same person
 	Changes       []doc.Change // what adding to the contact would change
 	Refused       string       // why it cannot be added
+	Typed         string       // the name that was typed, where the contact keeps another one
 	Again         bool         // the answer was about something else
 }
 
@@ -116,11 +117,32 @@ func (r *request) askWhether(in crm.ContactInput, old crm.Contact, view matchVie
 
 // preview works out what adding the input to the contact would change.
 func (view *matchView) preview(in crm.ContactInput, c *Console) error {
-	merged, err := view.Contact.Merge(in, c.now())
+	merged, err := view.Contact.Add(in, c.now())
 	if invalid := new(doc.Invalid); errors.As(err, &invalid) {
 		view.Refused = labeled(invalid.Faults[0])
 		return nil
 	}
 	view.Changes = changesBy(in, view.Contact, merged)
+	if typed := in.PersonName(); err == nil && !in.SameName(merged) {
+		view.Typed = strings.TrimSpace(typed.String())
+	}
 	return err
+}
+
+// keepApart remembers that the person has kept a contact apart from those that they were asked about, so that no one is asked about them again.
+func (r *request) keepApart(id int64) error {
+	kept := r.form.Values(apartField)
+	if r.form.Value(decisionField) == keepDecision {
+		kept = append(kept, r.form.Value(matchField))
+	}
+	for _, snapshot := range kept {
+		other, _, _ := strings.Cut(snapshot, "-")
+		if idOf(other) == 0 || idOf(other) == id {
+			continue
+		}
+		if err := r.store.Dismiss(r.Context(), r.account(), id, idOf(other)); err != nil && !errors.Is(err, crm.ErrNotFound) && !errors.Is(err, crm.ErrArchived) { // or gone by now
+			return err
+		}
+	}
+	return nil
 }

@@ -42,7 +42,7 @@ func (r *request) invitedPage() error {
 // showPeople fills in what the page shows besides what the request was about.
 func (r *request) showPeople(view peopleView) error {
 	view.Form, view.Problem = r.form.ifSentTo("/invite"), newForm()
-	view.Form.setUnsent("role", access.Editor.String())
+	view.Form.setUnsent("role", access.Viewer.String())
 	if !r.form.sentTo("/invite") { // it was about a member, who has no field on the page
 		for _, fault := range r.form.Faults {
 			view.Problem.fail("", labeled(fault))
@@ -82,7 +82,8 @@ func (r *request) invite() error {
 	if err != nil {
 		return err
 	}
-	_, token, err := r.store.Invite(r.Context(), r.membership.Account, r.session.User, role, r.form.Value("email"))
+	ctx := r.once(r.always("/settings/people", "The invitation was created, but its link is not shown twice. If you did not copy it, cancel the invitation and create another one."))
+	_, token, err := r.store.Invite(ctx, r.membership.Account, r.session.User, role, r.form.Value("email"))
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (r *request) revokeInvitation() error {
 	if err := r.store.RevokeInvitation(r.Context(), r.account(), r.PathValue("invitation")); err != nil {
 		return err
 	}
-	return r.toPeople("The invitation was canceled. Its link no longer works.")
+	return r.toPeople("Invitation canceled. Its link no longer works.")
 }
 
 func (r *request) setRole(member access.Member) (err error) {
@@ -125,7 +126,7 @@ func (r *request) removeMember() error {
 	if self {
 		return r.toProfile("You left " + r.membership.Account.Name + ".")
 	}
-	return r.toPeople(member.User.Name + " was removed. Their open invitations no longer work.")
+	return r.toPeople(member.User.Name + " removed. The invitations they sent no longer work.")
 }
 
 // memberOf is the member in the path.

@@ -25,6 +25,9 @@ func (p *person) role() access.Role {
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
+		if form := p.get(p.org("/settings/people")); !strings.Contains(form.body, `<option value="viewer" selected>Viewer: can view`) {
+			t.Error("the form does not propose a viewer")
+		}
 		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
 		p.wantStatus(sent, http.StatusSeeOther)
 		made := p.get(sent.location())
@@ -42,7 +45,7 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 			t.Fatalf("%v: %+v", err, invitations)
 		}
 		back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
-		p.sees(p.follow(back), "The invitation was canceled")
+		p.sees(p.follow(back), "Invitation canceled")
 		s.visitor().wantStatus(s.visitor().get(link), http.StatusGone)
 		p.wantStatus(p.post(back), http.StatusNotFound)
 
@@ -64,7 +67,7 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 		wrong := ana.post(ana.about(bo, "role"), "role", "boss")
 		ana.wantStatus(wrong, http.StatusUnprocessableEntity)
 		ana.sees(wrong, "must be one of owner, editor, viewer")
-		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" was removed.")
+		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" removed.")
 		bo.wantStatus(bo.get(bo.org("")), http.StatusNotFound)
 		ana.wantStatus(ana.post(ana.about(bo, "remove")), http.StatusNotFound)
 		ana.wantStatus(ana.post(ana.about(bo, "role"), "role", "owner"), http.StatusNotFound)
@@ -99,7 +102,7 @@ func TestAnybodyMayLeave(t *testing.T) {
 			t.Errorf("a viewer is offered %s", control)
 		}
 	}
-	bo.sees(bo.follow(bo.about(bo, "remove")), "You left Harbor.", "You are not a member of any organization")
+	bo.sees(bo.follow(bo.about(bo, "remove")), "You left Harbor.", "You aren’t a member of any organization")
 	if bo.role() != 0 {
 		t.Errorf("the role is %s", bo.role())
 	}

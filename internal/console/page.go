@@ -41,6 +41,7 @@ type page struct {
 	User          access.User
 	Organizations []access.Membership
 	Notice        *notice
+	HasKeys       bool // the person manages API keys, and there are some
 	RequestID     string
 }
 
@@ -155,6 +156,11 @@ func (r *request) fill(p *page) error {
 				return err
 			}
 		}
+		if r.membership.Role >= access.Owner {
+			if p.HasKeys, err = r.store.HasKeys(r.Context(), r.account()); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -213,6 +219,7 @@ func (r *request) isPart() bool { return r.Header.Get("HX-Request") == "true" }
 var functions = template.FuncMap{
 	"field":     newField,
 	"attribute": attribute,
+	"attempt":   newAttempt,
 	"select":    newSelect,
 	"options":   newOptions,
 	"count":     shownCount,
@@ -240,10 +247,9 @@ var functions = template.FuncMap{
 	"input":     text.MoneyInput,
 	"beyond":    func(n int, all []string) int { return max(0, len(all)-n) },
 	"money":     text.Money,
-	"sums":      moneyList,
+	"others":    func(sums map[string]int64) string { return moneyList(sums, "") },
 	"share":     shareOf,
 	"exact":     text.MoneyExact,
-	"whole":     func(units int64, currency string) string { return text.MoneyOf(strconv.FormatInt(units, 10), currency) },
 	"dialed":    dialed,
 	"mark":      crm.MarkLabel,
 	"spoken":    spoken,

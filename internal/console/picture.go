@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
@@ -72,7 +71,7 @@ const (
 	pictureBusy = "Too many images are being uploaded right now. Choose the image again in a moment."
 )
 
-var errLargeForm = &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is too large, so it was not read. Nothing was changed."}
+var errLargeForm = &web.Error{Status: http.StatusRequestEntityTooLarge, Message: "The form is too large. Nothing was changed."}
 
 // eachPart reads the parts of a form. What is no file becomes a field, up to so many bytes of all; file gets the others.
 func (f *form) eachPart(body io.Reader, contentType string, left int64, file func(*multipart.Part) error) error {
@@ -106,7 +105,7 @@ func (f *form) eachPart(body io.Reader, contentType string, left int64, file fun
 	if known := (*web.Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	return &web.Error{Status: http.StatusBadRequest, Message: "The form did not arrive completely. Nothing was changed. Go back and submit it again.", Err: err}
+	return &web.Error{Status: http.StatusBadRequest, Message: "The form didn’t arrive completely. Nothing was changed. Go back and submit it again.", Err: err}
 }
 
 // receivePictures reads a form with files, and draws them. A file that is refused is a fault of the form, which keeps what was typed. The files of a form are in
@@ -162,28 +161,6 @@ func (p pictureField) draw(r *request, file []byte, made map[string]picture.Pict
 	default: // too many wait, or the server is about to stop
 		r.form.fail(p.File(), pictureBusy)
 	}
-}
-
-// saveLogo saves the logo of the organization, or removes it.
-func (r *request) saveLogo() error {
-	made, err := r.receivePictures(logoField)
-	if err != nil {
-		return err
-	}
-	logo, said := made[logoField.Name], "The logo was saved."
-	switch {
-	case len(r.form.Faults) > 0:
-		return errRefused
-	case logo.Address == "" && r.form.Value(logoField.Remove()) == "":
-		r.form.fail(logoField.File(), "Choose an image first.")
-		return errRefused
-	case logo.Address == "":
-		said = "The logo was removed."
-	}
-	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Logo: &logo}); err != nil {
-		return err
-	}
-	return r.redirect(r.path("/settings#logo"), notice{Text: said})
 }
 
 // servePicture answers anyone who knows the name of a picture. What is found under a name never changes.

@@ -67,7 +67,7 @@ func (p *person) postsFiles(path string, files map[string][]byte, fields ...stri
 	return p.send(request)
 }
 
-var pictureAddress = regexp.MustCompile(`/pictures/[a-z2-7]{26}-[0-9]+\.(?:jpg|png)`)
+var pictureAddress = regexp.MustCompile(`/pictures/[0-9]+-[a-z2-7]{26}-[0-9]+\.(?:jpg|png)`)
 
 func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
@@ -119,20 +119,24 @@ func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		s.campaign(p.account, `{"title":"Gala"}`)
-		p.sees(p.postsFiles(p.org("/settings/logo"), map[string][]byte{"logo_file": nil}), "Choose an image first.")
-		p.wantStatus(p.postsFiles(p.org("/settings/logo"), map[string][]byte{"logo_file": pictured(t, 600, 600)}), http.StatusSeeOther)
+		save := p.org("/settings/organization")
+		bad := p.postsFiles(save, map[string][]byte{"logo_file": []byte("no picture")}, "name", "", "timezone", "UTC")
+		p.wantStatus(bad, http.StatusUnprocessableEntity)
+		p.sees(bad, "2 things need your attention.", "Name is required")
+		p.wantStatus(p.postsFiles(save, map[string][]byte{"logo_file": pictured(t, 600, 600)}, "name", "Harbor", "timezone", "UTC"), http.StatusSeeOther)
 		settings := p.get(p.org("/settings"))
-		p.sees(settings, "The logo was saved.", "Remove picture")
+		p.sees(settings, "Organization saved.", "Remove picture")
+		p.wantStatus(p.postsFiles(save, map[string][]byte{"logo_file": nil}, "name", "Harbor Light", "timezone", "UTC"), http.StatusSeeOther) // the logo stays
 		logo := pictureAddress.FindString(settings.body)
 		if public := s.visitor().get("/gala"); !strings.HasSuffix(logo, "-512.png") || !strings.Contains(public.body, `<img src="`+logo) {
 			t.Errorf("the public page lacks the logo %q: %s", logo, public.body)
 		}
-		p.wantStatus(p.post(p.org("/settings/logo"), "logo_remove", "yes"), http.StatusSeeOther)
+		p.wantStatus(p.post(save, "name", "Harbor", "timezone", "UTC", "logo_remove", "yes"), http.StatusSeeOther)
 		if public := s.visitor().get("/gala"); pictureAddress.MatchString(public.body) || p.get(logo).status != http.StatusNotFound {
 			t.Errorf("the logo is still there: %s", public.body)
 		}
 		editor := s.member(p.account, access.Editor)
-		editor.wantStatus(editor.postsFiles(p.org("/settings/logo"), map[string][]byte{"logo_file": pictured(t, 9, 9)}), http.StatusForbidden)
+		editor.wantStatus(editor.postsFiles(save, map[string][]byte{"logo_file": pictured(t, 9, 9)}), http.StatusForbidden)
 	})
 }
 

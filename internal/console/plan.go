@@ -9,6 +9,8 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -27,7 +29,7 @@ type planRow struct {
 
 // planColumns are those of a list of plans. Only those who may record gifts see the last one.
 var planColumns = []tableColumn{
-	{Name: "plan", Label: "Plan", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
+	{Name: "plan", Label: "Recurring gift", Sort: string(giving.ByAmount)}, {Name: "contact", Label: "Contact"}, {Name: "campaign", Optional: true, Usual: true, Label: "Campaign", Told: true}, {Name: "next", Optional: true, Usual: true, Label: "Next gift", Told: true, Sort: string(giving.ByNextBill)},
 	{Name: "status", Optional: true, Usual: true, Label: "Status", Told: true}, {Name: "act", Label: "Actions", Class: "right"},
 }
 
@@ -44,6 +46,9 @@ var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.
 func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 	titles, err := titlesOf(r, plans, func(p *giving.Plan) int64 { return p.Campaign })
 	for _, p := range plans {
+		if err == nil {
+			err = r.namePlan(&p)
+		}
 		row := &planRow{p, titles[p.Campaign], mark{spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.today()) {
 			row.Mark = mark{howLong(p.NextBill, text.WallClock(r.now(), r.zone())) + " overdue", "bad"}
@@ -51,6 +56,16 @@ func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 		rows = append(rows, row)
 	}
 	return rows, err
+}
+
+// namePlan gives the plan of a company the company's name: a plan keeps the names of people alone.
+func (r *request) namePlan(p *giving.Plan) error {
+	if giverName(p.Giver) != "" {
+		return nil
+	}
+	contact, err := r.store.ContactRecord(r.Context(), r.account(), p.Contact)
+	p.Giver.Company = contact.Name()
+	return err
 }
 
 func (r *request) planTable(id, caption string, plans []giving.Plan) (t table, err error) {
@@ -77,7 +92,7 @@ func howLong(since, now time.Time) string {
 
 // planListing is the list of plans. Its address has the parameters of the API.
 var planListing = &listing{
-	name: "plans", columns: planColumns, order: "-" + string(giving.ByCreation), more: []string{"campaign_code", "external_id", "sort"}, passing: []string{"contact_id"},
+	name: "plans", things: "recurring gifts", columns: planColumns, order: "-" + string(giving.ByCreation), more: []string{"campaign_code", "external_id", "sort"}, passing: []string{"contact_id"},
 	fields: []filterField{
 		{name: "status", label: "Status", choices: append(newOptions("=All statuses"), spokenOptions(text.Strings(giving.PlanStatuses)...)...)},
 		{name: "frequency", label: "Frequency", choices: append(newOptions("=All frequencies"), spokenOptions(giving.Frequencies...)...)},
@@ -117,7 +132,7 @@ func (r *request) plansPage() error {
 	if err := view.refuse(err); err != nil {
 		return err
 	}
-	return r.render("plans", page{Title: "Recurring plans", Section: "gifts", Form: view.Panel, Data: &view})
+	return r.render("plans", page{Title: "Recurring gifts", Section: "gifts", Form: view.Panel, Data: &view})
 }
 
 func (r *request) listPlans(view *plansView, filter giving.PlanFilter) error {
@@ -129,17 +144,17 @@ func (r *request) listPlans(view *plansView, filter giving.PlanFilter) error {
 	if err != nil {
 		return err
 	}
-	if view.table, err = r.planTable("", "All plans", plans); err != nil {
+	if view.table, err = r.planTable("", "All recurring gifts", plans); err != nil {
 		return err
 	}
 	view.Columns, view.Pager = view.sorted(view.Columns), l.pager(found.Total)
-	if view.Found = plural(found.Total, "plan"); l.Page > 1 || !filter.IsEmpty() {
+	if view.Found = plural(found.Total, "recurring gift"); l.Page > 1 || !filter.IsEmpty() {
 		return nil
 	}
 	if plans, view.OverdueTotal, err = r.store.OverduePlans(r.Context(), r.account(), overduePlans); err != nil || view.OverdueTotal == 0 {
 		return err
 	}
-	overdue, err := r.planTable("overdue-list", "Overdue plans, the longest overdue first", plans)
+	overdue, err := r.planTable("overdue-list", "Overdue recurring gifts, the longest overdue first", plans)
 	view.Overdue = &overdue
 	return err
 }
@@ -165,13 +180,13 @@ func (r *request) planPage(plan giving.Plan) (err error) {
 		return err
 	}
 	view := planView{planRow: rows[0]}
-	if view.Gifts, err = r.giftTable("The latest gifts of this plan", gifts, "who", "marks"); err != nil {
+	if view.Gifts, err = r.giftTable("The latest of these gifts", gifts, "who"); err != nil {
 		return err
 	}
 	if view.History, err = r.timelineOf(history.PlanNoun, plan.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
 		return err
 	}
-	return r.render("plan", page{Title: planName(plan) + " from " + giverName(plan.Giver), Section: "gifts", Data: view})
+	return r.render("plan", page{Title: planName(plan) + " from " + giverName(rows[0].Giver), Section: "gifts", Data: view})
 }
 
 // planFormView is the form of a plan: of one that is edited, or a new one of a contact.
@@ -202,7 +217,7 @@ func (r *request) newPlanPage() error {
 	r.form.setUnsent("frequency", "monthly")
 	r.form.setUnsent("method", "card")
 	r.form.setUnsent("start_at", r.today().Format(time.DateOnly))
-	return r.planForm("New plan", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
+	return r.planForm("Set up recurring gift", planFormView{Contact: contact.ID, Name: contactName(contact), Currency: currency})
 }
 
 func (r *request) createPlan() error {
@@ -214,17 +229,23 @@ func (r *request) createPlan() error {
 	if err != nil {
 		return err
 	}
-	made, err := r.store.CreatePlan(r.Context(), r.account(), in)
+	made, err := r.store.CreatePlan(r.once(func(made store.Made) shown {
+		code := made.(gifts.PlanDocument).Code
+		return shown{r.path(contactPath(r.id)), notice{Text: "The plan was created.", View: r.path(planPath(code)), Link: "View plan"}}
+	}), r.account(), in)
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(contactPath(r.id)), notice{Text: "The plan “" + planName(made.Plan) + "” was created.", View: r.path(planPath(made.Code)), Link: "View plan"})
+	return r.redirect(r.path(contactPath(r.id)), notice{Text: "Recurring gift set up: " + planName(made.Plan) + ".", View: r.path(planPath(made.Code)), Link: "View recurring gift"})
 }
 
 func (r *request) editPlanPage(plan giving.Plan) error {
 	plan.FillForm(r.form.setUnsent)
 	r.form.setUnsent(seenField, plan.Version())
-	return r.planForm("Edit plan", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
+	if err := r.namePlan(&plan); err != nil {
+		return err
+	}
+	return r.planForm("Edit recurring gift", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 
 func (r *request) savePlan(plan giving.Plan) error {
@@ -232,7 +253,7 @@ func (r *request) savePlan(plan giving.Plan) error {
 	if in.Seen = r.form.Value(seenField); err == nil {
 		_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
 	}
-	return r.saved("plan", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
+	return r.saved("recurring gift", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
 }
 
 func (r *request) pausePlan(plan giving.Plan) error {
@@ -262,7 +283,7 @@ func (r *request) setPlanStatus(plan giving.Plan, status giving.PlanStatus, beca
 		return err
 	}
 	path := r.path(planPath(plan.Code))
-	said := notice{Text: "The plan of " + cmp.Or(giverName(plan.Giver), "this contact") + " was " + became + "."}
+	said := notice{Text: planName(plan) + " from " + cmp.Or(giverName(plan.Giver), "this contact") + " was " + became + "."}
 	if undo != "" {
 		said.Undo = path + undo
 	}

@@ -61,7 +61,7 @@ func (r *request) changePassword() error {
 		return err
 	}
 	r.remember(r.session.User.ID)
-	return r.toProfile("Your password was changed. You were signed out everywhere else.")
+	return r.toProfile("Password changed. You were signed out everywhere else.")
 }
 
 func (r *request) endSession() error {
@@ -72,7 +72,7 @@ func (r *request) endSession() error {
 	if id == r.session.ID {
 		return r.signedOut()
 	}
-	return r.toProfile("The browser was signed out.")
+	return r.toProfile("Browser signed out.")
 }
 
 // endSessions signs out everywhere, or everywhere else.

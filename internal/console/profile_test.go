@@ -44,7 +44,7 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 		if !other.isIn() {
 			t.Error("what was refused has ended a session")
 		}
-		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Your password was changed")
+		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Password changed")
 		if other.isIn() || !p.isIn() {
 			t.Error("not exactly the other session has ended")
 		}
@@ -79,7 +79,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		stranger.wantStatus(stranger.post(end(mine.ID)), http.StatusNotFound)
 		stranger.wantStatus(stranger.post(end("x")), http.StatusNotFound)
 		p.sees(p.get("/console/profile"), "This browser", "Sign out everywhere else", "127.0.0.1")
-		p.sees(p.follow(end(mine.ID)), "The browser was signed out.")
+		p.sees(p.follow(end(mine.ID)), "Browser signed out.")
 		if second.isIn() || !third.isIn() || !p.isIn() {
 			t.Error("not exactly that session has ended")
 		}

@@ -100,10 +100,14 @@ func TestAPublicPageShowsPicturesOfHTTPSAloneAndLinksFilms(t *testing.T) {
 func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
-	owner.follow(owner.org("/settings/timezone"), "timezone", "America/New_York")
+	owner.follow(owner.org("/settings/organization"), "name", owner.account.Name, "timezone", "America/New_York")
 	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
-	now := time.Now()
-	for i, end := range []time.Time{now.Add(49 * time.Hour), now.AddDate(0, 0, 400)} {
+	boston, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().In(boston)
+	for i, end := range []time.Time{time.Date(now.Year(), now.Month(), now.Day()+2, 23, 0, 0, 0, boston), now.AddDate(0, 0, 400)} {
 		s.campaign(owner.account, fmt.Sprintf(`{"title":"Coats %d","end_at":"%s"}`, i, end.UTC().Format(time.DateTime)))
 	}
 	p := s.visitor()
@@ -126,7 +130,7 @@ func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
 		}
 		gives("Ada", "byron", "succeeded")
 		gives("Anonymous", "Donor", "succeeded")
-		gives("Pia", "Promised", "pending")
+		gives("Pia", "Pledged", "pending")
 		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +220,7 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
 		stranger.wantStatus(a, http.StatusNotFound)
-		stranger.sees(a, "Page not found", "There is no page at this address.", "Do you work for one of the organizations here? Sign in")
+		stranger.sees(a, "Page not found", "There’s no page at this address.", "Work here? Sign in")
 		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(a.body, `href="/console"`) ||
 			a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)

@@ -6,16 +6,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/store/gifts"
 )
 
 // How much a search shows of each kind, and how many campaigns it looks at, the newest first.
 const (
+	minSuggestion     = 2 // letters
 	foundContacts     = 8
 	foundCampaigns    = 5
 	searchedCampaigns = 1000
@@ -25,11 +28,14 @@ const (
 type searchView struct {
 	Query     string
 	Contacts  []*crm.Contact
-	Total     int64  // of contacts that match
-	List      string // address of all of them
+	Meant     []meantLink // what else may have been typed, where no contact was found
+	Total     int64       // of contacts that match
+	List      string      // address of all of them
 	Campaigns []campaignRow
 	Gifts     []*giftRow
-	exact     []string // addresses of what has the text as its id
+	Named     []gifts.CampaignName // campaigns, while a person types
+	Pick      bool                 // a contact is chosen, and no page opened
+	exact     []string             // addresses of what has the text as its id
 }
 
 func (v *searchView) Empty() bool { return len(v.Contacts)+len(v.Campaigns)+len(v.Gifts) == 0 }
@@ -63,6 +69,14 @@ func (r *request) searchContacts(view *searchView) error {
 		return err
 	}
 	view.Total = result.Total
+	if err = r.foundByID(view, found); err == nil && len(view.Contacts) == 0 {
+		view.Meant, err = r.meant(view.Query, func(text string) string { return withQuery(r.path("/search"), url.Values{"q": {text}}) })
+	}
+	return err
+}
+
+// foundByID adds the contact that has what was typed as its id to those that were found.
+func (r *request) foundByID(view *searchView, found []crm.Contact) error {
 	if id, err := strconv.ParseInt(view.Query, 10, 64); err == nil && view.Query[0] != '0' { // the number of a gift may begin with 0
 		contact, err := r.store.ContactRecord(r.Context(), r.account(), id)
 		switch {
@@ -75,6 +89,51 @@ func (r *request) searchContacts(view *searchView) error {
 	}
 	view.Contacts = pointers(found)
 	return nil
+}
+
+// meantLink leads to a search for what was probably meant.
+type meantLink struct{ Text, Address string }
+
+// meant are the searches that were probably meant by one that found no contact.
+func (r *request) meant(typed string, address func(text string) string) (links []meantLink, err error) {
+	texts, err := r.store.NearSearches(r.Context(), r.account(), typed, r.options.Region)
+	for _, text := range texts {
+		links = append(links, meantLink{text, address(text)})
+	}
+	return links, err
+}
+
+// suggestions are what a field for a search offers while a person types, or a field for a contact. Each costs a few rows of indexes, however many contacts there are.
+func (r *request) suggestions() (err error) {
+	view := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q")), Pick: r.URL.Query().Has("pick")}
+	view.List = withQuery(r.path("/search"), url.Values{"q": {view.Query}})
+	if utf8.RuneCountInString(view.Query) < minSuggestion {
+		view.Query = ""
+	} else {
+		err = r.suggest(&view)
+	}
+	if err != nil {
+		return err
+	}
+	return r.renderPart("search", "suggestions", page{Data: &view})
+}
+
+func (r *request) suggest(view *searchView) error {
+	found, err := r.store.SuggestContacts(r.Context(), r.account(), find.ParseSearch(view.Query, r.options.Region), foundContacts)
+	if err == nil {
+		err = r.foundByID(view, found)
+	}
+	if err != nil || view.Pick {
+		view.Contacts = slices.DeleteFunc(view.Contacts, (*crm.Contact).Archived) // which can get no gift
+		return err
+	}
+	campaigns, err := r.store.NewestCampaigns(r.Context(), r.account(), offeredCampaigns)
+	for _, c := range campaigns {
+		if strings.Contains(text.Fold(c.Title), text.Fold(view.Query)) && len(view.Named) < foundCampaigns {
+			view.Named = append(view.Named, c)
+		}
+	}
+	return err
 }
 
 func (r *request) searchCampaigns(view *searchView) error {

@@ -31,6 +31,25 @@ func TestASearchFindsContactsCampaignsAndGifts(t *testing.T) {
 	})
 }
 
+// A typing error finds no one. Both searches offer what was probably meant, and that finds the contact.
+func TestASearchOffersWhatWasMeant(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Owner)
+		s.contact(p, "Mary", "Fitzgerald")
+		for _, list := range []string{"/search", "/contacts"} {
+			page := p.get(p.org(list + "?q=mary+Fitzgereld"))
+			p.sees(page, "Did you mean mary Fitzgerald")
+			p.sees(p.get(page.link(t, "mary Fitzgerald")), "Mary Fitzgerald")
+			if page = p.get(p.org(list + "?q=Zebra")); strings.Contains(page.words(), "Did you mean") {
+				t.Errorf("%s offers something for a word that is like no other: %s", list, page.words())
+			}
+		}
+		if page := p.get(p.org("/contacts?scope=archived&q=Fitzgereld")); strings.Contains(page.words(), "Did you mean") {
+			t.Errorf("the archive offers an active contact: %s", page.words())
+		}
+	})
+}
+
 func TestASearchForAnIDLeadsToIt(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)

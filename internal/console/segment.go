@@ -32,7 +32,7 @@ func (r *request) fillSegments(view *contactsView) error {
 	view.Segments = all
 	this := int64(r.today().Year())
 	for _, year := range []int64{this, this - 1} {
-		for _, known := range reportsOf(year, year == this) {
+		for _, known := range reportsOf(year, this) {
 			if known.Query == view.query.Encode() {
 				view.Report = known.Name
 			}
@@ -87,12 +87,12 @@ func (r *request) segmentsPage() error {
 func (r *request) createSegment() error {
 	made, err := find.NewSegment(r.form.Value("name"), r.form.values.Get("query"), r.options.Region)
 	if err == nil {
-		made, err = r.store.CreateSegment(r.Context(), r.account(), made)
+		made, err = r.store.CreateSegment(r.once(r.always("/segments", "The segment was saved.")), r.account(), made)
 	}
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.listPath(contactListing, made.Query), notice{Text: "The segment “" + made.Name + "” was saved. You can find it under Segments."})
+	return r.redirect(r.listPath(contactListing, made.Query), notice{Text: "Segment “" + made.Name + "” saved. You can find it under Segments."})
 }
 
 // refusedSegment is the list whose filter could not be saved.
@@ -109,7 +109,7 @@ func (r *request) renameSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment is now called “" + name + "”."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "Segment renamed to “" + name + "”."})
 }
 
 func (r *request) deleteSegment() error {
@@ -117,5 +117,5 @@ func (r *request) deleteSegment() error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "The segment “" + old.Name + "” was deleted. Its contacts are as they were."})
+	return r.redirect(r.samePage(r.path("/segments")), notice{Text: "Segment “" + old.Name + "” deleted. Its contacts weren’t affected."})
 }

@@ -85,9 +85,9 @@ func cookieValue(r *http.Request, name string) string {
 
 // toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
 // page keeps it, and it is shown again.
-func (r *request) toSignIn() error {
+func (r *request) toSignIn(route route) error {
 	if r.Method == http.MethodPost {
-		f, err := formToResubmit(r.w, r.Request)
+		f, err := keepForm(r.w, r.Request, route)
 		if err != nil {
 			return err
 		}
@@ -133,8 +133,15 @@ func (r *request) signInPage() error {
 	return r.showSignIn(0)
 }
 
+// signInView is the page for signing in. A server without users tells where its setup link is; any other says nothing about how it is run.
+type signInView struct{ New bool }
+
 func (r *request) showSignIn(status int) error {
-	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status})
+	users, err := r.store.HasUsers(r.Context())
+	if err != nil {
+		return err
+	}
+	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status, Data: signInView{New: !users}})
 }
 
 func (r *request) signIn() error {
@@ -150,8 +157,8 @@ func (r *request) signIn() error {
 		return err
 	}
 	r.begin(user.ID, token)
-	if r.form.Value(resubmitTo) != "" {
-		return r.resubmit(user, token)
+	if r.form.Value(keptTo) != "" {
+		return r.showKept(user, token)
 	}
 	return r.redirect(afterSignIn(r.form.Value("next")))
 }

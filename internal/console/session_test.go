@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	}
 	p, link := s.visitor(), "/console/setup/"+token
 	page := p.get(link)
-	p.sees(page, "These organizations already exist", "Harbor Light", "A new organization", "Organizations that already have contacts are not listed", "donorbook user create")
+	p.sees(page, "These organizations exist", "Harbor Light", "A new organization", "Organizations that already have contacts aren’t listed", "donorbook user create")
 	if strings.Contains(page.words(), "Lakeside") {
 		t.Error("an organization with contacts is offered")
 	}
@@ -108,7 +109,7 @@ func TestASignInPageCarriesNoPassword(t *testing.T) {
 		t.Error("the page holds a password")
 	}
 	owner := s.member(s.organization("Harbor"), access.Owner)
-	a = p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "again", "https://evil.example/", "again.x", "1")
+	a = p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "kept", "https://evil.example/", "kept_by", strconv.FormatInt(owner.user.ID, 10), "kept.x", "1")
 	if strings.Contains(a.body, "evil") {
 		t.Errorf("%d: %s", a.status, a.body)
 	}
@@ -157,7 +158,7 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 		}
 		bo, link := s.visitor(), "/console/invite/"+token
 		page := bo.get(link)
-		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as editor", "change contacts, gifts and campaigns")
+		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as an editor", "change contacts, gifts and campaigns")
 		if !strings.Contains(page.body, `value="bo@example.org"`) {
 			t.Error("the email is not filled in")
 		}
@@ -212,7 +213,7 @@ func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
 	p.wantStatus(p.get(p.org("")), http.StatusNotFound)
 	a := p.get(p.get("/console").location())
 	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "You are not a member of any organization")
+	p.sees(a, "You aren’t a member of any organization")
 }
 
 func TestTheBareAddressLeadsToTheConsole(t *testing.T) {

@@ -16,20 +16,18 @@ type settingsView struct {
 	Fields      int    // custom fields in use
 	Members     int
 	Invitations int
-	Name        *form // the name of the organization
-	Logo        *form // its logo
+	About       *form // name, logo and time zone of the organization
 	LogoField   pictureField
+	Zones       []string
 	Giving      *form // the settings of its giving
 	Public      *form // what public pages say
 	History     *form // for how long changes are kept
-	Zone        *form // the time zone
-	Zones       []string
-	ZoneMoving  bool // gifts are about to get the days of a new time zone
+	ZoneMoving  bool  // gifts are about to get the days of a new time zone
 	Settings    access.AccountSettings
 }
 
 func (r *request) settingsPage() error {
-	view := settingsView{Name: r.form.ifSentTo("/name"), Logo: r.form.ifSentTo("/logo"), LogoField: logoField, Giving: r.form.ifSentTo("/giving"), Public: r.form.ifSentTo("/public"), History: r.form.ifSentTo("/history"), Zone: r.form.ifSentTo("/timezone"), Zones: text.Timezones()}
+	view := settingsView{About: r.form.ifSentTo("/organization"), LogoField: logoField, Zones: text.Timezones(), Giving: r.form.ifSentTo("/giving"), Public: r.form.ifSentTo("/public"), History: r.form.ifSentTo("/history")}
 	var err error
 	if view.Settings, err = r.store.AccountSettings(r.Context(), r.account()); err != nil {
 		return err
@@ -37,9 +35,9 @@ func (r *request) settingsPage() error {
 	if view.ZoneMoving, err = r.store.ZoneMoving(r.Context(), r.account()); err != nil {
 		return err
 	}
-	view.Zone.setUnsent("timezone", view.Settings.Timezone)
-	view.Logo.set(logoField.Kept(), view.Settings.Logo)
-	view.Name.setUnsent("name", r.membership.Account.Name)
+	view.About.setUnsent("name", r.membership.Account.Name)
+	view.About.set(logoField.Kept(), view.Settings.Logo)
+	view.About.setUnsent("timezone", view.Settings.Timezone)
 	view.Giving.setUnsent("currency", view.Settings.Currency)
 	view.Giving.setUnsent("address", view.Settings.Address)
 	view.Giving.setUnsent("tax_id", view.Settings.TaxID)
@@ -92,12 +90,28 @@ func (r *request) countForOwners(view *settingsView) error {
 	return err
 }
 
-func (r *request) renameOrganization() error {
-	account := r.membership.Account
-	if err := r.store.RenameAccount(r.Context(), account, account.ID, r.form.Value("name")); err != nil {
+// saveOrganization saves the name, the logo and the time zone. Without a file the logo stays, unless the person removes it. Gifts whose time is known get
+// the days of a new time zone in the background.
+func (r *request) saveOrganization() error {
+	made, err := r.receivePictures(logoField)
+	if err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings"), notice{Text: "The name is now " + r.form.Value("name") + "."})
+	name, zone := r.form.Value("name"), r.form.Value("timezone")
+	in := access.AccountSettingsInput{Name: &name, Timezone: &zone}
+	if logo := made[logoField.Name]; logo.Address != "" || r.form.Value(logoField.Remove()) != "" {
+		in.Logo = &logo
+	}
+	if err := r.form.refuse(in.Validate()); err != nil { // together with what is wrong with the file
+		return err
+	}
+	if len(r.form.Faults) > 0 {
+		return errRefused
+	}
+	if err := r.store.SetAccountSettings(r.Context(), r.account(), in); err != nil {
+		return err
+	}
+	return r.redirect(r.path("/settings"), notice{Text: "Organization saved."})
 }
 
 // saveGivingSettings saves what statements show. The currency is only asked for while there are no gifts.
@@ -112,7 +126,7 @@ func (r *request) saveGivingSettings() error {
 	if err := r.store.SetAccountSettings(r.Context(), r.account(), in); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings#giving"), notice{Text: "The giving settings were saved."})
+	return r.redirect(r.path("/settings#giving"), notice{Text: "Giving settings saved."})
 }
 
 // savePublicSettings saves what public pages of campaigns say about the organization and its donors.
@@ -121,16 +135,7 @@ func (r *request) savePublicSettings() error {
 	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Email: &email, Website: &website, PublicDonors: &donors}); err != nil {
 		return err
 	}
-	return r.redirect(r.path("/settings#public"), notice{Text: "The settings of your public pages were saved."})
-}
-
-// saveTimezone sets the time zone. Gifts whose time is known get the days of the new one in the background.
-func (r *request) saveTimezone() error {
-	zone := r.form.Value("timezone")
-	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{Timezone: &zone}); err != nil {
-		return err
-	}
-	return r.redirect(r.path("/settings#timezone"), notice{Text: "The time zone is now " + zone + "."})
+	return r.redirect(r.path("/settings#public"), notice{Text: "Public page settings saved."})
 }
 
 // saveHistorySettings sets for how many days changes are kept.
@@ -139,9 +144,9 @@ func (r *request) saveHistorySettings() error {
 	if err := r.store.SetAccountSettings(r.Context(), r.account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
 		return err
 	}
-	said := "The history is kept forever."
+	said := "Changes are now kept forever."
 	if n := idOf(days); n > 0 {
-		said = "The history is kept for " + shownCount(n) + " days."
+		said = "Changes are now kept for " + plural(n, "day") + "."
 	}
 	return r.redirect(r.path("/settings#history"), notice{Text: said})
 }

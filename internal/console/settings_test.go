@@ -15,7 +15,7 @@ func TestSettingsLeadOn(t *testing.T) {
 		p.post(p.org("/settings/people/invite"), "role", "viewer")
 		s.member(p.account, access.Viewer)
 		page := p.get(p.org("/settings"))
-		p.sees(page, "Integrations", "API keys 1 active", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
+		p.sees(page, "API keys 1 active", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
 		for _, address := range []string{p.org("/settings/keys"), p.org("/settings/people"), "/docs", "/console/profile"} {
 			if !strings.Contains(page.body, `href="`+address+`"`) {
 				t.Errorf("nothing leads to %s", address)
@@ -24,15 +24,25 @@ func TestSettingsLeadOn(t *testing.T) {
 	})
 }
 
+// Each section of the settings is saved as a whole: all of it, or nothing.
 func TestAnOrganizationIsRenamed(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Owner)
-	p.sees(p.follow(p.org("/settings/name"), "name", " Harbor Light "), "The name is now Harbor Light.")
-	wrong := p.post(p.org("/settings/name"), "name", "")
+	save := p.org("/settings/organization")
+	p.sees(p.follow(save, "name", " Harbor Light ", "timezone", "Europe/Lisbon"), "Organization saved.", "Harbor Light")
+	wrong := p.post(save, "name", "", "timezone", "UTC")
 	p.wantStatus(wrong, http.StatusUnprocessableEntity)
 	p.sees(wrong, "Name is required")
+	if wrong = p.post(save, "name", "Other", "timezone", "Mars/Olympus"); !strings.Contains(wrong.body, `value="Other"`) {
+		t.Error("the refused form has lost the name")
+	}
 	if account, err := s.store.Account(t.Context(), p.account.ID); err != nil || account.Name != "Harbor Light" {
 		t.Errorf("%v: the name is %q", err, account.Name)
+	}
+	p.wantSettings(access.AccountSettings{Currency: "USD", Timezone: "Europe/Lisbon"})
+	p.sees(p.get(p.org("/settings/history")), "name from “Harbor” to “Harbor Light”", "from “UTC” to “Europe/Lisbon”")
+	if n := strings.Count(p.get(p.org("/settings")).body, ">Save "); n != 4 {
+		t.Errorf("%d buttons save, want one for each section", n)
 	}
 }
 
@@ -40,8 +50,8 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Viewer)
 	page := p.get(p.org("/settings"))
-	p.sees(page, "Only owners can create and revoke keys.", "Your role Viewer")
-	if strings.Contains(page.body, "/settings/name") || strings.Contains(page.body, "/settings/keys") {
+	p.sees(page, "API keys Managed by owners", "Your role Viewer")
+	if strings.Contains(page.body, "/settings/organization") || strings.Contains(page.body, "/settings/keys") {
 		t.Error("a viewer is offered what only owners may do")
 	}
 }
@@ -50,7 +60,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		path := p.org("/settings/giving")
-		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "The giving settings were saved.", "1 Quay 4000 Porto")
+		p.sees(p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123"), "Giving settings saved.", "1 Quay 4000 Porto")
 		want := access.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
 		wrong := p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
@@ -66,7 +76,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 		s.donation(p.account, s.newcomer(p.account, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
 		want.HasGifts = true
 		page := p.get(p.org("/settings"))
-		p.sees(page, "EUR It can no longer be changed")
+		p.sees(page, "EUR Can’t be changed after the first gift")
 		if strings.Contains(page.body, `name="currency"`) {
 			t.Error("the currency of gifts can be typed")
 		}

@@ -22,7 +22,7 @@ const newAccount = "new"
 func (r *request) setupPage() error {
 	offer, err := r.store.SetupOffer(r.Context(), r.PathValue("token"))
 	if err != nil {
-		return usedLink(err, "The server prints a new link each time it starts, and only the newest one works. If someone has already set up this server, ask them for an invitation.")
+		return usedLink(err, "The server prints a new link each time it starts; only the newest one works. If someone has already set up this server, ask them for an invitation.")
 	}
 	view := setupView{Withheld: offer.Withheld}
 	for _, a := range offer.Accounts {
@@ -51,7 +51,7 @@ func usedLink(err error, advice string) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return &web.Error{Status: http.StatusGone, Message: "It was already used, it was canceled or replaced, or it has expired. " + advice}
+	return &web.Error{Status: http.StatusGone, Message: "It was already used, canceled or replaced, or it has expired. " + advice}
 }
 
 // readUser takes the password out of the form: no page shows it again.
@@ -81,9 +81,9 @@ const askAgain = "If you have already joined, sign in. Otherwise, ask the person
 
 // rights says what a role may do.
 var rights = map[access.Role]string{
-	access.Owner:  "you can see and change everything, including people, keys and chapters.",
+	access.Owner:  "you can see and change everything, including people, API keys, chapters and settings.",
 	access.Editor: "you can see everything and change contacts, gifts and campaigns.",
-	access.Viewer: "you can see contacts, gifts, campaigns and chapters, but not change them.",
+	access.Viewer: "you can see everything, but not change it.",
 }
 
 func (r *request) invitationPage() error {

@@ -3,6 +3,7 @@ package console_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -119,4 +120,33 @@ func TestTheDeviceCookieIsGuarded(t *testing.T) {
 		}
 	}
 	t.Error("there is no device cookie")
+}
+
+// Only a server that no one uses yet says how it is set up.
+func TestTheSignInPageNamesNoCommandsOnceThereAreUsers(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		visitor := s.visitor()
+		visitor.sees(visitor.get("/console/signin"), "Open the setup link that donorbook serve printed")
+		ana := s.member(s.organization("Harbor"), access.Owner)
+		for _, page := range []answer{visitor.get("/console/signin"), visitor.signIn(ana.user.Email, "wrong password"), visitor.post(ana.org("/contacts"), "first_name", "Ada")} {
+			visitor.sees(page, "Ask an owner of your organization for an invitation.")
+			visitor.doesNotSee(page, "donorbook serve", "donorbook user", "setup link")
+		}
+	})
+}
+
+// The reference of the API is for those who have keys; the settings lead everyone to it.
+func TestTheMenuHasTheReferenceForPeopleWithKeys(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		owner := s.member(s.organization("Harbor"), access.Owner)
+		editor := s.member(owner.account, access.Editor)
+		inMenu := func(p *person) bool { return strings.Contains(p.get(p.org("/contacts")).body, `href="/docs"`) }
+		if inMenu(owner) {
+			t.Error("without a key the reference is in the menu")
+		}
+		owner.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
+		if !inMenu(owner) || inMenu(editor) {
+			t.Errorf("the menu has the reference: of the owner %v, of an editor %v", inMenu(owner), inMenu(editor))
+		}
+	})
 }

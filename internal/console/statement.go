@@ -40,10 +40,11 @@ type statement struct {
 	Address       []string // lines
 	Gifts         []statementGift
 	totals        map[string]int64
-	NotMoney      bool // some gifts were no money
-	Refunds       bool // something was given back
-	Covered       bool // the giver has paid fees
-	Event         bool // a gift was for an event, where givers may get something
+	currency      string // of the organization
+	NotMoney      bool   // some gifts were no money
+	Refunds       bool   // something was given back
+	Covered       bool   // the giver has paid fees
+	Event         bool   // a gift was for an event, where givers may get something
 }
 
 // statementGift is one line of a statement.
@@ -85,6 +86,9 @@ func (r *request) statementsPage() error {
 	if err != nil {
 		return err
 	}
+	if view.Kind == giving.LapsedDonors {
+		r.form.fail("", "Lapsed donors gave nothing in this year, so there are no statements of it.")
+	}
 	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
 		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.add)
@@ -99,11 +103,8 @@ func (r *request) statementsPage() error {
 // tell says whose statements a page has, and where the others are.
 func (view *statementsView) tell(r *request, filter giving.DonorFilter, page gifts.StatementPage) {
 	view.Erased = page.Erased
-	switch {
-	case page.Total > 0:
+	if page.Total > 0 {
 		view.Found = plural(page.Total, "donor") + donorWords(filter) + "."
-	case len(view.Statements) > 0:
-		view.Found = "These donors gave in " + strconv.FormatInt(filter.Year, 10) + ", in different currencies."
 	}
 	address := func(at gifts.DonorPlace) string {
 		if at == (gifts.DonorPlace{}) {
@@ -123,7 +124,7 @@ func (r *request) newStatements(path string) (*statementsView, error) {
 		year++
 	}
 	view := &statementsView{
-		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year), Kind: donorKind(r.form), Today: r.today(),
+		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year, int64(r.today().Year())), Kind: donorKind(r.form), Today: r.today(),
 		console: r.Console, ctx: r.Context(), account: r.account(), names: map[int64]gifts.CampaignName{},
 	}
 	var err error
@@ -140,7 +141,7 @@ func (r *request) showStatements(view *statementsView, title string) error {
 
 // add adds the statement of a contact.
 func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
-	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}}
+	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}, currency: view.Settings.Currency}
 	if len(contact.Addresses) > 0 {
 		s.Address = contact.Addresses[0].Lines()
 	}
@@ -181,11 +182,11 @@ func (s *statement) add(view *statementsView, g *giving.Gift) error {
 }
 
 // Total is the sum of what was listed, in each currency; "" where nothing was money.
-func (s *statement) Total() string { return moneyTexts(s.totals, text.MoneyExact) }
+func (s *statement) Total() string { return moneyTexts(s.totals, s.currency, text.MoneyExact) }
 
 // Explained says in one line what the amounts are, and what is not among them.
 func (s *statement) Explained() string {
-	text := "Only gifts that we have received are listed; promised gifts are not."
+	text := "Only gifts we received are listed; pledges are not."
 	if s.Refunds {
 		text += " Refunds are subtracted."
 	}

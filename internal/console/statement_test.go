@@ -50,9 +50,9 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		a := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact)))
 		p.wantStatus(a, http.StatusOK)
 		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 USA", "Giving statement for 2025",
-			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Non-cash", "Total €12.50 and $133.00",
-			"In 2025 you gave €12.50 and $133.00 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and gifts in kind are listed without an amount",
-			"Only gifts that we have received are listed; promised gifts are not. Refunds are subtracted. Fees that you covered are included. Each currency has its own total.")
+			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Non-cash", "Total $133.00 and €12.50",
+			"In 2025 you gave $133.00 and €12.50 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and in-kind gifts are listed without an amount",
+			"Only gifts we received are listed; pledges are not. Refunds are subtracted. Fees that you covered are included. Each currency has its own total.")
 		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
 			if text := a.body; strings.Contains(text, not) {
 				t.Errorf("the statement says %q", not)
@@ -65,7 +65,7 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d/statement", contact))), "Giving statement for 2025") // last year, which people ask for
 		wrong := p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=20xx", contact)))
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "Year must be a year from 1900 on, such as 2025.")
+		p.sees(wrong, "Year must be between 1900 and 2026.")
 		if link := fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement", contact))); !strings.Contains(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))).body, link) {
 			t.Error("the contact's page does not lead to the statement")
 		}
@@ -86,7 +86,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 				want[g.Contact][g.Currency] += g.Left()
 			}
 		}
-		p.sees(a, "These donors gave in 2026, in different currencies.")
+		p.sees(a, fmt.Sprintf("%d donors gave in 2026.", len(want)))
 		if n := strings.Count(a.body, "<article"); n != len(want) {
 			t.Errorf("%d statements, want %d", n, len(want))
 		}
@@ -104,7 +104,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 			}
 		}
 		p.sees(p.get(p.org("/statements?year=2019")), "No contacts gave in 2019.")
-		p.sees(a, "Your organization’s address or tax ID is missing. Statements show both. Ask an owner")
+		p.sees(a, "Statements show your address and tax ID. At least one is missing. Ask an owner")
 	})
 }
 
@@ -120,7 +120,7 @@ func TestManyStatementsComeInPages(t *testing.T) {
 		s.donation(p.account, s.newcomer(p.account, "Ada", fmt.Sprint("Number", i)).ID, gift, i+1)
 	}
 	first := p.get(p.org("/statements?year=2025"))
-	p.sees(first, "These donors gave in 2025, in different currencies.", "A page has up to 50 statements: print each page.", "Ada Number0 ", "Ada Number49 ")
+	p.sees(first, "60 donors gave in 2025.", "Showing up to 50 at a time. Print each batch separately.", "Ada Number0 ", "Ada Number49 ")
 	second := p.get(first.link(t, "Next"))
 	p.sees(second, "Ada Number50 ", "Ada Number59 ")
 	for page, want := range map[*answer]int{&first: 50, &second: 10} {
@@ -141,7 +141,7 @@ func TestStatementsAreThoseOfTheList(t *testing.T) {
 		s.donation(p.account, amelia, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		s.donation(p.account, s.newcomer(p.account, "Nora", "New").ID, `"amount":30,"method":"cash","transacted_at":"2025-06-01"`)
 		s.donation(p.account, s.newcomer(p.account, "Emil", "Euro").ID, `"amount":40,"currency":"EUR","method":"cash","transacted_at":"2025-06-01"`)
-		for kind, want := range map[string]string{"": "Amelia Nora Emil", "new": "Nora", "returning": "Amelia", "lapsed": "Amelia Nora"} {
+		for kind, want := range map[string]string{"": "Amelia Nora Emil", "new": "Nora Emil", "returning": "Amelia"} {
 			list := p.get(p.org("/donors?year=2025&" + kind + "=1"))
 			if kind != "" && !strings.Contains(list.body, fmt.Sprintf(`<input type="hidden" name="%s" value="1">`, kind)) {
 				t.Errorf("the button does not lead to %s donors", kind)
@@ -201,7 +201,7 @@ func TestErasedPeopleHaveNoStatement(t *testing.T) {
 			t.Error("the page of an erased person leads to a statement")
 		}
 		a := p.get(p.org("/statements?year=2025"))
-		p.sees(a, "Nora New", "One person on this page was erased and has no statement.")
+		p.sees(a, "Nora New", "One donor on this page was erased and has no statement.")
 		if n := strings.Count(a.body, "<article"); n != 1 {
 			t.Errorf("%d statements, want 1", n)
 		}
@@ -226,12 +226,13 @@ func TestDonorsOfACampaignAndPages(t *testing.T) {
 		if back := p.get(second.link(t, "Previous")); back.words() != first.words() {
 			t.Errorf("the way back leads to %s", back.words())
 		}
-		p.sees(p.get(p.org("/donors?year=2025&lapsed=1")), "53 donors gave in 2025 and not in 2026.")
+		p.sees(p.get(p.org("/donors?year=2026&lapsed=1")), "53 donors gave in 2025 and not in 2026.")
+		p.sees(p.get(p.org("/donors?year=2025&lapsed=1")), "0 donors gave in 2024 and not in 2025.") // whatever year is chosen, the question makes sense
 		p.sees(p.get(p.org("/donors")), "Donors of 2026", "0 donors gave in 2026.", "No donors here")
-		for _, wrong := range []string{"year=x", "year=1", "new=yes", "new=1&lapsed=1", "campaign=x"} {
+		for _, wrong := range []string{"year=x", "year=1", "year=2027", "new=yes", "new=1&lapsed=1", "campaign=x"} {
 			a := p.get(p.org("/donors?" + wrong))
 			p.wantStatus(a, http.StatusUnprocessableEntity)
-			p.sees(a, "One thing needs your attention.")
+			p.sees(a, "Please fix one filter.")
 		}
 		foreign := s.campaign(s.organization("Theirs"), `{"title": "Secret"}`)
 		p.wantStatus(p.get(p.org(fmt.Sprintf("/donors?campaign=%d", foreign.ID))), http.StatusNotFound)

@@ -110,7 +110,7 @@ func (r *request) goneBy(contact crm.Contact, err error) error {
 	if !errors.Is(err, crm.ErrArchived) {
 		return err
 	}
-	return r.redirect(r.path(contactPath(contact.ID)), notice{Text: "Someone archived " + contactName(contact) + " a moment ago, so nothing was changed. Restore the contact to change it."})
+	return r.redirect(r.path(contactPath(contact.ID)), notice{Text: "Someone just archived " + contactName(contact) + ", so nothing was changed. Restore the contact to change it."})
 }
 
 // suggestTags answers a script with the tags that begin with what is typed into a field. After a comma that is the next tag,
@@ -279,7 +279,7 @@ func (r *request) renameTag() error {
 		return err
 	}
 	if name == view.Tag.Name {
-		return r.redirect(r.path("/tags"), notice{Text: "The tag has this name already. Nothing was changed."})
+		return r.redirect(r.path("/tags"), notice{Text: "The tag already has this name. Nothing was changed."})
 	}
 	into, err := r.store.TagSize(r.Context(), r.account(), name)
 	if exists := err == nil; exists && r.form.Value("merge") != name {
@@ -345,7 +345,7 @@ func (r *request) tagGone(view tagView, err error) error {
 	if !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	return r.redirect(r.path("/tags"), notice{Text: "No contact has the tag “" + view.Tag.Name + "” anymore. Nothing was changed."})
+	return r.redirect(r.path("/tags"), notice{Text: "No contacts have the tag “" + view.Tag.Name + "” anymore. Nothing was changed."})
 }
 
 // Size is how many contacts have the tag, in words: those that a list shows first, and archived ones.

@@ -97,7 +97,7 @@ func (t *throttle) enter(p place) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.queued[p] >= queuedAtOnce {
-		return tooManyRequests(5*time.Second, "Too many attempts with this email are waiting. Try again in a few seconds.")
+		return tooManyRequests(5*time.Second, "Too many sign-in attempts with this email right now. Try again in a few seconds.")
 	}
 	t.queued[p]++
 	return nil

@@ -70,9 +70,9 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 			}
 		}
 		p.sees(p.get(p.org("")), "Raised this year $80")
-		p.sees(p.get(p.org("/donors")), "Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80.00")
+		p.sees(p.get(p.org("/donors")), "Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80")
 		p.sees(p.get(p.org("/statements?year=2026")), "Dec 31, 2026 General Cash $40.00 Dec 31, 2026 General Cash $40.00", "Total $80.00")
-		p.sees(p.get(p.org("/statements?year=2027")), "No contacts gave in 2027.")
+		p.sees(p.get(p.org("/statements?year=2027")), "Year must be between 1900 and 2026.")
 		p.sees(p.get(p.org("/gifts?from=2026-12-31&to=2026-12-31")), "2 gifts")
 		p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))), "Last gift Dec 31, 2026")
 		page := p.get(p.org(fmt.Sprintf("/contacts/%d/statement", contact)))
@@ -89,7 +89,7 @@ func TestTodayInSydneyIsAccepted(t *testing.T) {
 		p.sees(p.get(p.give(contact, "5", "2026-11-17")), "Nov 17, 2026")
 		wrong := p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-18", "method", "cash")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(p.follow(contact+"/notes", "note_text", "Called.", "note_date", "2026-11-17"), "The note was added.", "Nov 17, 2026, 9:00 AM AEDT")
+		p.sees(p.follow(contact+"/notes", "note_text", "Called.", "note_date", "2026-11-17"), "Note added.", "Nov 17, 2026, 9:00 AM AEDT")
 	})
 }
 
@@ -99,13 +99,13 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
-		wrong := p.post(p.org("/settings/timezone"), "timezone", "Mars/Olympus")
+		wrong := p.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "Mars/Olympus")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "Time zone must be the name of a time zone, such as America/New_York")
-		p.sees(p.follow(p.org("/settings/timezone"), "timezone", "America/New_York"), "The time zone is now America/New_York.", "Gift dates are being updated to America/New_York.")
+		p.sees(wrong, "Time zone must be a time zone, such as America/New_York")
+		p.sees(p.follow(p.org("/settings/organization"), "name", "Harbor", "timezone", "America/New_York"), "Organization saved.", "Gift dates are being updated to America/New_York.")
 		p.sees(p.get(p.org("/gifts")), "Nov 16, 2026")
 		s.working()
-		p.until(p.org("/jobs"), "Update gift dates for a new time zone")
+		p.until(p.org("/jobs"), "Update gift dates for the new time zone")
 		p.until(p.org("/jobs"), "1 gift moved.")
 		p.sees(p.get(p.org("/gifts")), "Nov 15, 2026")
 		p.doesNotSee(p.get(p.org("/settings")), "Gift dates are being updated")
@@ -115,7 +115,7 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 			t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
 		}
 		editor := s.member(p.account, access.Editor)
-		editor.wantStatus(editor.post(p.org("/settings/timezone"), "timezone", "UTC"), http.StatusForbidden)
+		editor.wantStatus(editor.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "UTC"), http.StatusForbidden)
 	})
 }
 

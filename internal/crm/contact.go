@@ -48,8 +48,10 @@ type Contact struct {
 	// of the default region or of a library never makes a stored contact and its index disagree.
 	MatchKeys []string
 
-	// LastGift is when the last gift was given that counts; zero for none. It stands beside the document. FirstGift is known in exports alone.
+	// LastGift is when the last gift was given that counts; zero for none. Given is what all of them come to, in the smallest unit of the account's currency,
+	// of which the stats have the whole units. Both stand beside the document. FirstGift and Recurring, the part of plans, are known in exports alone.
 	LastGift, FirstGift time.Time
+	Given, Recurring    int64
 }
 
 // Stats counts what a contact gave.

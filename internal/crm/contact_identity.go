@@ -89,13 +89,26 @@ const minNamingPhone = 7
 // In tells whether texts that belong together, such as the cells of a row, name the person: by an email, by a phone number, or by the first and the last
 // name.
 func (i *Identity) In(texts []string) bool {
-	if slices.ContainsFunc(texts, i.reaches) {
+	return i.IsNamed(&Said{texts, text.Words(texts...)})
+}
+
+// Said is texts that belong together, read once to look for many people in them.
+type Said struct{ texts, words []string }
+
+// SaidIn are all texts of a JSON value.
+func SaidIn(data string) Said {
+	texts := textsOf(nil, data)
+	return Said{texts, text.Words(texts...)}
+}
+
+// IsNamed is In.
+func (i *Identity) IsNamed(by *Said) bool {
+	if slices.ContainsFunc(by.texts, i.reaches) {
 		return true
 	}
-	said := text.Words(texts...)
 	has := func(name string) bool {
 		parts := text.Words(name)
-		return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(said, part) })
+		return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(by.words, part) })
 	}
 	return slices.ContainsFunc(i.First, has) && slices.ContainsFunc(i.Last, has)
 }

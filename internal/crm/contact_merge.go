@@ -48,14 +48,14 @@ func DecodeMerge(body []byte) (in MergeInput, err error) {
 	r.Document(func(key string) {
 		switch key {
 		case "contact_id":
-			in.Contact = r.Integer()
+			in.Contact = r.ID()
 		case "prefer":
 			prefer := r.Text()
 			if in.PreferOther = prefer == "other"; !in.PreferOther && prefer != "" && prefer != "survivor" {
 				r.Wrong(doc.OneOf, "survivor, other")
 			}
 		case "fields":
-			r.Element(func(name string) { in.Fields[name] = r.Integer() })
+			r.Element(func(name string) { in.Fields[name] = r.ID() })
 		default:
 			r.Skip()
 		}
@@ -287,8 +287,8 @@ func filled(value string) []string {
 
 // StaysBefore tells which of two contacts is proposed as the survivor: the one that has given more, or the older one.
 func (c *Contact) StaysBefore(other *Contact) bool {
-	if mine, theirs := c.Stats.TotalContributions, other.Stats.TotalContributions; mine != theirs {
-		return mine > theirs
+	if c.Given != other.Given {
+		return c.Given > other.Given
 	}
 	return c.ID < other.ID
 }

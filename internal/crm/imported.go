@@ -47,7 +47,7 @@ func (in *ContactInput) ValidateRow(fields *custom.Fields, region string, now ti
 }
 
 // fileRules are rules in words for files, where those for programs say how a program writes a value.
-var fileRules = map[doc.Rule]doc.Rule{doc.BirthDay: "must be a day with a year, from 1000 until today"}
+var fileRules = map[doc.Rule]doc.Rule{doc.BirthDay: "must be a date with a four-digit year, such as 9/7/1942"}
 
 // labeled calls fields that no column has what people call them.
 func labeled(columns map[string]string, err error) error {

@@ -256,6 +256,32 @@ func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 	return in
 }
 
+// Add is the contact with what a person has typed about it after they were told that it is there: its name stays, except for parts that it lacks, and a note is added to the one that it
+// has. What else was typed is newer than what is there.
+func (c Contact) Add(in ContactInput, now time.Time) (Contact, error) {
+	in.IsCompany = nil
+	if isNameless := c.LastName == "" && strings.Contains(c.FirstName, "@"); !isNameless { // known by an email alone until now
+		for _, name := range []struct {
+			has   string
+			typed **string
+		}{{c.FirstName, &in.FirstName}, {c.MiddleName, &in.MiddleName}, {c.LastName, &in.LastName}} {
+			if name.has != "" {
+				*name.typed = nil
+			}
+		}
+	}
+	if c.IsCompany {
+		in.Company = nil
+	}
+	if in.Note != nil && *in.Note != "" && c.Note != "" {
+		in.Note = new(joinNotes(c.Note, *in.Note))
+		if doc.IsLonger(*in.Note, MaxNote) {
+			return c, doc.NewInvalid("note", doc.NotesTooLong, MaxNote)
+		}
+	}
+	return c.Merge(in, now)
+}
+
 // ImportRule says what an import does with a row about a contact that exists, and with one that shares an email or a phone with a contact of another name.
 type ImportRule struct {
 	Existing    CreateMode // Dedupe, Skip or Force

@@ -197,3 +197,20 @@ func TestNumbersWithoutAnAreaCodeAreKeptAndMatchNobody(t *testing.T) {
 		t.Errorf("patched: %+v %v", patched, err)
 	}
 }
+
+// What a person adds to a contact that they have seen never renames it, and loses no note.
+func TestAddKeepsTheNameAndTheNote(t *testing.T) {
+	now := time.Now()
+	typed := ContactInput{FirstName: new("Pete"), MiddleName: new("J"), LastName: new("Karter"), Title: new("Chair"), Note: new("Met at the gala.")}
+	for _, test := range []struct{ c, want Contact }{
+		{Contact{FirstName: "Peter", LastName: "Carter", Title: "Member", Note: "Prefers letters."}, Contact{FirstName: "Peter", MiddleName: "J", LastName: "Carter", Title: "Chair", Note: "Prefers letters.\n\nMet at the gala."}},
+		{Contact{FirstName: "Peter"}, Contact{FirstName: "Peter", MiddleName: "J", LastName: "Karter", Title: "Chair", Note: "Met at the gala."}},
+		{Contact{FirstName: "pete@example.org"}, Contact{FirstName: "Pete", MiddleName: "J", LastName: "Karter", Title: "Chair", Note: "Met at the gala."}},
+		{Contact{IsCompany: true, Company: "Acme", Note: "Met at the gala."}, Contact{IsCompany: true, FirstName: "Pete", MiddleName: "J", LastName: "Karter", Company: "Acme", Title: "Chair", Note: "Met at the gala."}},
+	} {
+		got, err := test.c.Add(typed, now)
+		if test.want.UpdatedAt = got.UpdatedAt; err != nil || string(got.AppendBody(nil)) != string(test.want.AppendBody(nil)) {
+			t.Errorf("%s became %s, want %s, %v", test.c.AppendBody(nil), got.AppendBody(nil), test.want.AppendBody(nil), err)
+		}
+	}
+}

@@ -63,6 +63,8 @@ type conn interface {
 	queue(statement) error
 	// flush waits for all queued statements.
 	flush() error
+	// bytesRead is how many bytes were read so far, in texts and documents.
+	bytesRead() int64
 	// takeTime lifts the time limit that is meant for one request.
 	takeTime(ctx context.Context)
 	dialect() *dialect

@@ -52,6 +52,9 @@ func (d *DB) Tables() (tables []*Table) {
 // Tenant tells whether the rows of a table belong to accounts.
 func (t *Table) Tenant() bool { return t.tenant() }
 
+// Spread tells whether the rows of a table are with their accounts where these are on several machines.
+func (t *Table) Spread() bool { return t.spread() }
+
 // TableTexts are the statements with which the engine writes the rows of a table, by what they do.
 func (d *DB) TableTexts(t *Table) map[string]string {
 	s := d.dialect().texts(t)

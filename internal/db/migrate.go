@@ -67,15 +67,25 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 		case version >= copyMark:
 			return ErrUnfinished
 		case version > len(schema.Steps):
-			return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
+			return newerSchema(version, schema)
 		}
 		for ; version < len(schema.Steps); version++ {
 			if err := t.apply(schema.Steps[version], version+1, progress); err != nil {
 				return fmt.Errorf("migration %d: %w", version+1, err)
 			}
 		}
+		if c, keeps := t.conn.(interface{ forgetAll() error }); keeps { // no one says again what the steps say
+			if err := c.forgetAll(); err != nil {
+				return err
+			}
+		}
 		return schema.derive(t, progress)
 	})
+}
+
+// newerSchema refuses what a newer program has made: this one does not know what it would read or leave out.
+func newerSchema(version int, schema *Schema) error {
+	return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
 }
 
 // change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be interrupted.

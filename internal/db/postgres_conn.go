@@ -241,9 +241,10 @@ func outdated(e *pgconn.PgError) bool {
 	return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery"
 }
 
-// lostBehind tells whether the server has lost its own connection to another one, which a distributed engine reports as an internal error.
+// lostBehind tells whether the server has no connection to another one that has the account, which a distributed engine reports as an internal error or as a
+// failed connection. Its own connection to us goes on.
 func lostBehind(e *pgconn.PgError) bool {
-	return e.Code == "XX000" && strings.Contains(e.Message, "server closed the connection")
+	return e.Code == "XX000" && strings.Contains(e.Message, "server closed the connection") || strings.HasPrefix(e.Code, "08") && e.SeverityUnlocalized == "ERROR"
 }
 
 // translate tells apart what can be tried again, what is taken, and what is broken. It is not for a commit.
@@ -267,6 +268,8 @@ func (c *postgresConn) translate(err error) error {
 		return because(ErrTaken, err)
 	case undone(e):
 		return because(errUndone, err)
+	case lostBehind(e), e.Code == "57014", e.Code == "55P03": // canceled, or locked for too long
+		return because(errHeld, err)
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
 		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
@@ -276,14 +279,19 @@ func (c *postgresConn) translate(err error) error {
 		return because(errPoisoned, err)
 	case e.Code == "53100":
 		return because(ErrUnavailable, fmt.Errorf("%w: %w", syscall.ENOSPC, err))
-	case e.Code == "57014", e.Code == "55P03", lostBehind(e): // canceled, or locked for too long
-		return because(errHeld, err)
 	case class == "53", class == "58": // full
 		return because(ErrUnavailable, err)
 	case e.Code == "26000", e.Code == "42P05":
 		return fmt.Errorf("%w (a pooler that shares connections between transactions needs pooler=transaction in the database URL)", err)
 	}
 	return err
+}
+
+func (c *postgresConn) bytesRead() int64 {
+	if c.lent == nil {
+		return 0
+	}
+	return c.engine.wireOf(c.lent).read
 }
 
 // takeTime lifts the limit that is meant for one request.

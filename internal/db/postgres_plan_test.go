@@ -41,12 +41,15 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	}
 	many = append(many, "sqlCustomFields", "sqlFieldIDs", "sqlSegments", "sqlImports", "sqlOpenImports")            // all of an account, which has few of them
 	many = append(many, "sqlImportedCampaigns")                                                                     // what an import has left is removed
-	many = append(many, "sqlJobsBefore", "sqlOpenErasures")                                                         // the first of an index; what is to be done in an account, mostly nothing
-	whole = append(whole, "sqlGiftMonths", "sqlStep10Erased")                                                       // while everything is derived anew; an upgrade
+	many = append(many, "sqlJobsBefore", "sqlOpenErasures", "sqlNextErasure")                                       // the first of an index; what is to be done in an account, mostly nothing
+	whole = append(whole, "sqlGiftMonths", "sqlStep10Erased", "sqlStep14Merged")                                    // while everything is derived anew; an upgrade
 	whole = append(whole, "sqlOldJobs", "sqlLeftParts")                                                             // all jobs, while they are few; every hour
 	many = append(many, "sqlRun", "sqlBusy", "sqlSeen", "sqlModel", "duplicate_run: lock", "duplicate_run: remove") // an account has one row
-	many = append(many, "sqlSent", "sqlMerged", "sqlForgetMerges", "sqlForgetParted", "sqlForgetPairs")             // a check and an erasure, which are rare
+	many = append(many, "sqlMerged", "sqlForgetPairs")                                                              // a check and an erasure, which are rare
+	many = append(many, "sqlMoving")                                                                                // what is to be done in an account, mostly nothing
 	whole = append(whole, "sqlLostMerges", "sqlHalfMerges", "sqlLostPairs", "sqlPending")                           // a check; all accounts, once a minute
+	whole = append(whole, "sqlAccountNumbers")                                                                      // all accounts, while a machine is away
+	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                            // the same; an account has one row
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		sql = db.Single(sql) // a longer list is planned each time

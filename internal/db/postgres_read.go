@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -44,7 +47,7 @@ var questions = sync.Pool{New: func() any { return &question{turn: make(chan boo
 // ask waits for the rows of a statement.
 func (g *readQueue) ask(read func(Row) error, s statement) error {
 	q := questions.Get().(*question)
-	q.statement, q.err, q.data, q.ends, q.columns = s, nil, q.data[:0], q.ends[:0], 0
+	q.statement, q.err = s, nil
 	if g.leads(q) || <-q.turn {
 		g.lead(q)
 	}
@@ -112,32 +115,68 @@ func (g *readQueue) take(limit int) []*question {
 	return group
 }
 
-// answer asks a group of questions in one round trip. Its error is that of the first one that failed.
-func (e *postgresEngine) answer(group []*question) (err error) {
-	answered := 0
+// answer asks a group of questions in one round trip. One that the server refuses gets the error, and the others are asked again without it, so that it fails no
+// one else; those of its account ask again by themselves, because on a server that is spread over several machines they may all fail. The error returned
+// is that of the connection.
+func (e *postgresEngine) answer(group []*question) error {
+	start := time.Now()
+	for len(group) > 0 {
+		answered, err := e.send(group)
+		if err == nil || answered == len(group) {
+			return err
+		}
+		failed, left := group[answered], group[answered+1:]
+		failed.err = err
+		alone := time.Since(start) < patience && refused(err)
+		group = nil
+		for _, q := range left {
+			if alone && q.account() != failed.account() {
+				group = append(group, q)
+			} else {
+				q.err = because(errRetry, err) // it is not this one's fault, and a read may be tried again
+			}
+		}
+		if !refused(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused tells whether the server has answered a statement with an error, and goes on with others.
+func refused(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") && !strings.HasPrefix(e.Code, "57P")
+}
+
+// account is whose rows a question asks for, by the rule that the account comes first.
+func (q *question) account() any {
+	if len(q.args) == 0 {
+		return nil
+	}
+	return q.args[0]
+}
+
+// send asks a group of questions, and tells how many were answered.
+func (e *postgresEngine) send(group []*question) (answered int, err error) {
 	defer func() {
 		if p := recover(); p != nil { // no request may be left waiting
 			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
-		}
-		for i, q := range group[answered:] {
-			q.err = err
-			if i > 0 && err != nil { // it is not this one's fault, and a read may be tried again
-				q.err = because(errRetry, err)
-			}
 		}
 	}()
 	c := &postgresConn{engine: e, reads: true, client: context.Background(), cancel: func() {}}
 	defer e.release(c)
 	if err = c.connect(); err != nil {
-		return err
+		return 0, err
 	}
 	statements := make([]statement, len(group))
 	for i, q := range group {
+		q.data, q.ends, q.columns = q.data[:0], q.ends[:0], 0 // of an earlier attempt
 		statements[i] = q.statement
 		statements[i].read = q.add
 	}
 	answered, _, err = e.wireOf(c.lent).send(c.ctx, statements, nil)
-	return c.translate(err)
+	return answered, c.translate(err)
 }
 
 // add keeps the row that r is at.

@@ -49,6 +49,7 @@ type wire struct {
 	prepared map[string]*pgconn.StatementDescription
 	values   [][]byte // what arguments are made of
 	buffer   []byte
+	read     int64  // bytes of all rows
 	warning  string // what the server warned of with its last answer
 }
 
@@ -228,6 +229,9 @@ func (w *wire) take(pipeline *pgconn.Pipeline, read func(Row) error) (done pgcon
 		return done, errors.New("the server has not answered a statement")
 	}
 	for read != nil && err == nil && rows.NextRow() {
+		for _, value := range rows.Values() {
+			w.read += int64(len(value))
+		}
 		err = read(wireRow{rows})
 	}
 	done, closing := rows.Close()

@@ -191,6 +191,54 @@ func TestConcurrentReadsThatWaitShareARoundTrip(t *testing.T) {
 	}
 }
 
+// A machine that has the rows of some accounts is away: a distributed engine says so for their statements, and goes on with others. Reads of other accounts are
+// answered at once, however many fail beside them, and however long it takes to find that out.
+func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
+	t.Parallel()
+	s := open(t, testEngines[1].options(t))
+	account := newAccount(t, s).Number
+	id := create(t, s, account, `{"first_name":"Ana"}`).ID
+	err := s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.Exec(`CREATE FUNCTION away(account BIGINT, seconds BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS
+			'BEGIN PERFORM pg_sleep(seconds); RAISE EXCEPTION ''connection to the remote node failed'' USING ERRCODE = ''08006''; END'`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var attempts atomic.Int64
+	s.DB().Observe(&db.Observer{Lending: func() { attempts.Add(1) }})
+	away := func(account, seconds int64) func() error {
+		return func() error {
+			return s.DB().Read(t.Context(), func(c db.Conn) error {
+				_, err := c.Int(`SELECT away($1, $2)`, account, seconds)
+				return err
+			})
+		}
+	}
+	healthy := func() error {
+		_, err := s.Contact(t.Context(), account, id, nil)
+		return err
+	}
+	var reads []func() error
+	for i := range int64(20) {
+		reads = append(reads, away(1000+i, 0), healthy)
+	}
+	for i, err := range gathered(t, s, reads...) {
+		if i%2 == 0 && !errors.Is(err, db.ErrUnavailable) || i%2 == 1 && err != nil {
+			t.Errorf("read %d: %v", i, err)
+		}
+	}
+	if n := attempts.Load(); n != 40 {
+		t.Errorf("40 reads were tried %d times", n)
+	}
+	for i, err := range gathered(t, s, away(1000, 2), healthy, healthy, away(1001, 0), healthy) {
+		if (i == 0 || i == 3) != (err != nil) {
+			t.Errorf("read %d after a long wait: %v", i, err)
+		}
+	}
+}
+
 func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 	t.Parallel()
 	s := open(t, testEngines[1].options(t))

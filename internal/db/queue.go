@@ -15,6 +15,7 @@ import (
 
 const (
 	batchLimit   = 100                     // changes that commit together at most; more gain nothing
+	batchBytes   = 1 << 20                 // that they read and write, after which the others wait for the next batch: some ten milliseconds of work
 	batchTimeout = 15 * time.Second        // for a batch, up to its commit
 	retryTime    = 1500 * time.Millisecond // in which a batch is begun again where the database says that it did not happen
 	patience     = time.Second             // a failure that took longer is told to everyone who waits
@@ -35,6 +36,7 @@ type Change struct {
 	Needs   any   // what it will look up, for Prefetch
 
 	ctx      context.Context
+	line     *line
 	decide   func(*Tx, Batch) error
 	err      error
 	finished chan struct{}
@@ -44,12 +46,13 @@ type Change struct {
 // Gone tells whether the client has left before the change got its turn.
 func (c *Change) Gone() bool { return c.ctx.Err() != nil }
 
-// queue takes whatever changes of a line are waiting, runs them in one transaction, commits once and answers all: with many clients a
-// flush of the disk is shared, with one client no one waits for a timer. Writers take lines in turn.
+// queue takes changes that are waiting, runs them in one transaction, commits once and answers all: with many clients a
+// flush of the disk is shared, with one client no one waits for a timer. Accounts take turns, so that the changes of one, many or large as they
+// may be, delay those of another by a batch or two.
 type queue struct {
 	db      *DB
 	begin   func(*Tx) Batch
-	shares  bool // accounts share a line, and so their transactions; otherwise each has its own
+	shares  bool // accounts share transactions; otherwise each has its own
 	running sync.WaitGroup
 	waiting atomic.Int64 // changes that are queued or being committed
 
@@ -59,15 +62,18 @@ type queue struct {
 	working int             // writers that have a line, and are not stuck with it
 	lines   map[int64]*line // that have changes, or a writer
 	ready   []*line         // that have changes and no writer
+	queued  int             // changes in all lines
+	floor   int64           // what the next line had spent when it was taken: a new line begins there
 	news    *sync.Cond      // there is a ready line, or the end
 }
 
-// line is where the changes wait that may go together.
+// line is where the changes of an account wait.
 type line struct {
 	number  int64
 	changes []*Change
-	turns   int  // how often a writer has had it
-	working bool // it has a writer, which is not stuck
+	spent   int64 // bytes that its changes have read and written
+	turns   int   // how often a writer has had it
+	working bool  // it has a writer, which is not stuck
 	watch   *time.Timer
 }
 
@@ -110,17 +116,15 @@ func (q *queue) enqueue(c *Change) error {
 	if q.stopped {
 		return ErrUnavailable
 	}
-	number := c.Account
-	if q.shares {
-		number = 0
-	}
-	l := q.lines[number]
+	l := q.lines[c.Account]
 	if l == nil {
-		l = &line{number: number}
-		q.lines[number] = l
+		l = &line{number: c.Account, spent: q.floor}
+		q.lines[c.Account] = l
 		q.offer(l)
 	}
+	c.line = l
 	l.changes = append(l.changes, c)
+	q.queued++
 	return nil
 }
 
@@ -132,23 +136,24 @@ func (q *queue) offer(l *line) {
 
 // run is one writer.
 func (q *queue) run() {
-	for l := q.next(nil); l != nil; l = q.next(l) {
-		if batch := q.collect(l); len(batch) > 0 { // it may have been refused
-			q.finish(l, batch)
+	for lines := q.next(nil); lines != nil; lines = q.next(lines) {
+		var batch []*Change
+		if lines, batch = q.collect(lines); len(batch) > 0 { // it may have been refused
+			q.finish(lines, batch)
 		}
 	}
 }
 
-// next gives a line back, and waits for one that is ready; nil is the end.
-func (q *queue) next(done *line) (l *line) {
+// next gives lines back, and waits for one that is ready; nil is the end.
+func (q *queue) next(done []*line) []*line {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if done != nil {
-		q.rest(done, done.turns)
-		if len(done.changes) > 0 {
-			q.offer(done)
+	for _, l := range done {
+		q.rest(l, l.turns)
+		if len(l.changes) > 0 {
+			q.offer(l)
 		} else {
-			delete(q.lines, done.number)
+			delete(q.lines, l.number)
 		}
 	}
 	for len(q.ready) == 0 || !q.needsWriter() && !q.stopped {
@@ -157,10 +162,23 @@ func (q *queue) next(done *line) (l *line) {
 		}
 		q.news.Wait()
 	}
-	l = q.ready[0]
-	q.ready = q.ready[1:]
+	lines := q.takeLine(nil)
+	q.floor = lines[0].spent
+	return lines
+}
+
+// takeLine adds a line that is ready to those of a writer: of those that have spent least, the one that waits longest.
+func (q *queue) takeLine(lines []*line) []*line {
+	next := 0
+	for i, l := range q.ready {
+		if l.spent < q.ready[next].spent {
+			next = i
+		}
+	}
+	l := q.ready[next]
+	q.ready = slices.Delete(q.ready, next, next+1)
 	q.work(l)
-	return l
+	return append(lines, l)
 }
 
 // work counts the writer of a line, until it gives the line back or is stuck: writers that wait for accounts which are locked elsewhere must not keep
@@ -195,15 +213,25 @@ func (q *queue) rest(l *line, turn int) {
 // accounts with a change each would only wait for each other.
 func (q *queue) needsWriter() bool { return q.working < q.usual || len(q.ready) > 2*q.working }
 
-// finish commits a batch, and tells it how that went.
-func (q *queue) finish(l *line, batch []*Change) {
+// finish commits a batch, and tells it how that went. What was too much for it waits for the next one, ahead of what has come since.
+func (q *queue) finish(lines []*line, batch []*Change) {
 	start := time.Now()
-	err := q.commit(batch)
-	release(batch)
+	done, err := q.commit(batch)
+	q.putBack(batch[done:])
+	release(batch[:done])
 	clear(batch)
 	if errors.Is(err, ErrUnavailable) && time.Since(start) > patience {
-		q.refuse(l, err)
+		q.refuse(lines, err)
 	}
+}
+
+func (q *queue) putBack(changes []*Change) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range slices.Backward(changes) {
+		c.line.changes = slices.Insert(c.line.changes, 0, c)
+	}
+	q.queued += len(changes)
 }
 
 // release tells a batch how it went: the first ones, each of which tells the next. Were all told at once, they would stand in
@@ -222,55 +250,77 @@ func release(batch []*Change) {
 // releases is how many of a batch go on at once.
 const releases = 2
 
-// refuse tells those who wait that the database is away: the line, or everyone where the trouble is not of one account. If each of
+// refuse tells those who wait that the database is away: the lines of a writer, or everyone where the trouble is not of one account. If each of
 // them had to find out by itself, the last one would wait for all the others.
-func (q *queue) refuse(l *line, err error) {
+func (q *queue) refuse(lines []*line, err error) {
 	ofOne := errors.Is(err, errHeld) || errors.Is(err, errUndone)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, other := range q.lines {
-		if ofOne && other != l {
+		if ofOne && !slices.Contains(lines, other) {
 			continue
 		}
 		for _, c := range other.changes {
 			c.err = err
 			close(c.finished)
 		}
+		q.queued -= len(other.changes)
 		other.changes = nil
 	}
 }
 
 // collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
-// processor for it, gets one first. A larger batch costs less than two.
-func (q *queue) collect(l *line) (batch []*Change) {
+// processor for it, gets one first. A larger batch costs less than two. Where accounts share a batch, each has a change in it before any has another one.
+func (q *queue) collect(lines []*line) (_ []*line, batch []*Change) {
 	for before, n := 0, 1; n > before && n < batchLimit; {
 		runtime.Gosched()
 		q.mu.Lock()
-		before, n = n, len(l.changes)
+		if before, n = n, q.queued; !q.shares {
+			n = len(lines[0].changes)
+		}
 		q.mu.Unlock()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := min(len(l.changes), batchLimit)
-	batch, l.changes = l.changes[:n:n], l.changes[n:]
-	return batch
+	for q.shares && len(q.ready) > 0 && len(lines) < batchLimit {
+		lines = q.takeLine(lines)
+	}
+	for round, before := 0, -1; len(batch) > before; round++ {
+		before = len(batch)
+		for _, l := range lines {
+			if round < len(l.changes) && len(batch) < batchLimit {
+				batch = append(batch, l.changes[round])
+			}
+		}
+	}
+	for _, c := range batch {
+		c.line.changes = c.line.changes[1:]
+	}
+	q.queued -= len(batch)
+	return lines, batch
 }
 
-// commit runs the batch together; where one of its changes poisons the transaction, each runs alone.
-func (q *queue) commit(batch []*Change) (err error) {
-	err = retried(func() error { return q.attempt(batch) })
-	if !errors.Is(err, errPoisoned) {
+// commit runs the batch together, and returns how many of its changes that were. Where one of them poisons the transaction, each runs alone.
+func (q *queue) commit(batch []*Change) (done int, err error) {
+	err = retried(func() (err error) {
+		done, err = q.attempt(batch)
 		return err
+	})
+	if !errors.Is(err, errPoisoned) {
+		return done, err
 	}
-	for i, change := range batch {
+	for i, change := range batch[:done] {
 		if len(batch) > 1 {
-			err = retried(func() error { return q.attempt(batch[i : i+1]) })
+			err = retried(func() error {
+				_, err := q.attempt(batch[i : i+1])
+				return err
+			})
 		}
 		if err != nil && change.err == nil { // it did not notice that its transaction had failed
 			change.err = err
 		}
 	}
-	return err
+	return done, err
 }
 
 // retried tries a transaction again while the database says that it did not happen, for a moment; once more, however late, where it was
@@ -290,8 +340,8 @@ func retried(attempt func() error) (err error) {
 	}
 }
 
-// attempt runs changes in one transaction. Each one's error is in the change; the error returned is of the whole.
-func (q *queue) attempt(batch []*Change) error {
+// attempt runs changes in one transaction, as many as fit into it, and returns how many. Each one's error is in the change; the error returned is of the whole.
+func (q *queue) attempt(batch []*Change) (done int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	for _, change := range batch {
@@ -304,16 +354,16 @@ func (q *queue) attempt(batch []*Change) error {
 		err = c.begin(true)
 	}
 	if err != nil {
-		return failAll(batch, err)
+		return len(batch), failAll(batch, err)
 	}
 	defer c.rollback()
 	t := newTx(c, q.db.observer)
 	work := q.begin(t)
-	err = guard(t, func() error { return work.Prefetch(batch) })
-	if err == nil {
-		err = t.decide(work, batch)
+	if err = guard(t, func() error { return work.Prefetch(batch) }); err == nil {
+		done, err = t.decide(work, batch)
+		batch = batch[:done]
 	} else {
-		err = poisoned(err) // what one change needs and cannot be read must not fail the others
+		done, err = len(batch), poisoned(err) // what one change needs and cannot be read must not fail the others
 	}
 	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
 		if err = guard(t, work.Finish); err == nil {
@@ -321,27 +371,49 @@ func (q *queue) attempt(batch []*Change) error {
 		}
 	}
 	if err != nil && !errors.Is(err, errPoisoned) {
-		return failAll(batch, err)
+		return done, failAll(batch, err)
 	}
-	return err
+	return done, err
 }
 
-// decide lets each change decide and write in its turn.
-func (t *Tx) decide(work Batch, batch []*Change) error {
-	for _, change := range batch {
+// decide lets each change decide and write in its turn, until the batch is full, and returns how many have had theirs. It is the turn of the account
+// that has caused the least work so far.
+func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
+	t.counted = t.bytes() // what was read in advance has its own limit
+	for i := range batch {
+		if i > 0 && t.Full() {
+			return i, nil
+		}
+		cheapestFirst(batch[i:])
+		change := batch[i]
 		if change.err = change.ctx.Err(); change.err != nil {
 			continue // the client left before its turn
 		}
 		t.wrote = false
+		before := t.bytes()
 		change.err = guard(t, func() error { return change.decide(t, work) })
+		change.line.spent += 1 + t.bytes() - before
 		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
-			return change.err
+			return i + 1, change.err
 		}
 		if change.err != nil && t.wrote || errors.Is(change.err, errPoisoned) {
-			return because(errPoisoned, change.err)
+			return i + 1, because(errPoisoned, change.err)
 		}
 	}
-	return nil
+	return len(batch), nil
+}
+
+// cheapestFirst moves the change to the front whose account has caused the least work; the others stay in their order.
+func cheapestFirst(changes []*Change) {
+	first := 0
+	for i, c := range changes {
+		if c.line.spent < changes[first].line.spent {
+			first = i
+		}
+	}
+	c := changes[first]
+	copy(changes[1:first+1], changes[:first])
+	changes[0] = c
 }
 
 // commit writes what is left and commits. A transaction that has changed nothing may have to write all the same: only then does

@@ -1,7 +1,11 @@
 package db
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -81,7 +85,7 @@ func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			q.refuse(q.lines[0], test.err)
+			q.refuse([]*line{q.lines[0]}, test.err)
 			for i, c := range changes {
 				if (c.err != nil) != test.told[i] {
 					t.Errorf("the change of account %d hears %v", i, c.err)
@@ -110,4 +114,93 @@ func TestWhatIsConsideredMayNotPanicOrWrite(t *testing.T) {
 			t.Errorf("%d people", n)
 		}
 	})
+}
+
+// Large changes of some accounts wait, and small ones of another account have come after them. A batch takes as many bytes as are written in a moment, and
+// no account more of them than the others, so that the small ones need not wait until all large ones are on disk.
+func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
+	for _, hostile := range []int{1, 10} {
+		t.Run(fmt.Sprintf("%d accounts", hostile), func(t *testing.T) {
+			eachDB(t, func(t *testing.T, d *DB) {
+				const large, small = 40, 30
+				var commits, written atomic.Int64
+				d.Observe(&Observer{Committing: func() error {
+					commits.Add(1)
+					return nil
+				}})
+				body := bytes.Repeat([]byte("x"), batchBytes/4)
+				free := holdWriters(t, d, hostile+1)
+				var changes sync.WaitGroup
+				queued := d.Queued()
+				add := func(account, id int64, body []byte, done func()) {
+					changes.Go(func() {
+						err := d.write(t.Context(), account, func(tx *Tx) error {
+							tx.Insert(docTable, account, account*1000+id, "title", body)
+							return nil
+						})
+						if err != nil {
+							t.Error(err)
+						}
+						done()
+					})
+					queued++
+					for d.Queued() < queued {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				for i := range int64(large) {
+					add(1+i%int64(hostile), i, body, func() { written.Add(1) })
+				}
+				var before atomic.Int64 // large ones that were written before the last small one
+				for i := range int64(small) {
+					add(100, i, []byte("small"), func() { before.Store(written.Load()) })
+				}
+				free()
+				changes.Wait()
+				if n := before.Load(); n > large*3/4 && d.changes.shares { // others have writers of their own
+					t.Errorf("%d of %d large changes were written before the last small one of another account", n, large)
+				}
+				if n := commits.Load(); n < large/6 {
+					t.Errorf("%d large changes were written with %d commits", large, n)
+				}
+				if n := d.number(t, `SELECT COUNT(*) FROM doc`); n != large+small {
+					t.Errorf("%d rows", n)
+				}
+			})
+		})
+	}
+}
+
+// holdWriters keeps the writers busy with changes of some accounts, until free is called.
+func holdWriters(t *testing.T, d *DB, accounts int) (free func()) {
+	t.Helper()
+	stop := make(chan struct{})
+	var held sync.WaitGroup
+	for account := range int64(accounts) {
+		number := 1 + account
+		if number == int64(accounts) {
+			number = 100
+		}
+		started := make(chan struct{}, 1)
+		held.Go(func() {
+			err := d.write(t.Context(), number, func(*Tx) error {
+				select {
+				case started <- struct{}{}:
+				default:
+				}
+				<-stop
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if account == 0 || !d.changes.shares {
+			<-started
+		}
+	}
+	return func() {
+		close(stop)
+		held.Wait()
+	}
 }

@@ -75,6 +75,21 @@ func (s *Set) Count() (n int64) {
 	return n
 }
 
+// Rank is how many sequence numbers up to one are in the set.
+func (s *Set) Rank(seq int64) (n int64) {
+	if seq <= 0 {
+		return 0
+	}
+	whole := min(seq/64, int64(len(s.words)))
+	for _, word := range s.words[:whole] {
+		n += int64(bits.OnesCount64(word))
+	}
+	if whole < int64(len(s.words)) {
+		n += int64(bits.OnesCount64(s.words[whole] & (1<<(seq%64) - 1)))
+	}
+	return n
+}
+
 // Size is how much memory the set takes, in bytes.
 func (s *Set) Size() int64 { return int64(cap(s.words)) * 8 }
 

@@ -96,6 +96,11 @@ func TestRangesOfSequenceNumbers(t *testing.T) {
 		if n := want.Count(); set.Count() != n || !slices.Equal(set.Page(0, n), want.Page(0, n)) {
 			t.Errorf("from %d to %d: %v", ends[0], ends[1], set.Page(0, 400))
 		}
+		for seq := int64(-1); seq <= 310; seq++ {
+			if n := max(0, min(seq, ends[1])-ends[0]+1); set.Rank(seq) != n {
+				t.Errorf("%d of the numbers from %d to %d come up to %d, want %d", set.Rank(seq), ends[0], ends[1], seq, n)
+			}
+		}
 		other := set.Clone()
 		if other.Add(400); set.Has(400) || !other.Has(400) {
 			t.Errorf("a clone of %v is not a set of its own", ends)

@@ -262,11 +262,13 @@ type sqliteConn struct {
 	db         *sqlite3.Conn
 	statements map[string]*sqliteStatement
 	uses       int64 // of all statements
+	read       int64 // bytes, by all statements
 	writes     bool  // it is the writer
 }
 
 // sqliteStatement is a prepared statement, and the row that it is at.
 type sqliteStatement struct {
+	conn *sqliteConn
 	stmt *sqlite3.Stmt
 	args []int // the argument for each parameter
 	used int64 // when it was last used, counted in uses
@@ -404,9 +406,21 @@ func (p *sqliteStatement) each(read func(Row) error) (err error) {
 	return p.stmt.Err()
 }
 
-func (p *sqliteStatement) Int(column int) int64    { return p.stmt.ColumnInt64(column) }
-func (p *sqliteStatement) Text(column int) string  { return p.stmt.ColumnText(column) }
-func (p *sqliteStatement) Bytes(column int) []byte { return p.stmt.ColumnRawBlob(column) }
+func (p *sqliteStatement) Int(column int) int64 { return p.stmt.ColumnInt64(column) }
+
+func (p *sqliteStatement) Text(column int) string {
+	text := p.stmt.ColumnText(column)
+	p.conn.read += int64(len(text))
+	return text
+}
+
+func (p *sqliteStatement) Bytes(column int) []byte {
+	bytes := p.stmt.ColumnRawBlob(column)
+	p.conn.read += int64(len(bytes))
+	return bytes
+}
+
+func (c *sqliteConn) bytesRead() int64 { return c.read }
 
 // prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters
 // in the order in which they are first seen.
@@ -423,7 +437,7 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	if tail != "" {
 		return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 	}
-	s := &sqliteStatement{stmt: stmt}
+	s := &sqliteStatement{conn: c, stmt: stmt}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {
@@ -449,6 +463,17 @@ func (c *sqliteConn) forget() error {
 	s := c.statements[oldest]
 	delete(c.statements, oldest)
 	return s.stmt.Close()
+}
+
+// forgetAll closes all statements that are not in use.
+func (c *sqliteConn) forgetAll() (err error) {
+	for sql, s := range c.statements {
+		if s.busy == 0 {
+			delete(c.statements, sql)
+			err = errors.Join(err, s.stmt.Close())
+		}
+	}
+	return err
 }
 
 // translate translates the codes that mean something to us.

@@ -32,8 +32,7 @@ func schemaTexts(c Conn) (map[schemaObject]string, error) {
 	return texts, err
 }
 
-// checkSchema refuses a database whose schema is not the one that the program's steps make. It returns its version. A newer one cannot be compared:
-// only that it has no triggers and no views is sure.
+// checkSchema refuses a database whose schema is not the one that the program's steps make. It returns its version.
 func checkSchema(ctx context.Context, c *sqliteConn, schema *Schema) (version int, err error) {
 	found, err := schemaTexts(Conn{conn: c})
 	if err != nil {
@@ -51,7 +50,7 @@ func checkSchema(ctx context.Context, c *sqliteConn, schema *Schema) (version in
 	case number >= copyMark:
 		return 0, ErrUnfinished
 	case number > int64(len(schema.Steps)):
-		return int(number), nil
+		return int(number), newerSchema(int(number), schema)
 	}
 	known, err := schemaOfVersion(ctx, schema, int(number))
 	if err != nil {

@@ -17,6 +17,8 @@ type Table struct {
 	Columns []Column
 	Key     int // how many columns are its key
 
+	Everywhere bool // it has rows of accounts, and yet is on every machine where accounts are on several: it is small, and found without its account
+
 	Transient string                            // a condition for rows that are not worth keeping, such as links that anyone can have made anew
 	Words     *Table                            // the search that has the words of its rows
 	WordsOf   func(row []any) (string, error)   // which they are
@@ -71,6 +73,9 @@ func NewSearch(name string) *Table {
 
 // tenant tells whether the rows belong to accounts.
 func (t *Table) tenant() bool { return t.Columns[0].Name == "account_id" }
+
+// spread tells whether the rows are with their accounts where these are on several machines. All other tables are on every machine.
+func (t *Table) spread() bool { return t.tenant() && !t.Everywhere }
 
 // At is the place of a column in a row, -1 where there is none.
 func (t *Table) At(name string) int {

@@ -17,13 +17,32 @@ type Tx struct {
 	taken    bool          // a row was to be new and is not
 	wrote    bool          // by the change that runs
 	changed  bool          // by any change of the batch
+	written  int64         // bytes of rows and arguments
+	counted  int64         // bytes from which on they count
 	key      []byte
 }
 
 func newTx(c conn, o *Observer) *Tx {
-	t := &Tx{dialect: c.dialect(), at: make(map[rowID]int), observer: o}
+	t := &Tx{dialect: c.dialect(), at: make(map[rowID]int), observer: o, counted: c.bytesRead()}
 	t.Conn = Conn{conn: c, tx: t}
 	return t
+}
+
+// Full tells whether a unit of work has read and written so much that what can wait should wait for the next one.
+func (t *Tx) Full() bool { return t.bytes()-t.counted > batchBytes }
+
+func (t *Tx) bytes() int64 { return t.written + t.conn.bytesRead() }
+
+// count counts the bytes that are to be written.
+func (t *Tx) count(values []any) {
+	for _, value := range values {
+		switch v := value.(type) {
+		case string:
+			t.written += int64(len(v))
+		case []byte:
+			t.written += int64(len(v))
+		}
+	}
 }
 
 // queue hands a statement over to the connection.
@@ -101,6 +120,7 @@ func (t *Tx) Touch() { t.wrote, t.changed = true, true }
 
 func (t *Tx) put(table *Table, do action, values []any) {
 	t.Touch()
+	t.count(values)
 	if row := t.find(table, values); row != nil {
 		if do == insert && (row.do == insert || row.do == save) {
 			t.taken = true
@@ -245,6 +265,7 @@ func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	t.wrote = true
+	t.count(args)
 	n, err := t.exec(sql, args...)
 	t.changed = t.changed || n > 0
 	return n, err

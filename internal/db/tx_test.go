@@ -242,7 +242,7 @@ func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 func TestARowThatIsInsertedTwiceIsTaken(t *testing.T) {
 	t.Parallel()
 	table := NewTable("x", "id", "name:text")
-	tx := newTx((*sqliteConn)(nil), nil)
+	tx := newTx(&sqliteConn{}, nil)
 	tx.Insert(table, int64(1), "first")
 	tx.Insert(table, int64(1), "second")
 	if err := tx.write(); !errors.Is(err, ErrTaken) {

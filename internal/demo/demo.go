@@ -31,6 +31,7 @@ const (
 	keyName     = "Demo"
 	lastKey     = "Newsletter export" // of the organization's own
 	phoneRegion = "US"                // of the phone numbers, whatever the server's setting is
+	timezone    = "America/New_York"  // of Boston, and of the chapters
 
 	// The first gift and the first plan have the ids that the OpenAPI document has in its examples.
 	giftCode = "hT3vQ9xKb2"
@@ -47,6 +48,7 @@ type content struct {
 		Contacts, Archived int
 		Places             []town
 		Campaigns          []json.RawMessage // oldest first
+		Twins              []twin
 	}
 	FirstNames []string `json:"first_names"`
 	LastNames  []string `json:"last_names"`
@@ -61,6 +63,14 @@ type content struct {
 	Colleagues []struct{ Name, Email, Role string } // no one knows their passwords
 }
 
+// twin is a contact whom someone has entered a second time: by a form, a phone call or a scanned letter.
+type twin struct {
+	Of        string   // first and last name of the other
+	FirstName string   `json:"first_name"`
+	LastName  string   `json:"last_name"`
+	Same      []string // fields
+}
+
 type town struct {
 	City, State, Zipcode string
 	AreaCode             string `json:"area_code"`
@@ -73,6 +83,21 @@ func readContent() (d content) {
 	return d
 }
 
+// body is that of a request which creates the twin.
+func (t *twin) body(people map[string]map[string]any) (map[string]any, error) {
+	other, known := people[t.Of]
+	if !known {
+		return nil, fmt.Errorf("there is no %s to be entered twice", t.Of)
+	}
+	body := map[string]any{"first_name": t.FirstName, "last_name": t.LastName}
+	for _, field := range t.Same {
+		if body[field] = other[field]; other[field] == nil {
+			return nil, fmt.Errorf("%s has no %s", t.Of, field)
+		}
+	}
+	return body, nil
+}
+
 // Fill fills an empty database, or finds the demo in it. The store must have the given clock.
 func Fill(ctx context.Context, s *book.Book, clock *Clock, log *slog.Logger) (access.Account, error) {
 	accounts, err := s.Accounts(ctx)
@@ -81,7 +106,7 @@ func Fill(ctx context.Context, s *book.Book, clock *Clock, log *slog.Logger) (ac
 	}
 	if len(accounts) == 0 {
 		m := maker{
-			content: readContent(), store: s, clock: clock, now: clock.at, log: log,
+			content: readContent(), store: s, clock: clock, now: clock.at.In(text.Location(timezone)), log: log,
 			random: rand.New(rand.NewPCG(1843, 7)), // the same people every time
 			giving: rand.New(rand.NewPCG(1843, 8)), // beside, so that what they give does not change who they are
 			phones: map[string]int{},
@@ -136,15 +161,15 @@ func (m *maker) make(ctx context.Context) error {
 		if m.chapter = i; i == 0 {
 			m.root = account
 		}
-		address, taxID := "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
-		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Address: &address, TaxID: &taxID}); err != nil {
+		zone, address, taxID := timezone, "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
+		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID}); err != nil {
 			return err
 		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)
 		if err != nil {
 			return err
 		}
-		givers, archive, err := m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places)
+		givers, archive, err := m.createContacts(ctx, account, branch.Contacts, branch.Archived, branch.Places, branch.Twins)
 		if err != nil {
 			return err
 		}
@@ -155,6 +180,10 @@ func (m *maker) make(ctx context.Context) error {
 			if err := m.store.ArchiveContact(ctx, account.Number, id); err != nil {
 				return err
 			}
+		}
+		m.clock.at = m.now
+		if err := m.store.FindDuplicates(ctx, account.Number, nil); err != nil { // so that a newcomer need not wait for it
+			return err
 		}
 	}
 	return m.createKeys(ctx)
@@ -174,13 +203,22 @@ func (m *maker) createKeys(ctx context.Context) error {
 	return nil
 }
 
-// createContacts makes the people of an account. Some of them will be archived.
-func (m *maker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []town) (givers []donor, archive []int64, err error) {
+// createContacts makes the people of an account. Some of them will be archived, and some of the last ones were there before.
+func (m *maker) createContacts(ctx context.Context, account access.Account, contacts, archived int, places []town, twins []twin) (givers []donor, archive []int64, err error) {
+	people := map[string]map[string]any{}
 	for i, at := range arrivals(m.now, contacts) {
 		m.clock.at = at
 		leaves := i%(contacts/archived) == 7
-		giver := m.giver(at, leaves)
-		body, err := json.Marshal(m.person(i, places, giver.tags(m.now)))
+		giver, mode := m.giver(at, leaves), crm.Dedupe
+		person := m.person(i, places, giver.tags(m.now))
+		people[fmt.Sprint(person["first_name"], " ", person["last_name"])] = person
+		if left := contacts - i; left%3 == 0 && left/3 <= len(twins) {
+			giver.habit, giver.atGala, mode = gaveOnce, false, crm.Force
+			if person, err = twins[len(twins)-left/3].body(people); err != nil {
+				return nil, nil, err
+			}
+		}
+		body, err := json.Marshal(person)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,7 +230,7 @@ func (m *maker) createContacts(ctx context.Context, account access.Account, cont
 			return nil, nil, err
 		}
 		in.Note = &m.Notes[i%len(m.Notes)] // which no request of the API sets
-		made, err := m.store.CreateContact(ctx, account.Number, in, crm.Dedupe)
+		made, err := m.store.CreateContact(ctx, account.Number, in, mode)
 		if err != nil {
 			return nil, nil, err
 		}

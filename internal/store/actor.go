@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -39,6 +40,21 @@ func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
 		}
 		return fn(t)
 	}
+}
+
+type matchKey struct{}
+
+// IfMatch is a context in which a document is changed only if its tag is one of those that a header lists.
+func IfMatch(ctx context.Context, tags []string) context.Context {
+	return context.WithValue(ctx, matchKey{}, tags)
+}
+
+// Matches refuses a change of a document that is not in the state that the change needs. The transaction of the change asks for its tag.
+func Matches(ctx context.Context, tag func() doc.ETag) error {
+	if tags, conditional := ctx.Value(matchKey{}).([]string); conditional && !tag().Matches(tags) {
+		return crm.ErrNotMatched
+	}
+	return nil
 }
 
 // Role is what a user may do in an account, 0 for one who does not belong to it. It stays so until the transaction ends.

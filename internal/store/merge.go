@@ -12,11 +12,12 @@ type Merge struct {
 	ID       int64 // the change of the survivor
 	Survivor int64
 	Other    int64  // 0 while what was sent is no contact of its own
-	Last     int64  // the last change of the merge
+	Last     int64  // the last change of the merge; of one that is undone, the last one that is not taken back yet
 	Sent     string // the document of what was sent, behind its match keys; "" where two contacts were merged
 	Review   Review
 	Undone   int64 // the change of the survivor that undid the merge, 0 while it stands
 	At       time.Time
+	Moving   int64 // the job that still moves gifts and plans to the survivor, or back to the other contact once the merge is undone; 0 where none is left to move
 
 	// What the history says, if it is kept: who merged, by which way, and when that was undone.
 	Who      string
@@ -35,7 +36,7 @@ const (
 )
 
 const (
-	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at FROM contact_merge WHERE account_id = $1`
+	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at, moving FROM contact_merge WHERE account_id = $1`
 	SQLMerge     = MergeColumns + ` AND id = $2`
 	// The merges of a contact that stand and have brought another contact into it.
 	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0 AND undone = 0`
@@ -44,16 +45,14 @@ const (
 // forgottenSent is in the place of what was sent and is no longer kept.
 const forgottenSent = "-"
 
-// SQLForgetMerges forgets what was sent about contacts that are erased, SQLForgetParted what the history of another contact says of the time when they were part of it, SQLForgetPairs with whom they may be
-// the same, and SQLForgetSent what some merges keep.
+// SQLForgetSent forgets what merges keep, which cannot be undone then and need no review, and SQLForgetPairsA and B with whom contacts may be the same that are erased.
 const (
-	SQLForgetMerges = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND sent <> '' AND (survivor = ANY($2) OR other = ANY($2) AND other <> 0)`
-	SQLForgetParted = `UPDATE change SET data = '' WHERE account_id = $1 AND revision IN (SELECT id FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0
-		UNION ALL SELECT undone FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0)`
-	SQLForgetPairs = `DELETE FROM duplicate WHERE account_id = $1 AND (a = ANY($2) OR b = ANY($2))`
-	SQLForgetFound = `DELETE FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2))` // of contacts that are no longer active
-	SQLForgetSent  = `UPDATE contact_merge SET sent = '` + forgottenSent + `' WHERE account_id = $1 AND id = ANY($2)`
-	SQLSent        = MergeColumns + ` AND sent <> '' ORDER BY id`
+	SQLForgetSent   = `UPDATE contact_merge SET sent = CASE WHEN sent = '' THEN '' ELSE '` + forgottenSent + `' END, review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id = ANY($2)`
+	SQLForgetPairsA = `DELETE FROM duplicate WHERE account_id = $1 AND a = ANY($2)` // each by its own index: an OR of both would read all pairs of the account
+	SQLForgetPairsB = `DELETE FROM duplicate WHERE account_id = $1 AND b = ANY($2)`
+	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0` // of contacts that are no longer active; that ids are positive makes the index of contacts the better one
+	SQLForgetFoundB = SQLForgetPairsB + ` AND a > 0 AND state = 0`
+	SQLMergesAfter  = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
 )
 
 // SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.
@@ -66,12 +65,12 @@ func (m *Merge) SentDocument() string {
 }
 
 func ScanMerge(r db.Row) Merge {
-	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7))}
+	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7)), Moving: r.Int(8)}
 }
 
 // Values are the columns of the row.
 func (m *Merge) Values(account int64) []any {
-	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At)}
+	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At), m.Moving}
 }
 
 // MergedInto are all contacts that were merged into one, also by way of others.

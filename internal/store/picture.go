@@ -17,8 +17,11 @@ import (
 
 const (
 	sqlOwnPictures  = `SELECT name FROM picture WHERE account_id = $1 AND campaign_id = $2 AND name = ANY($3)`
-	sqlPictures     = `SELECT name, body, checksum FROM picture WHERE name = ANY($1) ORDER BY name, account_id`
-	sqlPictureStart = `SELECT account_id, length(body), checksum FROM picture WHERE name = $1 ORDER BY account_id LIMIT 1`
+	sqlPictures     = `SELECT name, body, checksum FROM picture WHERE account_id = $1 AND name = ANY($2) ORDER BY name`
+	sqlPictureStart = `SELECT account_id, length(body), checksum FROM picture WHERE account_id = $1 AND name = $2`
+
+	// The name of an older picture, or of one that came with an account from another server, does not tell whose it is.
+	sqlPictureOwner = `SELECT account_id FROM picture WHERE name = $1 ORDER BY account_id LIMIT 1`
 	sqlPicturePart  = `SELECT substr(body, CAST($3 AS INTEGER), CAST($4 AS INTEGER)) FROM picture WHERE account_id = $1 AND name = $2`
 )
 
@@ -31,17 +34,25 @@ const (
 // drawTime is how long a picture may be drawn: some seconds are usual for the largest.
 const drawTime = 20 * time.Second
 
-// MakePicture draws a file that was uploaded, when it is the account's turn. One is drawn at a time, because each may take much memory.
+// MakePicture draws a file that was uploaded, when it is the account's turn. One large picture is drawn at a time, because each may take much memory and some
+// seconds, and a small one beside it, so that no logo waits for the photos of others.
 func (s *Base) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind, field string) (made picture.Picture, err error) {
 	source, err := picture.Open(data, field)
 	if err != nil {
 		return made, err
 	}
-	err = s.Drawing.Through(ctx, account, func() error {
+	gate := s.Drawing
+	if source.Small() {
+		gate = s.Sketching
+	}
+	err = gate.Through(ctx, account, func() error {
 		ctx, cancel := context.WithTimeoutCause(ctx, drawTime, doc.NewInvalid(field, picture.Damaged))
 		defer cancel()
-		defer debug.FreeOSMemory() // or the next collection comes when there is several times as much
 		made, err = source.Make(ctx, kind, field)
+		made = made.Owned(account)
+		if !source.Small() {
+			debug.FreeOSMemory() // or the next collection comes when there is more
+		}
 		return err
 	})
 	return made, err
@@ -61,17 +72,21 @@ func NewFiles(c db.Conn, account, campaign int64, field string, address *string,
 		return nil, err
 	}
 	bodies := make(map[string][]byte)
+	owner, err := pictureOwner(c, names[0])
+	if err != nil {
+		return nil, err
+	}
 	err = c.Each(func(r db.Row) error {
 		bodies[r.Text(0)] = slices.Clone(r.Bytes(1))
 		return IntactPicture(r.Text(0), Checksum(r.Bytes(1)), r.Int(2))
-	}, sqlPictures, names)
+	}, sqlPictures, owner, names)
 	if err == nil && len(bodies) < len(names) {
 		err = Fault(field, picture.Gone)
 	}
 	if err != nil {
 		return nil, err
 	}
-	*address = picture.Renamed(*address)
+	*address = picture.Renamed(*address, account)
 	files := make([]picture.File, len(names))
 	for i, name := range picture.Names(*address) {
 		files[i] = picture.File{Name: name, Body: bodies[names[i]]}
@@ -111,9 +126,31 @@ type Picture struct {
 
 // Picture finds a file of a picture by its name.
 func (s *Base) Picture(ctx context.Context, name string) (Picture, error) {
-	return Find(ctx, s, crm.ErrNotFound, func(r db.Row) Picture {
-		return Picture{Account: r.Int(0), Size: r.Int(1), sum: r.Int(2), store: s, name: name}
-	}, sqlPictureStart, name)
+	start := func(account int64) (Picture, error) {
+		return Find(ctx, s, crm.ErrNotFound, func(r db.Row) Picture {
+			return Picture{Account: r.Int(0), Size: r.Int(1), sum: r.Int(2), store: s, name: name}
+		}, sqlPictureStart, account, name)
+	}
+	if account := picture.Owner(name); account != 0 {
+		if found, err := start(account); !errors.Is(err, crm.ErrNotFound) {
+			return found, err
+		}
+	}
+	account, err := Find(ctx, s, crm.ErrNotFound, Number, sqlPictureOwner, name)
+	if err != nil {
+		return Picture{}, err
+	}
+	return start(account)
+}
+
+// pictureOwner is the account that has a file, 0 where no one has it.
+func pictureOwner(c db.Conn, name string) (int64, error) {
+	if account := picture.Owner(name); account != 0 {
+		if has, err := c.Exists(sqlPictureStart, account, name); has || err != nil {
+			return account, err
+		}
+	}
+	return c.Int(sqlPictureOwner, name)
 }
 
 // picturePart is how much of a picture is in memory while a client takes its time to read it.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sort"
 
 	"donorbook/internal/db"
@@ -15,6 +16,31 @@ func Find[T any](ctx context.Context, s *Base, missing error, scan func(db.Row) 
 // List reads all rows of one statement.
 func List[T any](ctx context.Context, s *Base, scan func(db.Row) T, sql string, args ...any) ([]T, error) {
 	return Lend(ctx, s.Read, func(c db.Conn) ([]T, error) { return db.List(c, scan, sql, args...) })
+}
+
+const sqlAccountNumbers = `SELECT account_id FROM account ORDER BY account_id`
+
+// ListAll reads rows of all accounts with one statement. Where accounts are on several machines and one of these is away, that fails: then each account is asked
+// by itself, with a statement that has it before the other arguments, and those that cannot answer now are left out.
+func ListAll[T any](ctx context.Context, s *Base, scan func(db.Row) T, sql, ofOne string, args ...any) ([]T, error) {
+	all, err := List(ctx, s, scan, sql, args...)
+	if err == nil || !errors.Is(err, db.ErrUnavailable) {
+		return all, err
+	}
+	accounts, away := List(ctx, s, Number, sqlAccountNumbers)
+	if away != nil {
+		return nil, err
+	}
+	answered := false
+	for _, account := range accounts {
+		if found, err := List(ctx, s, scan, ofOne, append([]any{account}, args...)...); err == nil {
+			answered, all = true, append(all, found...)
+		}
+	}
+	if answered {
+		err = nil
+	}
+	return all, err
 }
 
 // Snapshot reads what several statements find at the same moment. fn may run again.

@@ -98,6 +98,30 @@ func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) err
 	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx, *Account) (Answer, error) { return answer, nil })
 }
 
+// AnswerBefore is the answer that is kept for the key of an attempt, nil for none.
+func (s *Base) AnswerBefore(ctx context.Context, account int64, key string) (first *Replayed, err error) {
+	return first, s.Read(ctx, func(c db.Conn) error {
+		first = nil
+		return c.Each(func(r db.Row) error {
+			if answer := readAnswer(r); answer.createdAt > Seconds(s.Now().Add(-crm.RetryWindow)) && answer.Status != ErasedAnswer {
+				first = &Replayed{answer.Answer}
+			}
+			return nil
+		}, sqlAnswers, account, []string{key})
+	})
+}
+
+// UpdateOnce is UpdateAccount for a change whose answer shows nothing of it, which is made once in the context of an attempt.
+func (s *Base) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error) error {
+	_, err := Answered(ctx, s, account, Needs{}, func(t *Tx, _ *Account) (unshown, error) { return unshown{}, fn(t) })
+	return err
+}
+
+type unshown struct{}
+
+func (unshown) Append(dst []byte) []byte     { return dst }
+func (unshown) Fate() (created, merged bool) { return true, false }
+
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
 func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx, *Account) (Answer, error)) error {
@@ -158,6 +182,10 @@ type keptAnswer struct {
 	createdAt int64
 }
 
+func readAnswer(r db.Row) *keptAnswer {
+	return &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
+}
+
 // attemptUnit is what a batch knows of the attempts of an account.
 type attemptUnit struct {
 	Answers map[string]*keptAnswer // by the keys of attempts
@@ -191,7 +219,7 @@ func (a *Account) lookUpAnswers(t *Tx, all []*Needs) error {
 	slices.Sort(keys)
 	a.Answers, a.expired = make(map[string]*keptAnswer), make(map[string]int)
 	err := t.Tx.Prefetch(func(r db.Row) error {
-		a.Answers[r.Text(0)] = &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
+		a.Answers[r.Text(0)] = readAnswer(r)
 		return nil
 	}, sqlAnswers, a.Account, slices.Compact(keys))
 	if err != nil {

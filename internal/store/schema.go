@@ -28,7 +28,7 @@ var (
 	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
 	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
-	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at")
+	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at moving")
 	FieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	SegmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
 	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
@@ -67,6 +67,12 @@ func init() {
 	ContactTable.Words, ContactTable.WordsOf = WordsTable, wordsOfRow
 	AccountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
 	InvitationTable.Transient = "account_id = 0" // setup links
+	AccountTable.Everywhere, MemberTable.Everywhere = true, true
+}
+
+// Distribution are the commands that spread the tables over several machines, and a query for those that were forgotten.
+func Distribution() (commands []string, forgotten string) {
+	return Schema.Distribution(TallyTable), db.ForgottenTables
 }
 
 // wordsOfRow are the words of a contact in a row of its table.

@@ -26,17 +26,18 @@ type Options struct {
 
 // Base is an open database: what all kinds of nouns share.
 type Base struct {
-	Db       *db.DB
-	Heavy    *Gate // reads that may take a while
-	Drawing  *Gate // pictures that are drawn
-	Light    int64 // how many rows others walk through at most
-	Now      func() time.Time
-	Touching sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
+	Db        *db.DB
+	Heavy     *Gate // reads that may take a while
+	Drawing   *Gate // large pictures that are drawn
+	Sketching *Gate // small ones
+	Light     int64 // how many rows others walk through at most
+	Now       func() time.Time
+	Touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one.
 func Open(ctx context.Context, o Options) (*Base, error) {
-	s := &Base{Now: o.Now, Light: LightRows, Drawing: NewGate(1)}
+	s := &Base{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1)}
 	if s.Now == nil {
 		s.Now = time.Now
 	}

@@ -30,8 +30,9 @@ const (
 	maxRatio    = 100
 	maxUnpacked = 64 << 20
 
-	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole.
-	maxDirectory = 1 << 20
+	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole, and takes ten times as much there. A workbook
+	// has some dozens of parts, of about a hundred bytes each.
+	maxDirectory = 256 << 10
 
 	// maxStyles is how many styles a spreadsheet program makes at most.
 	maxStyles = 1 << 16
@@ -93,8 +94,8 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	parts := binary.LittleEndian.Uint16(tail[at+10:])
 	listed := int64(binary.LittleEndian.Uint32(tail[at+12:]))
 	from := int64(binary.LittleEndian.Uint32(tail[at+16:]))
-	const elsewhere = 1<<16 - 1 // another record has the true number
-	if listed > maxDirectory || end-from > maxDirectory || from > end || parts == elsewhere || listed == elsewhere {
+	const elsewhere = 1<<16 - 1 // another record has the true number, which maxDirectory is below for a size or a place
+	if listed > maxDirectory || end-from > maxDirectory || from > end || parts == elsewhere {
 		return refusal(notWorkbook)
 	}
 	return nil
@@ -146,7 +147,7 @@ func (w *workbook) open() (sheets []visibleSheet, err error) {
 			w.is1904 = e.attr("date1904") == "1" || e.attr("date1904") == "true"
 		case "sheet":
 			r := related[e.attr("id")]
-			if state := e.attr("state"); (state == "" || state == "visible") && strings.HasSuffix(r.kind, "/worksheet") {
+			if state := e.attr("state"); (state == "" || state == "visible") && strings.HasSuffix(r.kind, "/worksheet") && len(sheets) < maxColumns {
 				sheets = append(sheets, visibleSheet{e.attr("name"), r.target})
 			}
 		}
@@ -229,9 +230,12 @@ type element struct {
 	attrs []xml.Attr
 }
 
+// maxAttr is how long an attribute may be that means something: many of them are in memory as long as a workbook is open.
+const maxAttr = 1_000
+
 func (e *element) attr(name string) string {
 	i := slices.IndexFunc(e.attrs, func(a xml.Attr) bool { return a.Name.Local == name })
-	if i < 0 {
+	if i < 0 || len(e.attrs[i].Value) > maxAttr {
 		return ""
 	}
 	return e.attrs[i].Value

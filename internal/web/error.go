@@ -58,7 +58,7 @@ func StatusOf(err error) (status int, message string) {
 	case errors.Is(err, crm.ErrChanged):
 		return http.StatusConflict, "Someone else changed this in the meantime, so nothing was saved. Look at it again, then repeat your change."
 	case errors.Is(err, crm.ErrNotMatched):
-		return http.StatusPreconditionFailed, "The contact has changed since the state that If-Match names, so nothing was saved. Read it again, then repeat your change."
+		return http.StatusPreconditionFailed, "This has changed since the state that If-Match names, so nothing was saved. Read it again, then repeat your change."
 	case errors.As(err, &malformed):
 		return http.StatusBadRequest, malformed.Message
 	case errors.As(err, &invalid):

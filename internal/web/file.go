@@ -57,11 +57,16 @@ func Gunzip(zipped []byte) []byte {
 	return body
 }
 
-// Serve answers with the file.
+// Serve answers with the file, unless the client has it.
 func (f File) Serve(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("Content-Type", f.Kind)
 	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", `W/"`+f.Version+`"`) // compressed or not
+	if known := r.Header.Get("If-None-Match"); strings.Contains(known, `"`+f.Version+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", f.Kind)
 	form := f.plain
 	if Accepts(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")

@@ -20,11 +20,101 @@ document.addEventListener("click", (event) => {
   if (event.target.matches("details.drawer[open]")) event.target.open = false; // what is around the drawer belongs to it
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
+  if (event.key !== "Escape" || event.defaultPrevented) return;
   document.querySelectorAll("details.orgs[open], details.popup[open], details.panel[open], details.drawer[open]").forEach((open) => {
     open.open = false;
     open.querySelector("summary").focus();
   });
+});
+
+// A drawer that opens is for what it asks first, unless it has something to complain about.
+document.addEventListener("toggle", ({ target: open }) => {
+  if (open.matches("details.drawer[open]") && !open.querySelector(".alert")) open.querySelector("[data-first]")?.focus();
+}, true);
+
+// <input data-suggest="ADDRESS"> offers what is found while a person types, as a list that the keyboard moves through (a combobox, as WAI-ARIA has it). With data-pick="#id"
+// a contact is chosen for that hidden field; otherwise a page is opened. Only the last question is waited for.
+document.querySelectorAll("input[data-suggest]").forEach((input) => {
+  const list = document.createElement("ul"), told = document.createElement("span");
+  list.id = input.id + "-suggestions";
+  list.className = "suggestions";
+  list.hidden = true;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  told.className = "visually-hidden";
+  told.setAttribute("role", "status");
+  document.body.append(list, told); // where no part of the page cuts it off
+  const attributes = { role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": list.id };
+  Object.entries(attributes).forEach(([name, value]) => input.setAttribute(name, value));
+  const picked = document.querySelector(input.dataset.pick ?? "none");
+  let asked, wait, at = -1;
+  const point = (to) => {
+    list.children[at]?.setAttribute("aria-selected", "false");
+    at = to;
+    const option = list.children[at];
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) input.setAttribute("aria-activedescendant", option.id);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  const close = () => {
+    clearTimeout(wait);
+    asked?.abort();
+    point(-1);
+    list.hidden = true;
+    told.textContent = "";
+    input.setAttribute("aria-expanded", "false");
+  };
+  const place = () => {
+    const box = input.getBoundingClientRect();
+    const width = Math.min(Math.max(box.width, 320), innerWidth - 16);
+    const style = { width: width + "px", left: Math.max(8, Math.min(box.left, innerWidth - width - 8)) + "px", top: box.bottom + 4 + "px" };
+    Object.assign(list.style, style, { maxHeight: Math.max(120, innerHeight - box.bottom - 16) + "px" });
+  };
+  const take = (option) => {
+    if (!picked) return location.assign(option.dataset.href);
+    [picked.value, input.value] = [option.dataset.id, option.dataset.name];
+    close();
+    input.form.querySelector("[data-first]")?.focus(); // who gave is said: what follows is how much
+  };
+  const ask = async () => {
+    asked?.abort();
+    asked = new AbortController();
+    const { signal } = asked, typed = input.value.trim();
+    if (typed.length < 2) return close();
+    const address = new URL(input.dataset.suggest, location);
+    address.searchParams.set("q", typed);
+    const answer = await fetch(address, { signal, headers: { "HX-Request": "true", "HX-Target": "suggestions" } }).catch(() => null);
+    const found = answer?.ok && !answer.redirected ? await answer.text().catch(() => "") : "";
+    if (signal.aborted || document.activeElement !== input) return;
+    list.innerHTML = found;
+    [...list.children].forEach((option, i) => { option.id = list.id + "-" + i; option.setAttribute("aria-selected", "false"); });
+    const n = list.children.length;
+    point(-1);
+    place();
+    list.hidden = !n;
+    input.setAttribute("aria-expanded", String(n > 0));
+    told.textContent = n ? n + (n > 1 ? " suggestions" : " suggestion") : "No suggestions";
+  };
+  input.addEventListener("input", () => {
+    if (picked) picked.value = "";
+    clearTimeout(wait);
+    wait = setTimeout(ask, 150);
+  });
+  input.addEventListener("keydown", (event) => {
+    const n = list.children.length, step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && list.hidden) { if (!event.altKey) ask(); event.preventDefault(); return; }
+    if (list.hidden || event.isComposing) return;
+    if (step) point(at + step < -1 ? n - 1 : at + step < n ? at + step : -1); // -1 is what was typed
+    else if (event.key === "Enter" && at >= 0) take(list.children[at]);
+    else if (event.key === "Escape") close();
+    else { if (event.key === "Tab" || event.key === "Enter") close(); return; }
+    event.preventDefault(); // of the page and of the browser
+  });
+  input.addEventListener("blur", close);
+  for (const moved of ["resize", "scroll"]) addEventListener(moved, () => { if (!list.hidden) place(); }, true);
+  list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
+  list.addEventListener("click", (event) => { const option = event.target.closest("[role=option]"); if (option) take(option); });
 });
 
 // A form is sent once, however often its button is pressed. A page that the browser brings back may send it again. What a
@@ -65,10 +155,10 @@ document.addEventListener("click", async (event) => {
 });
 
 // <button data-add="#template" data-to="#list"> adds another row to a list of a form; data-remove takes the row away. The rows
-// are then counted anew: data-label of the list is what the first one is called, data-row what each was called before.
+// are then counted anew, from 1 or from data-from: data-label of the list is what the first one is called, data-row what each was called before.
 const renumber = (list) => [...list.querySelectorAll("[data-row]")].forEach((row, i) => {
-  const old = row.dataset.row;
-  const now = list.dataset.label + (i ? " " + (i + 1) : "");
+  const old = row.dataset.row, n = i + Number(list.dataset.from ?? 1);
+  const now = list.dataset.label + (n > 1 ? " " + n : "");
   row.dataset.row = now;
   row.querySelectorAll("label, legend, h3").forEach((label) => {
     const text = label.firstChild;
@@ -197,7 +287,8 @@ document.addEventListener("keydown", (event) => {
   if (!shortcuts || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.key.length !== 1) return;
   if (!isOn() || event.target.closest?.("textarea, select, [contenteditable], input:not([type=checkbox], [type=radio])") || document.querySelector("dialog[open]")) return;
   const link = begun && shortcuts.querySelector(`[data-keys="${CSS.escape(begun + " " + event.key)}"]`);
-  const act = link ? () => location.assign(link.href) : keys[event.key];
+  const here = link && document.getElementById(link.dataset.here); // what the page has already
+  const act = here ? () => { here.open = true; } : link ? () => location.assign(link.href) : keys[event.key];
   begun = !link && "gn".includes(event.key) ? event.key : "";
   clearTimeout(forget);
   forget = setTimeout(() => { begun = ""; }, 1500);

@@ -39,6 +39,7 @@ const (
 
 // AccountSettingsInput is a change of settings. A nil field stays as it is; an empty one is cleared.
 type AccountSettingsInput struct {
+	Name                               *string // of the organization
 	Currency, Timezone, Address, TaxID *string
 	Email, Website, PublicDonors       *string
 	HistoryDays                        *string // a number; empty is for good
@@ -55,6 +56,10 @@ const (
 // Validate checks the settings, and brings them into the form in which they are kept.
 func (in *AccountSettingsInput) Validate() error {
 	v := new(doc.Invalid)
+	if in.Name != nil {
+		name := v.RequiredText("name", *in.Name)
+		in.Name = &name
+	}
 	if in.Currency != nil {
 		code := strings.ToUpper(strings.TrimSpace(*in.Currency))
 		if in.Currency = &code; code == "" {

@@ -157,7 +157,7 @@ func parseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
 		cents, ok = text.ParseDecimal(digits, 2, text.CentDigits)
 	}
 	if !ok {
-		v.Add(field, "must be an amount from 0 to %v, written such as 1,500 or 1500.50", text.AmountText(text.MaxCents))
+		v.Add(field, "must be between 0 and %v, such as 1,500 or 1500.50", text.AmountText(text.MaxCents))
 	}
 	return cents
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"donorbook/internal/crm/text"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -330,6 +332,27 @@ func (r *Reader) time(parse func(string) (time.Time, bool)) (t time.Time) {
 		r.Wrong("is not a stored time: %q", text)
 	}
 	return t
+}
+
+// ID reads the id of a contact or a campaign that was sent; null is 0. It may be a text of digits: clients that keep all ids as texts send them so.
+func (r *Reader) ID() int64 {
+	var value string
+	if r.Next() == '"' {
+		if value = r.Text(); strings.Trim(value, "0123456789") != "" {
+			r.Wrong(IDForm)
+			return 0
+		}
+	} else {
+		var ok bool
+		if value, ok = r.Number(); !ok {
+			return 0
+		}
+	}
+	id, ok := text.ParseDecimal(value, 0, 18)
+	if !ok {
+		r.Wrong(IDForm)
+	}
+	return id
 }
 
 // Integer reads a number as we write it.

@@ -2,6 +2,7 @@ package doc
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -13,17 +14,26 @@ func VersionOf(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ETag names the state that a document is in, for a client that asks whether it has changed. The checksum tells two states apart that have
-// the same revision, because a backup was restored between them.
+// ETag names the state that a document is in, for a client that asks whether it has changed: by its revision and its checksum, which tells two
+// states apart that have the same revision because a backup was restored between them, or by a checksum alone.
 type ETag struct {
 	Revision, Checksum int64
 	Fields             int64 // the count of the custom fields' definitions that it is shown with, 0 where it has none
 }
 
+// TagOf names the state of a document by everything that a client is shown of it, also what is kept elsewhere, such as the sum of its gifts.
+func TagOf(shown []byte) ETag {
+	sum := sha256.Sum256(shown)
+	return ETag{Checksum: int64(binary.BigEndian.Uint64(sum[:8]) >> 1)}
+}
+
 // Append appends it as headers have it.
 func (e ETag) Append(dst []byte) []byte {
-	dst = strconv.AppendInt(append(dst, '"'), e.Revision, 10)
-	dst = strconv.AppendInt(append(dst, '-'), e.Checksum, 16)
+	dst = append(dst, '"')
+	if e.Revision != 0 {
+		dst = append(strconv.AppendInt(dst, e.Revision, 10), '-')
+	}
+	dst = strconv.AppendInt(dst, e.Checksum, 16)
 	if e.Fields != 0 {
 		dst = strconv.AppendInt(append(dst, '-'), e.Fields, 10)
 	}

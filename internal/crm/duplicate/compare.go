@@ -111,11 +111,13 @@ func (c *comparison) firstNames() {
 		c.agree(first, same, c.either(first, a, b))
 	case isShortFor(a, b) || isShortFor(b, a):
 		c.agree(first, shortFirst, 1.5*c.either(first, a, b))
-	case len(a) > 2 && len(b) > 2 && isOneEdit(a, b) && !areNames(a, b):
+	case isRelated(a, b):
+		c.agree(first, spelledFirst, 2*c.either(first, a, b))
+	case len(a) > 2 && len(b) > 2 && (isOneEdit(a, b) || isMisread(a, b)) && !areNames(a, b):
 		c.agree(first, typoFirst, neighbors(a, b)*c.either(first, a, b))
 	case c.a.Middle != "" && isNear(c.a.Middle, b) || c.b.Middle != "" && isNear(a, c.b.Middle):
 		c.levels[first] = middleFirst
-	case isRelated(a, b), isOneEdit(a, b), !areNames(a, b) && (isLike(a, b) || isLike(b, a) || similarity(a, b) >= 0.85):
+	case isOneEdit(a, b), !areNames(a, b) && (isLike(a, b) || isLike(b, a) || similarity(a, b) >= 0.85):
 		c.levels[first] = relatedFirst
 	case c.mailsOther():
 		c.levels[first] = mailFirst
@@ -153,7 +155,7 @@ func (c *comparison) lastNames() {
 	switch {
 	case ja == jb:
 		c.agree(last, same, c.either(last, a, b))
-	case len(ja) > 2 && len(jb) > 2 && isOneEdit(ja, jb):
+	case len(ja) > 2 && len(jb) > 2 && (isOneEdit(ja, jb) || isMisread(ja, jb)):
 		c.agree(last, typoLast, neighbors(a, b)*c.either(last, a, b))
 	case part != "":
 		c.agree(last, partLast, 3*c.counts.share(last, part))

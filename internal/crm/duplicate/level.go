@@ -22,6 +22,7 @@ const (
 
 const (
 	shortFirst = same + 1 + iota
+	spelledFirst
 	typoFirst
 	relatedFirst
 	middleFirst
@@ -94,7 +95,8 @@ var levels = [fields][]level{
 	first: {
 		same:         {"same first name", 770, 10, 0},
 		shortFirst:   {"%s is short for %s", 80, 2, 0},
-		typoFirst:    {"first names differ by one letter", 60, 3, 0},
+		spelledFirst: {"first names are forms of one name", 30, 1, 0},
+		typoFirst:    {"first names differ by a letter", 60, 3, 0},
 		relatedFirst: {"similar first names", 40, 8, 8},
 		middleFirst:  {"middle name of one is the first name of the other", 10, 0.5, 0.5},
 		mailFirst:    {"email has the other first name", 8, 20, 0.3},
@@ -107,7 +109,7 @@ var levels = [fields][]level{
 	},
 	last: {
 		same:        {"same last name", 860, 780, 0},
-		typoLast:    {"last names differ by one letter", 50, 10, 0},
+		typoLast:    {"last names differ by a letter", 50, 10, 0},
 		partLast:    {"last names share a part", 20, 25, 0},
 		similarLast: {"similar last names", 15, 10, 5},
 		mailLast:    {"email has the other last name", 10, 10, 0.2},

@@ -167,7 +167,7 @@ func (m *Model) update(start *Model, sum *[2]float64, seen *[2][fields][]float64
 }
 
 // modelVersion goes up when a level or a hash changes its meaning.
-const modelVersion = 2
+const modelVersion = 3
 
 // kept is a model as it is kept.
 type kept struct {

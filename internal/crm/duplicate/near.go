@@ -33,6 +33,34 @@ func isOneEdit(a, b string) bool {
 	return false
 }
 
+// misread has letters that scanners and handwriting confuse, by the one that stands for them.
+var misread = func() (to [128]byte) {
+	for i := range to {
+		to[i] = byte(i)
+	}
+	for _, group := range []string{"hm", "nw", "ar", "ou", "pf"} {
+		for i := range len(group) {
+			to[group[i]] = group[0]
+		}
+	}
+	return to
+}()
+
+// isMisread tells whether two texts are one but for letters that are confused, and for one other letter where they are long enough to tell.
+func isMisread(a, b string) bool {
+	const long = 6
+	if len(a) != len(b) {
+		return false
+	}
+	others := 0
+	for i := range len(a) {
+		if a[i] != b[i] && (a[i] >= utf8.RuneSelf || b[i] >= utf8.RuneSelf || misread[a[i]] != misread[b[i]]) {
+			others++
+		}
+	}
+	return others == 0 || others == 1 && len(a) >= long
+}
+
 // maxLetters is how many letters of a text similarity looks at.
 const maxLetters = 64
 

@@ -25,12 +25,13 @@ type Filter struct {
 	Has, Lacks                 []crm.Detail // of which a contact has at least one, or none
 	Marked, Unmarked           []string     // marks that a contact has, or has not
 	ExternalID                 string       // the value, of any source
-	Given                      Bounds       // of the total of contributions
+	Given                      Bounds       // of the total of contributions, in ten-thousandths until the currency is known (InMinor)
 	Gave                       GaveFilter
 	NoGift                     Window   // in which no gift counts
 	Plans                      []string // statuses, of which a plan has one
 	Custom                     []FieldFilter
 	Import                     int64 // those that an import has created, by its number; 0 for all
+	Merged                     bool  // also contacts that were merged into others, which are among the archived ones
 	None                       bool  // a value was asked for that no contact can have
 	Sort                       Sort
 }
@@ -89,6 +90,26 @@ func (w Window) OfDays(zone *time.Location) Window {
 // Bounds are the least and the greatest number, both included; nil is no bound.
 type Bounds struct{ Min, Max *int64 }
 
+// InMinor are bounds in ten-thousandths as those of amounts in the smallest unit of a currency.
+func (b Bounds) InMinor(currency string) Bounds {
+	step := text.ScaleOf(text.SentDecimals - text.Decimals(currency))
+	down := func(n int64) *int64 { // rounded down, also below zero
+		minor := n / step
+		if n%step < 0 {
+			minor--
+		}
+		return &minor
+	}
+	if b.Min != nil {
+		low := down(*b.Min + step - 1)
+		b.Min = low
+	}
+	if b.Max != nil {
+		b.Max = down(*b.Max)
+	}
+	return b
+}
+
 // IsEmpty tells whether every number is within the bounds.
 func (b Bounds) IsEmpty() bool { return b == Bounds{} }
 
@@ -131,7 +152,7 @@ func (s Sort) Compare(a, b *crm.Contact) int {
 	case ByName:
 		n = strings.Compare(SortName(a), SortName(b))
 	case ByTotal:
-		n = cmp.Compare(a.Stats.TotalContributions, b.Stats.TotalContributions)
+		n = cmp.Compare(a.Given, b.Given)
 	case ByLastGift:
 		n = a.LastGift.Compare(b.LastGift) // of those who never gave it is the zero time
 	}
@@ -160,7 +181,7 @@ func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	return !f.None && has(f.Email) && has(f.Phone) &&
 		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldCase(c.Emails[0].Value)) &&
 		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
-		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Stats.TotalContributions) && (gave || !f.AsksGiving()) &&
+		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Given) && (gave || !f.AsksGiving()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
 		(f.Search.IsEmpty() || f.Search.Finds(SearchWords(c)))
 }
@@ -207,7 +228,7 @@ func (f *Filter) matchesCustom(c *crm.Contact) bool {
 	var has []string
 	for _, v := range c.Custom {
 		word, _ := fieldValueWord(v.Field, v.Text())
-		has = append(has, fieldWord(v.Field), word)
+		has = append(has, FieldWord(v.Field), word)
 	}
 	lacks := func(asked FieldFilter) bool {
 		return !slices.ContainsFunc(asked.Words, func(word string) bool { return slices.Contains(has, word) })
@@ -231,7 +252,7 @@ func filterField(id int64, text string) FieldFilter {
 	f := FieldFilter{id, []string{word}, common}
 	switch {
 	case text == AnyValue:
-		f = FieldFilter{id, []string{fieldWord(id)}, true}
+		f = FieldFilter{id, []string{FieldWord(id)}, true}
 	case strings.EqualFold(text, "true"):
 		f.also("Yes")
 	case strings.EqualFold(text, "false"):
@@ -239,9 +260,6 @@ func filterField(id int64, text string) FieldFilter {
 	}
 	return f
 }
-
-// HasField asks for contacts that have any value in a custom field.
-func HasField(id int64) Filter { return Filter{Custom: []FieldFilter{filterField(id, AnyValue)}} }
 
 // also takes another value, which is common as well.
 func (f *FieldFilter) also(text string) {

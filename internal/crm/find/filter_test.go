@@ -109,8 +109,8 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 	day := time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)
 	never := crm.Contact{ID: 3}
-	little := crm.Contact{ID: 2, Stats: crm.Stats{TotalContributions: 5}, LastGift: day.AddDate(1, 0, 0)}
-	much := crm.Contact{ID: 1, Stats: crm.Stats{TotalContributions: 50}, LastGift: day}
+	little := crm.Contact{ID: 2, Given: 5, LastGift: day.AddDate(1, 0, 0)}
+	much := crm.Contact{ID: 1, Given: 50, LastGift: day}
 	for sort, want := range map[string]string{"total_contributions": "321", "-totalContributions": "123", "last_gift": "312", "-lastGift": "213"} {
 		f, err := filter("sort", sort)
 		people := []crm.Contact{much, never, little}

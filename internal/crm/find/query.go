@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -67,8 +68,8 @@ var parameters = append([]parameter{
 	{name: "no_gift_before", read: func(r *filterReader, name, text string) { r.NoGift.To = giving.FilterTime(&r.Invalid, name, text) }},
 	{name: "plan_status", many: true, read: (*filterReader).planStatus},
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
-	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.number(name, text) }},
-	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.number(name, text) }},
+	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.amount(name, text) }},
+	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.amount(name, text) }},
 	{name: "sort", aliases: []string{"sort_by", "sortBy", "sort_by_desc", "sortByDesc"}, read: (*filterReader).sort, empty: true},
 	{name: "external_id", read: func(r *filterReader, _, text string) { r.ExternalID = text }},
 	{name: "type", read: (*filterReader).contactType},
@@ -347,11 +348,22 @@ func (r *filterReader) search(_, text string) {
 	r.None = r.None || len(r.Search.Terms) == 0 // nothing in it can be searched for
 }
 
-func (r *filterReader) number(name, text string) *int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || len(strings.TrimLeft(text, "+-")) > maxFilterDigits {
-		r.AddAt(doc.Place{}, name, doc.WholeNumber, maxFilterDigits)
+// amount is an amount in ten-thousandths, which may be below zero. One that no one gives is as good as the greatest that can be written so.
+func (r *filterReader) amount(name, value string) *int64 {
+	unsigned, sign := strings.TrimPrefix(value, "+"), int64(1)
+	if below, negative := strings.CutPrefix(value, "-"); negative {
+		unsigned, sign = below, -1
 	}
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	if strings.Trim(whole+fraction, "0123456789") != "" || whole+fraction == "" || len(whole) > maxFilterDigits || len(fraction) > text.SentDecimals {
+		r.AddAt(doc.Place{}, name, doc.AmountForm, maxFilterDigits)
+		return nil
+	}
+	n, ok := text.ParseDecimal(unsigned, text.SentDecimals, 18)
+	if !ok {
+		n = math.MaxInt64 / 2
+	}
+	n *= sign
 	return &n
 }
 

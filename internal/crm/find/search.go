@@ -1,9 +1,11 @@
 package find
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/duplicate"
@@ -39,21 +41,30 @@ func ParseSearch(text, region string) Search {
 	if name, ok := cutFold(text, "tag:"); ok {
 		return TagSearch(name)
 	}
-	parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign))
-	if slices.Equal(parts, []string{tagSign}) {
+	if strings.ReplaceAll(text, " ", "") == tagSign {
 		return Search{}
 	}
-	for len(parts) > 0 && len(s.Terms) < maxTerms {
-		n := 1
-		if number := leadingNumber(parts); number > 0 {
-			n = number
-			s.add(numberTerm(parts[:n], region))
+	for parts := range searchParts(text) {
+		if isNumberPart(parts[0]) {
+			s.add(numberTerm(parts, region))
 		} else {
 			s.add(partTerms(parts[0])...)
 		}
-		parts = parts[n:]
 	}
 	return s
+}
+
+// searchParts are the parts of what was typed: those of one number together, and everything else by itself.
+func searchParts(text string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for parts := strings.Fields(strings.ReplaceAll(text, "# ", tagSign)); len(parts) > 0; {
+			n := max(1, leadingNumber(parts))
+			if !yield(parts[:n]) {
+				return
+			}
+			parts = parts[n:]
+		}
+	}
 }
 
 func (s *Search) add(terms ...SearchTerm) {
@@ -80,7 +91,7 @@ func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
 	var term SearchTerm
 	for _, a := range *in.Addresses {
 		if zip := crm.ShortZip(a.Zipcode); zip != "" {
-			term = append(term, append(slices.Clip(last), beginning(zipWord(zip))))
+			term = append(term, inZip(last, zip)...)
 		}
 		if a.Line1 != "" {
 			term = append(term, append(slices.Clip(last), wordsOf(name.First)...))
@@ -96,16 +107,22 @@ func PersonSearch(p *duplicate.Probe) (s Search) {
 	for _, name := range p.Names {
 		choice = append(choice, SearchWord{Text: searchWord(name)})
 	}
-	if p.Zip != "" {
-		choice = append(choice, beginning(zipWord(p.Zip)))
-	}
 	if p.Email != "" {
 		choice = append(choice, beginning(emailSign+p.Email))
 	}
 	if p.Word != "" {
 		choice = append(choice, SearchWord{Text: searchWord(filterSign + p.Word)})
 	}
+	if p.Zip != "" {
+		return Search{Terms: []SearchTerm{inZip(choice, p.Zip)}}
+	}
 	return Search{Terms: []SearchTerm{{choice}}}
+}
+
+// inZip asks for words and a short ZIP code, which is the first word of a long one: as whole words, since an index goes through all codes that begin with a text.
+func inZip(words SearchChoice, zip string) SearchTerm {
+	with := func(word string) SearchChoice { return append(slices.Clip(words), SearchWord{Text: searchWord(word)}) }
+	return SearchTerm{with(zipWord(zip)), with(text.Fold(zip))}
 }
 
 func wordsOf(name string) (choice SearchChoice) {
@@ -212,6 +229,43 @@ func (s Search) Finds(have []string) bool {
 		}
 	}
 	return len(s.Terms) > 0
+}
+
+// minSuggested is how many letters of a word are looked for among all words while a person types. Fewer are the beginning of too many of them.
+const minSuggested = 3
+
+// AsTyped is what is asked for while a person still types: the sort names that begin with a word of it, and the search without words so short that a large part of all
+// contacts has one. What that finds is more than the search does.
+func (s Search) AsTyped() (names []crm.KeyRange, words Search) {
+	for _, word := range text.Words(s.Text) {
+		if len(names) < maxNamesTyped {
+			names = append(names, crm.KeyRange{From: word, To: word + LastSortName})
+		}
+	}
+	words.Text = s.Text
+	for _, term := range s.Terms {
+		isShort := slices.ContainsFunc(term, func(choice SearchChoice) bool {
+			return !slices.ContainsFunc(choice, func(w SearchWord) bool { return utf8.RuneCountInString(w.Text) >= minSuggested })
+		})
+		if !isShort {
+			words.Terms = append(words.Terms, term)
+		}
+	}
+	return names, words
+}
+
+// maxNamesTyped is how many words of what is typed may be the last name.
+const maxNamesTyped = 3
+
+// Named is how many words of the search the name of a contact has.
+func (s Search) Named(c *crm.Contact) (n int) {
+	have := text.Words(strings.Join([]string{c.FirstName, c.MiddleName, c.LastName, c.Company}, " "))
+	for _, word := range text.Words(s.Text) {
+		if slices.ContainsFunc(have, func(w string) bool { return strings.HasPrefix(w, word) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // cutFold cuts a prefix without regard to letter case.

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
@@ -91,3 +93,23 @@ func RenumberedQuery(query string, campaigns map[int64]int64) string {
 
 // SegmentLimit counts the segments of an account.
 var SegmentLimit = doc.Limit{Max: 200, Reached: "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}
+
+// DonorQuery is the query of the list of contacts that shows the donors of a filter. Those who have returned have none: a filter names one time in
+// which contacts gave. No gift counts before its day, so that a time that goes on beyond this year needs no end.
+func DonorQuery(f giving.DonorFilter, this int64) url.Values {
+	q := url.Values{"scope": {string(crm.All)}}
+	during := func(after, before string, from, to time.Time) {
+		if from.Year() > 1 {
+			q.Set(after, from.Format(time.DateOnly))
+		}
+		if int64(to.Year()) <= this {
+			q.Set(before, to.Format(time.DateOnly))
+		}
+	}
+	from, to := f.Gave()
+	during("gave_after", "gave_before", from, to)
+	if from, to, _ = f.Also(); from != to {
+		during("no_gift_after", "no_gift_before", from, to)
+	}
+	return q
+}

@@ -101,7 +101,7 @@ func CommonWords(c *crm.Contact) []string {
 		add(zipArea(zipWord(c.Addresses[i].Zipcode)))
 	}
 	for _, v := range c.Custom {
-		add(fieldWord(v.Field))
+		add(FieldWord(v.Field))
 		if word, common := fieldValueWord(v.Field, v.Text()); common {
 			add(word)
 		}
@@ -133,13 +133,14 @@ func isCommon(value string) bool {
 	return !doc.IsLonger(value, shortValue) || !doc.IsLonger(value, commonValue) && !strings.ContainsFunc(value, unicode.IsDigit)
 }
 
-func fieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
+// FieldWord is the common word of contacts that have any value in a custom field.
+func FieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
 
 // fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks. It is common where the value looks like one of a
 // few: short, or letters alone. What has digits is mostly a number, a date or a code, of which there are many.
 func fieldValueWord(id int64, value string) (word string, common bool) {
 	value = text.Fold(strings.TrimSpace(value))
-	return searchWord(fieldWord(id) + "=" + value), isCommon(value)
+	return searchWord(FieldWord(id) + "=" + value), isCommon(value)
 }
 
 // TellCommonWord says what a common word means, as far as it can be told; "" is no common word.

@@ -22,6 +22,7 @@ func ReadGiftForm(form Form, currency string, old *Gift, region string, today ti
 		in.Correction, f.was = true, filledBy(old.FillForm)
 	}
 	takeSent(giftForm, f, &in)
+	in.Anonymous = old == nil && form.Value("anonymous") != ""
 	return in, in.Validate(&f.faults, old == nil, region, today)
 }
 

@@ -253,31 +253,9 @@ func numberField(name, label string, in func(*Gift) *int64, of func(*GiftInput) 
 	return doc.Sent(name, label, idKind, in, of)
 }
 
-// sentID reads a number, which may be a text of digits: clients that keep all ids as texts send them so.
-func sentID(r *doc.Reader) (value string, ok bool) {
-	if r.Next() != '"' {
-		return r.Number()
-	}
-	if value = r.Text(); value == "" {
-		return "0", true
-	}
-	if strings.Trim(value, "0123456789") != "" {
-		r.Wrong(doc.IDForm)
-		return "", false
-	}
-	return value, true
-}
-
 // idKind is the id of a contact or a campaign; null is 0.
 var idKind = doc.Kind[int64]{
-	Read: func(r *doc.Reader) int64 {
-		value, ok := sentID(r)
-		id, fits := text.ParseDecimal(value, 0, 18)
-		if ok && !fits {
-			r.Wrong(doc.IDForm)
-		}
-		return id
-	},
+	Read: (*doc.Reader).ID,
 	Append: func(dst []byte, id int64) []byte {
 		if id == 0 {
 			return append(dst, `null`...)

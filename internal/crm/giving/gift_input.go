@@ -30,6 +30,7 @@ type GiftInput struct {
 	Test                           bool   // of a payment provider's test mode
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
+	Anonymous                      bool   // no one knows who gave; a giver that is named counts before it
 	FromRow                        bool   // the external id was made from all that was sent
 	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
 	Correction                     bool   // money that differs was entered wrong, and is corrected
@@ -152,6 +153,8 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 		in.CampaignCode = r.TextSent()
 	case "correction":
 		in.Correction = r.Boolean()
+	case "anonymous":
+		in.Anonymous = r.Boolean()
 	default:
 		GiftTable.Read(r, key, in)
 	}
@@ -297,6 +300,27 @@ var giverFaults = strings.NewReplacer("external_ids", GiverID, "external_id", Gi
 // GiverID is what a file calls the id that another system gives to the contact.
 const GiverID = "contact_external_id"
 
+// AnonymousID is what tells the contact of an account that has all gifts of people whom no one knows. People may call it whatever they like.
+var AnonymousID = crm.ExternalID{Source: "donorbook", Value: "anonymous"}
+
+// ArchivedAnonymous is broken by an anonymous gift while that contact is archived.
+const ArchivedAnonymous doc.Rule = "cannot be true while the contact for anonymous gifts is archived: restore it first"
+
+func anonymousGiver() crm.ContactInput {
+	return crm.ContactInput{FirstName: new("Anonymous"), LastName: new("Donor"), AddedIDs: []crm.ExternalID{AnonymousID}}
+}
+
+// saysAnonymous tells whether a file has such a name because no one knows who gave: Anonymous, or Anonymous Donor.
+func saysAnonymous(name string) bool {
+	words := text.Words(name)
+	says := func(known ...string) func(string) bool {
+		return func(word string) bool { return slices.Contains(known, word) }
+	}
+	return slices.ContainsFunc(words, says("anonymous", "anon")) && !slices.ContainsFunc(words, func(word string) bool {
+		return !says("anonymous", "anon", "donor", "donors", "giver", "gift", "unknown")(word)
+	})
+}
+
 // checkGiver checks the giver as a contact that may be new.
 func (in *GiftInput) checkGiver(c *doc.Checker) {
 	if in.Email != nil && *in.Email != "" {
@@ -309,9 +333,15 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 		in.Giver.Addresses = &[]crm.Address{**in.Address}
 	}
 	hasKey := in.Giver.Emails != nil || in.Giver.Phones != nil || in.Giver.AddedIDs != nil
-	if value(in.Giver.FirstName)+value(in.Giver.LastName)+value(in.Giver.Company) == "" && !hasKey {
+	name := value(in.Giver.FirstName) + " " + value(in.Giver.LastName) + " " + value(in.Giver.Company)
+	switch isNamed := hasKey || strings.TrimSpace(name) != ""; {
+	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey && in.Giver.Addresses == nil && saysAnonymous(name):
+		in.Anonymous, in.Giver = true, anonymousGiver()
+	case !isNamed:
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
 		return
+	default:
+		in.Anonymous = false
 	}
 	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
 		in.Known, in.Giver.FirstName, in.Giver.LastName, in.Giver.IsCompany = true, nil, nil, nil

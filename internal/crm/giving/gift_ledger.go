@@ -190,10 +190,22 @@ func (e *Entry) IsReversal() bool { return e.Amount < 0 && e.RefundedAt.IsZero()
 
 // Movement is one movement of the money of a gift, as people read the ledger.
 type Movement struct {
-	What   string
-	Amount int64
-	At     time.Time
-	Undo   int64 // the amount of a refund that can be undone
+	What    string
+	Amount  int64
+	Covered int64 // the part of it that is the covered fee; the rest is the gift
+	At      time.Time
+	Undo    int64 // the amount of a refund that can be undone
+}
+
+// Donated is the part of a movement that totals count.
+func (m Movement) Donated() int64 { return m.Amount - m.Covered }
+
+// LeftCovered is what is left of the covered fee after all refunds: it shrinks with the amount.
+func (g *Gift) LeftCovered() (covered int64) {
+	for i := range g.Entries {
+		covered += g.Entries[i].FeeCovered
+	}
+	return covered
 }
 
 // Ledger are the movements of a gift's money. A correction is one of them, which says by how much the amount was wrong.
@@ -201,16 +213,16 @@ func (g *Gift) Ledger() (all []Movement) {
 	undone := g.undoneRefunds()
 	for i := 0; i < len(g.Entries); i++ {
 		entry := &g.Entries[i]
-		m := Movement{"Payment", entry.Amount, entry.CapturedAt, 0}
+		m := Movement{"Payment", entry.Amount, entry.FeeCovered, entry.CapturedAt, 0}
 		switch {
 		case i == 0:
 		case entry.IsReversal() && i+1 < len(g.Entries):
 			i++
-			difference := entry.Amount + g.Entries[i].Amount
-			if difference == 0 { // the history tells what else was corrected
+			difference, covered := entry.Amount+g.Entries[i].Amount, entry.FeeCovered+g.Entries[i].FeeCovered
+			if difference == 0 && covered == 0 { // the history tells what else was corrected
 				continue
 			}
-			m.What, m.Amount = "Correction", difference
+			m.What, m.Amount, m.Covered = "Correction", difference, covered
 		case entry.Amount < 0:
 			m.What, m.At = "Refund", entry.RefundedAt
 			if refunded := -entry.Amount; !undone[i] && refunded <= g.Refunded() {
@@ -255,11 +267,8 @@ func (g Gift) Withdraw() Gift {
 
 // coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee shrinks with the amount,
 // rounded down once and not at each refund, so that something is donated as long as anything is left.
-func (g *Gift) coveredPart(left int64) (part int64) {
-	for i := range g.Entries {
-		part += g.Entries[i].FeeCovered
-	}
-	return part - share(g.feeCovered(), left, g.amount())
+func (g *Gift) coveredPart(left int64) int64 {
+	return g.LeftCovered() - share(g.feeCovered(), left, g.amount())
 }
 
 // share is the part of a fee that goes with a part of an amount, rounded down.

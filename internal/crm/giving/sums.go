@@ -1,6 +1,8 @@
 package giving
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +25,26 @@ func (g *Sums) Add(more Sums) {
 	g.Gifts += more.Gifts
 	g.Amount += more.Amount
 	g.Recurring += more.Recurring
+}
+
+// Given is what a contact gave in a time, in all currencies.
+type Given struct {
+	Gifts int64            // that count
+	Sums  map[string]int64 // by currency
+}
+
+// Others are the currencies beside one, in the order of their codes.
+func (g Given) Others(than string) []string {
+	return slices.DeleteFunc(CurrenciesOf(g.Sums, than), func(currency string) bool { return currency == than })
+}
+
+// CurrenciesOf are the currencies of sums: the organization's first, the others in the order of their codes.
+func CurrenciesOf(sums map[string]int64, first string) []string {
+	codes := slices.Sorted(maps.Keys(sums))
+	if at := slices.Index(codes, first); at >= 0 {
+		codes = slices.Insert(slices.Delete(codes, at, at+1), 0, first)
+	}
+	return codes
 }
 
 // Cell names the sums of a campaign (0 is all), of a month (202611; 0 is all time) and of a contact (0 is all). Cells compare in this order.

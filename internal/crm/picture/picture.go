@@ -60,8 +60,8 @@ type File struct {
 // Root is where pictures are found. What follows it cannot be guessed, so that the picture of a draft is as hidden as the draft.
 const Root = "/pictures/"
 
-// addressForm is that of the largest size: a random name, its width and its type.
-var addressForm = regexp.MustCompile(`^/pictures/([a-z2-7]{26})-([1-9][0-9]{0,3})\.(jpg|png)$`)
+// addressForm is that of the largest size: the number of the account that it was made for, a random name, its width and its type. Older ones have no account.
+var addressForm = regexp.MustCompile(`^/pictures/((?:([1-9][0-9]{0,9})-)?[a-z2-7]{26})-([1-9][0-9]{0,3})\.(jpg|png)$`)
 
 // IsAddress tells whether a text is the address of a picture that was uploaded here.
 func IsAddress(text string) bool { return addressForm.MatchString(text) }
@@ -80,9 +80,9 @@ func Sizes(address string) iter.Seq2[string, int] {
 		if parts == nil {
 			return
 		}
-		own, _ := strconv.Atoi(parts[2]) // digits
+		own, _ := strconv.Atoi(parts[3]) // digits
 		for _, width := range sizesBelow(own) {
-			if !yield(fileName(parts[1], width, parts[3]), width) {
+			if !yield(fileName(parts[1], width, parts[4]), width) {
 				return
 			}
 		}
@@ -104,10 +104,32 @@ func Names(addresses ...string) (names []string) {
 	return names
 }
 
-// Renamed is the address of a copy of a picture, which has a name of its own.
-func Renamed(address string) string {
+// Renamed is the address of a copy of a picture for an account, which has a name of its own.
+func Renamed(address string, account int64) string {
 	parts := addressForm.FindStringSubmatch(address)
-	return Root + newName() + strings.TrimPrefix(address, Root+parts[1])
+	return Root + ownedBy(account) + newName() + strings.TrimPrefix(address, Root+parts[1])
+}
+
+// Owned is a picture that was made for an account, whose number its names begin with: so it is found without asking everywhere.
+func (p Picture) Owned(account int64) Picture {
+	p.Address = Root + ownedBy(account) + strings.TrimPrefix(p.Address, Root)
+	p.Files = slices.Clone(p.Files)
+	for i := range p.Files {
+		p.Files[i].Name = ownedBy(account) + p.Files[i].Name
+	}
+	return p
+}
+
+func ownedBy(account int64) string { return strconv.FormatInt(account, 10) + "-" }
+
+// Owner is the account that a file was made for, by its name; 0 is unknown. An account that was moved here from another server has another number there.
+func Owner(name string) int64 {
+	parts := addressForm.FindStringSubmatch(Root + name)
+	if parts == nil {
+		return 0
+	}
+	account, _ := strconv.ParseInt(parts[2], 10, 64) // digits, or nothing
+	return account
 }
 
 // maxStored is more than any size of a picture takes.

@@ -217,6 +217,21 @@ func pngHead(width, height uint32) []byte {
 	return append(b, "\x00\x00\x00\x00IDAT\x35\xaf\x06\x1e"...)
 }
 
+// scanned is a progressive JPEG without colors whose scans take few bytes, however many pixels they go over.
+func scanned(width, height uint16, scans int) []byte {
+	head := binary.BigEndian.AppendUint16([]byte("\xff\xd8\xff\xc2\x00\x0b\x08"), height)
+	head = append(binary.BigEndian.AppendUint16(head, width), 1, 1, 0x11, 0)
+	return append(head, bytes.Repeat([]byte("\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10"), scans)...)
+}
+
+func TestProgramsMayWriteAsManyScansAsTheyDo(t *testing.T) {
+	for _, scans := range []int{1, 10, 12} {
+		if _, err := Open(scanned(8000, 4000, scans), "cover"); err != nil {
+			t.Errorf("%d scans of 32 million pixels: %v", scans, err)
+		}
+	}
+}
+
 func TestWhatIsNoPictureIsRefused(t *testing.T) {
 	var moving bytes.Buffer
 	if err := gif.Encode(&moving, quarters(8, 8), nil); err != nil {
@@ -248,6 +263,7 @@ func TestWhatIsNoPictureIsRefused(t *testing.T) {
 		"40,000,001 pixels":               {pngHead(40_000_001, 1), TooBig},
 		"a JPEG that says 65,500 squared": {huge, TooBig},
 		"a JPEG of many scans":            {scans, Damaged},
+		"a large JPEG of some scans":      {scanned(8000, 5000, 13), Damaged},
 		"more than 8 MB":                  {append(bytes.Clone(good), make([]byte, MaxFile)...), TooLarge},
 		"a JPEG cut in the middle":        {good[:len(good)/2], Damaged},
 		"a PNG cut in the middle":         {whole[:len(whole)/2], Damaged},

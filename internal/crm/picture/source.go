@@ -15,10 +15,16 @@ import (
 
 const (
 	maxPixels = 40_000_000
-	maxScans  = 100 // of a JPEG: each is a pass over all of its pixels, and cameras write a dozen
+
+	// maxPasses is how many pixels all scans of a JPEG may go over together, however few bytes they have. Programs write ten scans at most.
+	maxPasses = 12 * maxPixels
+	maxScans  = 64
 
 	// maxMemory is what decoding may take. Some ways to write a picture need ten times as much as others.
-	maxMemory = 256 << 20
+	maxMemory = 192 << 20
+
+	// smallMemory is what decoding a small picture takes at most, such as a logo of four million pixels.
+	smallMemory = 16 << 20
 
 	// losslessTables is what the tables of a lossless WebP take at most, however few pixels it has.
 	losslessTables = 140 << 20
@@ -88,6 +94,9 @@ func Open(data []byte, field string) (*Source, error) {
 	return s, nil
 }
 
+// Small tells whether a picture takes little memory and time.
+func (s *Source) Small() bool { return s.Memory <= smallMemory }
+
 func (s *Source) pixels() int64 { return int64(s.width) * int64(s.height) }
 
 // pngMemory goes by the bits of a pixel. A picture that is sent in several passes has the largest pass beside it, which is half of it.
@@ -142,7 +151,7 @@ func jpegMemory(s *Source) int64 {
 	if memory >= 0 && converted {
 		memory += 4 * s.pixels()
 	}
-	if bytes.Count(s.data, []byte{0xff, 0xda}) > maxScans {
+	if scans := int64(bytes.Count(s.data, []byte{0xff, 0xda})); scans > maxScans || scans*s.pixels() > maxPasses {
 		return -1
 	}
 	return memory

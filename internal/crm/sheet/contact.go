@@ -102,8 +102,8 @@ func contactColumns() []column {
 			r.contact.Custom = append(r.contact.Custom, custom.Written(c.n, text).DayFirst(c.dayFirst))
 		},
 			write: func(of *record, i int) any { return customCell(of.custom[i], of.contact) }},
-		{heading: "Total given", before: "total_contributions", write: func(of *record, _ int) any { return of.contact.Stats.TotalContributions }},
-		{heading: "Recurring given", before: "recurring_contributions", write: func(of *record, _ int) any { return of.contact.Stats.RecurringContributions }},
+		{heading: "Total given", before: "total_contributions", write: func(of *record, _ int) any { return of.money(of.contact.Given) }},
+		{heading: "Recurring given", before: "recurring_contributions", write: func(of *record, _ int) any { return of.money(of.contact.Recurring) }},
 		{heading: "First gift", write: func(of *record, _ int) any { return day(of.contact.FirstGift) }},
 		{heading: "Last gift", write: func(of *record, _ int) any { return day(of.contact.LastGift) }},
 		{heading: "Created", before: "created_at", write: func(of *record, _ int) any { return moment(of.contact.CreatedAt) }},

@@ -38,7 +38,7 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
 			}
 		}
-		out := ContactTable(custom.NewFields(0, nil))
+		out := ContactTable(custom.NewFields(0, nil), "USD")
 		row, err := out.Contact(&c)
 		if at := slices.Index(out.Header(), f.Label); err != nil || at < 0 || row[at] != want {
 			t.Errorf("%s is written as %v, %v", f.Name, row, err)
@@ -90,7 +90,7 @@ func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
 		if got := string(c.AppendBody(nil)); got != string(want.AppendBody(nil)) {
 			t.Errorf("%q is read as\n%s\nwant\n%s", test.row, got, want.AppendBody(nil))
 		}
-		out := ContactTable(custom.NewFields(0, nil))
+		out := ContactTable(custom.NewFields(0, nil), "USD")
 		cells, err := out.Contact(&c)
 		var row []string
 		for _, cell := range cells {

@@ -23,20 +23,23 @@ type Table struct {
 	sheet   *Sheet
 	custom  []*custom.Field // those in use have a column each
 	lengths map[string]int  // of the longest lists
+
+	currency string // of what contacts have given
 }
 
 // record is a document that is written, with what stands beside it.
 type record struct {
 	contact *crm.Contact
 	custom  []*custom.Field
+	money   func(minor int64) Decimal // of what the contact has given
 	gift    *giving.Gift
-	slug    string // of the campaign of a gift
+	title   string // of the campaign of a gift
 }
 
-// ContactTable begins a file of contacts with these custom fields.
-func ContactTable(fields *custom.Fields) *Table {
+// ContactTable begins a file of contacts with these custom fields, whose totals are in a currency.
+func ContactTable(fields *custom.Fields, currency string) *Table {
 	custom := fields.Active()
-	return &Table{Contacts, custom, map[string]int{"": 1, "custom": len(custom)}}
+	return &Table{Contacts, custom, map[string]int{"": 1, "custom": len(custom)}, currency}
 }
 
 // GiftTable begins a file of gifts.
@@ -68,11 +71,14 @@ func (t *Table) Contact(c *crm.Contact) ([]any, error) {
 	if len(c.Emails) > t.lengths["emails"] || len(c.Phones) > t.lengths["phones"] || len(c.Addresses) > t.lengths["addresses"] {
 		return nil, fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
 	}
-	return t.row(&record{contact: c, custom: t.custom}), nil
+	money := func(minor int64) Decimal { return Decimal(text.MoneyInput(minor, t.currency)) }
+	return t.row(&record{contact: c, custom: t.custom, money: money}), nil
 }
 
-// Gift is the row of a gift; slug is that of its campaign.
-func (t *Table) Gift(g *giving.Gift, slug string) []any { return t.row(&record{gift: g, slug: slug}) }
+// Gift is the row of a gift; title is that of its campaign.
+func (t *Table) Gift(g *giving.Gift, title string) []any {
+	return t.row(&record{gift: g, title: title})
+}
 
 func (t *Table) row(of *record) []any {
 	cells := make([]any, 0, 2*len(t.sheet.columns))
@@ -116,8 +122,12 @@ func PlanRow(p *giving.Plan) Row {
 }
 
 // DonorRow is what stands beside a contact in a file of donors: what they gave in a year or to a campaign.
-func DonorRow(when string, given giving.Sums, currency string) Row {
-	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Amount, currency))}, {"Currency", currency}}
+func DonorRow(when string, given giving.Given, currency string) Row {
+	var others []string
+	for _, other := range given.Others(currency) {
+		others = append(others, text.MoneyInput(given.Sums[other], other)+" "+other)
+	}
+	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Sums[currency], currency))}, {"Currency", currency}, {"Given in other currencies", strings.Join(others, ", ")}}
 }
 
 func customHeading(title string) string {

@@ -12,7 +12,7 @@ const ownGift = "id"
 
 // Gifts are files of gifts.
 var Gifts = newSheet(Sheet{
-	columns: giftColumns(), own: []string{"livemode", "check_deposited_at"}, recognize: recognizeGifts,
+	columns: giftColumns(), own: []string{"Live payment (not a test)", "Check deposited", "livemode", "check_deposited_at"}, readable: true, recognize: recognizeGifts,
 	check: func(s *Sheet, has func(string) bool) string {
 		if !has("amount") && has("net") {
 			return "Only what is left after fees has a column, and no column has the amount that was paid. Choose the one with the amount, or choose the net amount as the amount."
@@ -32,7 +32,7 @@ func giftColumns() []column {
 		{target: Skip, label: "Do not import", repeats: true},
 		{target: ownGift, label: "Gift ID in Donorbook", read: func(r *row, _ *cell, text string) { r.gift.Own = text },
 			write: func(of *record, _ int) any { return of.gift.Code }},
-		{heading: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
+		{heading: "Number", before: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
 		{target: "transacted_at", isDay: true, label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.At) },
 			names: "transactedat date giftdate donationdate dategiven transactiondate transactiondateutc datereceived receiveddate receivedate contributiondate closedate paymentdate createdutc createddateutc spendendatum datum zahlungsdatum buchungsdatum buchungstag eingangsdatum valuta wertstellung datedudon dateduversement datedepaiement datedereception donatedat donateddate donationdatetime giftdatetime paidat paiddate pledgedate"},
@@ -70,7 +70,7 @@ func giftColumns() []column {
 		{target: "campaign_id", label: "Campaign ID in Donorbook", names: "campaignid", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
 		{target: "campaign", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
-			heading: "campaign_code", write: func(of *record, _ int) any { return of.slug },
+			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title },
 			names: "campaign campaigntitle campaignname campaigncode campaignslug primarycampaignsource kampagne spendenaktion aktion campagne designation fund fundname funddescription glcode gl generalledger appeal appealname solicitcode"},
 		{target: "plan", late: true, label: "Recurring plan ID elsewhere", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text },
 			names: "subscriptionid planid recurringplanid recurringid recurringdonationid recurringgiftid recurringcontributionid recurringprofileid recurringprofile recurringpaymentid subscription"},
@@ -85,8 +85,8 @@ func giftColumns() []column {
 			names: "feecovered feescovered coveredfee coveredfees donorcoveredfee donorcoveredfees feecoveredbydonor feescoveredbydonor donorcoversfee donorcoversfees coversfees feecoverage"},
 		{target: "net", late: true, label: "Net amount, after fees", read: readNet,
 			names: "net netamount amountnet netvalue netdonation payout payoutamount depositedamount netto montantnet"},
-		{heading: "donated", write: money((*giving.Gift).Donated)},
-		{heading: "payout", write: money(func(g *giving.Gift) int64 { return g.Payment().Payout() })},
+		{heading: "Donated", before: "donated", write: money((*giving.Gift).Donated)},
+		{heading: "Payout", before: "payout", write: money(func(g *giving.Gift) int64 { return g.Payment().Payout() })},
 		{target: "refunded", label: "Refunded amount", names: "refunded amountrefunded refundedamount refundamount refundtotal totalrefunded isrefunded", read: readGone(func(g *GiftRow) (*bool, **int64) { return &g.isRefunded, &g.refunded }), write: money((*giving.Gift).Refunded)},
 		{target: "refunded_at", isDay: true, late: true, label: "Refund date", names: "refundedat refundeddate refundeddateutc refunddate daterefunded refundedon",
 			read: func(r *row, c *cell, text string) { readDay(r, c, text, &r.gift.refundedAt) }, write: func(of *record, _ int) any { return giftTime(of.gift.RefundedAt()) }},
@@ -126,7 +126,7 @@ func giftColumns() []column {
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},
 		{target: "test", late: true, label: "Test payment", names: "test istest testmode testgift testdonation testtransaction",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, true) }},
-		{heading: "created_at", write: func(of *record, _ int) any { return moment(of.gift.CreatedAt) }},
+		{heading: "Recorded", before: "created_at", write: func(of *record, _ int) any { return moment(of.gift.CreatedAt) }},
 	}, giftFields())
 }
 

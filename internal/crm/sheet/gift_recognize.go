@@ -34,7 +34,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
 	s.recognizeGiver(m, giver)
 	m.leaveForeignIDs()
 	for i, c := range m {
-		if isOwn := s.isOwn(m); c.Target == ownGift && (c.Name != ownGift || !isOwn) || c.Target == "net" && isOwn { // of another system, or what follows from others
+		if isOwn := s.isOwn(m); c.Target == ownGift && (c.Name != ownGift && c.Name != s.byTarget[ownGift].heading || !isOwn) || c.Target == "net" && isOwn { // of another system, or what follows from others
 			m[i].Target = Skip
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // The rules of what the cells of a row say together.
 const (
-	notAGift      doc.Rule = "says that the row is no gift"
+	notAGift      doc.Rule = "says this row is not a gift"
 	refundFailed  doc.Rule = "says that the refund did not succeed: there is nothing to record"
 	refundMissing doc.Rule = "says that a part was refunded, and neither a column nor another row says how much"
 	refundUnsaid  doc.Rule = "says when money was refunded, and no column says how much"

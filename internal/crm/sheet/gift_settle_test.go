@@ -41,7 +41,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Gift Type=Pay-Cash":                          "succeeded 50 of 50, fee 0",
 		"Amount=50|Gift Type=Recurring Gift|Gift Status=Active": "pending 0 of 50, fee 0",
 		"Amount=50|Type=Recurring Donation|Status=Succeeded":    "succeeded 50 of 50, fee 0",
-		"Amount=50|Type=General Currency Conversion":            "The Type field says that the row is no gift.",
+		"Amount=50|Type=General Currency Conversion":            "The Type field says this row is not a gift.",
 		"Amount=50|Type=Barter":                                 `The Type field says "Barter", which is not known: choose what it means, one of gift, pledge, payment, refund, write off, no gift.`,
 		"Amount=50|Soft Credit=Bo Li|Soft Credit Amount=25":     "succeeded 50 of 50, fee 0, Soft credit: Bo Li/Soft credit amount: 25",
 		"Amount=50|In Memory Of=Bo Li":                          "succeeded 50 of 50, fee 0, in_memory_of Bo Li",

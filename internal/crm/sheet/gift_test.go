@@ -392,7 +392,7 @@ func TestExportedGiftsComeBack(t *testing.T) {
 			if err = errors.Join(err, w.Close()); err != nil {
 				t.Fatal(err)
 			}
-			mapping, err := Gifts.With(Gifts.Recognize(GiftTable().Header(), nil), "contact_id=skip") // another account has other contacts
+			mapping, err := Gifts.With(Gifts.Recognize(GiftTable().Header(), nil), "Contact ID in Donorbook=skip") // another account has other contacts
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func (s *Sheet) isPrefix(name string, header []string) bool {
 
 // onlyWritten tells headings of our own files that no file gives: sums and times.
 func (s *Sheet) onlyWritten(name string) bool {
-	return slices.ContainsFunc(s.columns, func(c column) bool { return c.target == "" && c.heading == name })
+	return slices.ContainsFunc(s.columns, func(c column) bool { return c.target == "" && (c.heading == name || c.before == name) })
 }
 
 // customMark stands before the title of a custom field that an import would take for another field. The tables of JSON Lines have it too.

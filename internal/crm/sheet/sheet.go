@@ -90,7 +90,7 @@ func newSheet(s Sheet) *Sheet {
 			c.list = before
 		}
 		if s.readable && c.list == "" && c.heading == "" {
-			c.heading = c.label
+			c.heading, c.before = c.label, cmp.Or(c.before, c.target)
 		}
 		c.heading = cmp.Or(c.heading, c.target)
 		if c.target == "" {

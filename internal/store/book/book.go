@@ -33,6 +33,7 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	people := people.New(base)
 	contacts := contacts.New(base)
 	gifts := gifts.New(contacts, campaigns.New(people))
-	jobs, merges := jobs.New(gifts), merges.New(base)
+	jobs := jobs.New(gifts)
+	merges := merges.New(jobs)
 	return &Book{base, check.New(move.New(jobs)), merges, duplicates.New(jobs, merges)}, nil
 }

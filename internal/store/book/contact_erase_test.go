@@ -80,7 +80,7 @@ func erase(t *testing.T, s *Book, ctx context.Context, account, id int64) {
 	t.Helper()
 	job, err := s.EraseContact(ctx, account, id)
 	if err == nil && job != 0 {
-		_, err = s.FinishErasure(ctx, account, job)
+		_, err = s.FinishJob(ctx, account, job)
 	}
 	if err != nil {
 		t.Fatal(err)

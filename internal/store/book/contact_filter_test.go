@@ -147,11 +147,15 @@ func modelDay(r *rand.Rand) string {
 // naive is the list that a filter asks for, found by looking at every contact and every gift.
 func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope crm.ContactScope, f find.Filter) (ids []int64) {
 	var found []crm.Contact
+	f.Given = f.Given.InMinor("USD")
 	for _, c := range people {
 		gave := f.Gave.IsEmpty() || slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return f.Gave.Has(&g) })
 		gave = gave && (f.NoGift.IsEmpty() || !slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return g.Net() > 0 && f.NoGift.Has(g.Local) }))
-		c.LastGift = time.Time{}
+		c.LastGift, c.Given = time.Time{}, 0
 		for _, g := range gifts[c.ID] {
+			if g.Currency == "USD" {
+				c.Given += g.Net()
+			}
 			if g.Net() > 0 && g.At.After(c.LastGift) {
 				c.LastGift = g.At
 			}

@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -203,9 +207,9 @@ func TestDuplicatesListsGroupsWithTheirReasons(t *testing.T) {
 		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
 			t.Fatal(err)
 		}
-		groups, result, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: third}, crm.PageRequest{Page: 1, PerPage: 10})
-		if err != nil || result.Total != 1 || len(groups) != 1 || len(groups[0].Members) != 3 || len(groups[0].Pairs) != 3 || groups[0].Members[2].ID != third {
-			t.Fatalf("%v: %+v of %+v", err, groups, result)
+		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: third}, crm.PageRequest{Page: 1, PerPage: 10})
+		if err != nil || len(groups) != 1 || len(groups[0].Members) != 3 || len(groups[0].Pairs) != 3 || groups[0].Members[2].ID != third {
+			t.Fatalf("%v: %+v", err, groups)
 		}
 		if !slices.Contains(groups[0].Members[2].Reasons, "same phone") {
 			t.Errorf("the reasons are %q", groups[0].Members[2].Reasons)
@@ -216,9 +220,93 @@ func TestDuplicatesListsGroupsWithTheirReasons(t *testing.T) {
 		}
 		level := groups[0].Level
 		for _, l := range []duplicate.Level{duplicate.Sure, duplicate.Likely, duplicate.Possible} {
-			found, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: l}, crm.PageRequest{Page: 1, PerPage: 10})
+			found, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: l}, crm.PageRequest{Page: 1, PerPage: 10})
 			if err != nil || (len(found) == 1) != (l == level) {
 				t.Errorf("%v: %d groups of level %s, the group is %s", err, len(found), l, level)
+			}
+		}
+	})
+}
+
+// Whatever the pairs are, each group is on one page, where its likeliest pair would be, and there are as many as the counts say.
+func TestPagesOfGroupsHaveEachGroupOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		ids := strangers(t, s, account)
+		dice := rand.New(rand.NewPCG(8, 8))
+		type lead struct{ probability, a, b int64 }
+		leads := map[int64]map[int64]lead{0: {}, 1: {}} // by state and person
+		if err := s.UpdateAccount(t.Context(), account.Number, func(tx *store.Tx) error {
+			for i, a := range ids {
+				for _, b := range ids[i+1:] {
+					person, state, probability := ids[dice.IntN(len(ids))], int64(dice.IntN(8)/7), int64(500_000+10_000*dice.IntN(50))
+					if dice.IntN(3) > 0 {
+						continue
+					}
+					level := int64(3)
+					if probability >= 990_000 {
+						level = 1
+					} else if probability >= 700_000 {
+						level = 2
+					}
+					tx.Save(store.DuplicateTable, account.Number, a, b, person, level, probability, "same phone", "", state, int64(0), int64(0))
+					if old, known := leads[state][person]; !known || probability > old.probability || probability == old.probability && (a < old.a || a == old.a && b < old.b) {
+						leads[state][person] = lead{probability, a, b}
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		counts, err := s.DuplicateCounts(t.Context(), account.Number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sure, err := s.SureGroups(t.Context(), account.Number); err != nil || sure != counts.Sure || sure == 0 {
+			t.Errorf("%v: %d sure groups, counted %d", err, sure, counts.Sure)
+		}
+		for filter, want := range map[duplicates.Filter]int64{
+			{Level: duplicate.Sure}: counts.Sure, {Level: duplicate.Likely}: counts.Likely, {Level: duplicate.Possible}: counts.Possible, {Dismissed: true}: counts.Dismissed, {}: int64(len(leads[0])),
+		} {
+			var got []lead
+			for page := (crm.PageRequest{Page: 1, PerPage: 3}); ; page.Page++ {
+				groups, err := s.Duplicates(t.Context(), account.Number, filter, page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(groups) == 0 {
+					break
+				}
+				for _, g := range groups {
+					got = append(got, lead{int64(math.Round(g.Probability * 1_000_000)), g.Pairs[0].A, g.Pairs[0].B})
+				}
+			}
+			if int64(len(got)) != want || !slices.IsSortedFunc(got, func(a, b lead) int {
+				return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b))
+			}) {
+				t.Errorf("%+v: %d groups, counted %d: %v", filter, len(got), want, got)
+			}
+			state := int64(0)
+			if filter.Dismissed {
+				state = 1
+			}
+			for _, l := range got {
+				if !slices.Contains(slices.Collect(maps.Values(leads[state])), l) {
+					t.Errorf("%+v: %v is the likeliest pair of no group", filter, l)
+				}
+			}
+		}
+		all, _, err := s.Pairs(t.Context(), account.Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			want := slices.DeleteFunc(slices.Clone(all), func(p duplicates.Pair) bool { return p.A != id && p.B != id })
+			got, result, err := s.Pairs(t.Context(), account.Number, duplicates.Filter{Contact: id}, crm.PageRequest{Page: 2, PerPage: 2})
+			from, to := min(2, len(want)), min(4, len(want))
+			if err != nil || result.Total != int64(len(want)) || !reflect.DeepEqual(got, want[from:to]) {
+				t.Errorf("%v: the second page of the pairs of a contact is %+v of %d, want it from %+v", err, got, result.Total, want)
 			}
 		}
 	})
@@ -255,7 +343,7 @@ func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
 			t.Fatal(err)
 		}
-		groups, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
+		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(groups) != 5 {
 			t.Fatalf("%v: there are %d groups: %+v", err, len(groups), groups)
 		}
@@ -302,7 +390,7 @@ func TestMergeSureMergesOnlyWhatWasChosen(t *testing.T) {
 		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
 			t.Fatal(err)
 		}
-		groups, _, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
+		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(groups) != 5 {
 			t.Fatalf("%v: there are %d groups", err, len(groups))
 		}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -108,8 +110,15 @@ var giverFiles = []struct {
 		contacts: "First Name,Last Name\nAna,Ruiz\n",
 		gifts: "Name,Amount,Date\nAna Ruiz,1,2026-01-01\nBen King,2,2026-01-01\nANA RUIZ,3,2026-01-02\nAna  Ruíz,4,2026-01-03\nBen King,x,2026-01-02\n" +
 			"Zoe King,x,2026-01-02\nZoe King,5,2026-01-03\nZoe King,6,2026-01-04\nBen King,7,2026-01-05\nAnonymous,8,2026-01-06\n,9,2026-01-06\nAna Ruiz,1,2026-01-01\n",
-		counts: jobs.ImportCounts{Rows: 12, Created: 8, Rejected: 4, Contacts: 3},
-		people: []string{"Ana Ruiz []: 0 gifts, 0.00", "Ana Ruiz []: 4 gifts, 9.00", "Ben King []: 2 gifts, 9.00", "Zoe King []: 2 gifts, 11.00"},
+		counts: jobs.ImportCounts{Rows: 12, Created: 9, Rejected: 3, Contacts: 4},
+		people: []string{"Ana Ruiz []: 0 gifts, 0.00", "Ana Ruiz []: 4 gifts, 9.00", "Ben King []: 2 gifts, 9.00", "Zoe King []: 2 gifts, 11.00", "Anonymous Donor [donorbook:anonymous]: 1 gifts, 8.00"},
+	},
+	{
+		name: "gifts of people whom no one knows are those of one contact",
+		gifts: "First Name,Last Name,Company,Email,Amount,Date\nAnonymous,,,,1,2026-01-01\nAnonymous,Donor,,,2,2026-01-02\n,,ANONYMOUS,,4,2026-01-03\nAnon.,,,,8,2026-01-04\n" +
+			"Anonymous,Donor,,who@example.org,16,2026-01-05\nAnonymous,Okafor,,,32,2026-01-06\n",
+		counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 3},
+		people: []string{"Anonymous Donor [donorbook:anonymous]: 4 gifts, 15.00", "Anonymous Donor []: 1 gifts, 16.00", "Anonymous Okafor []: 1 gifts, 32.00"},
 	},
 	{
 		name: "names with addresses",
@@ -322,3 +331,55 @@ func TestGiversOfAnotherNameAreToldAndFoundAgain(t *testing.T) {
 }
 
 var contactNumber = regexp.MustCompile(`contact [0-9]+`)
+
+// Gifts of people whom no one knows belong to one contact, whatever it is called since. While it is archived there is none for them; once it was erased, the next gift makes another one.
+func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, ctx := newAccount(t, s).Number, t.Context()
+		gives := func(more string) (gifts.GiftDocument, error) {
+			body := `{"amount":5,"method":"cash","transacted_at":"2026-01-02","anonymous":true` + more + `}`
+			return s.CreateGift(ctx, account, giftInput(t, body, true, s.Now()))
+		}
+		first, err := gives("")
+		if err != nil || !first.NewGiver {
+			t.Fatal(first, err)
+		}
+		if _, err := s.EditContact(ctx, account, first.Contact, input(t, `{"first_name":"Collection","last_name":"Box"}`)); err != nil {
+			t.Fatal(err)
+		}
+		next, err := gives(`,"external_id":"box-1"`)
+		if err != nil || next.Contact != first.Contact || next.NewGiver {
+			t.Errorf("the next gift is from %d, not from %d, %v", next.Contact, first.Contact, err)
+		}
+		if again, err := gives(`,"external_id":"box-1"`); err != nil || !again.Existing {
+			t.Errorf("the same gift again: %v, %v", again.Existing, err)
+		}
+		named, err := gives(`,"first_name":"Ada","last_name":"Byron"`)
+		if err != nil || named.Contact == first.Contact || named.Giver.Name() != "Ada Byron" {
+			t.Errorf("a gift of a person with a name is from %d %q, %v", named.Contact, named.Giver.Name(), err)
+		}
+		if err := s.ArchiveContact(ctx, account, first.Contact); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gives(""); err == nil || !strings.Contains(err.Error(), "restore it") {
+			t.Errorf("while the contact is archived: %v", err)
+		}
+		if _, err := s.RestoreContact(ctx, account, first.Contact); err != nil {
+			t.Fatal(err)
+		}
+		survivor := createAs(t, s, account, `{"first_name":"Anonymous","last_name":"Friends"}`, crm.Force)
+		if _, err := s.Merge(ctx, account, survivor.ID, crm.MergeInput{Contact: first.Contact}, "US"); err != nil {
+			t.Fatal(err)
+		}
+		if moved, err := gives(""); err != nil || moved.Contact != survivor.ID {
+			t.Errorf("after a merge the gift is from %d, not from %d, %v", moved.Contact, survivor.ID, err)
+		}
+		if _, err := s.EraseContact(ctx, account, survivor.ID); err != nil {
+			t.Fatal(err)
+		}
+		if anew, err := gives(""); err != nil || !anew.NewGiver {
+			t.Errorf("after it was erased: %v, %v", anew.NewGiver, err)
+		}
+		checked(t, s)
+	})
+}

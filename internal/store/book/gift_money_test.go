@@ -43,7 +43,7 @@ var moneyOfSystems = []struct {
 		file: "paypal", counts: jobs.ImportCounts{Rows: 9, Created: 5, Merged: 2, Rejected: 2, Contacts: 5}, counted: map[string]int64{"USD": 105_00},
 		contacts: map[string]int64{"uma@example.org": 20_00, "tia@example.org": 60_00, "sam@example.org": 25_00},
 		promised: 30_00, fees: 6_87, plans: map[string]int{"I-ABC123": 1},
-		rejected: []string{"4: The Type field says that the row is no gift.", "8: The Type field says that the row is no gift."},
+		rejected: []string{"4: The Type field says this row is not a gift.", "8: The Type field says this row is not a gift."},
 	},
 	{
 		file: "civicrm", counts: jobs.ImportCounts{Rows: 9, Created: 9, Contacts: 8}, counted: map[string]int64{"USD": 174_00},
@@ -64,7 +64,7 @@ var moneyOfSystems = []struct {
 		file: "littlegreenlight", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 300_00},
 		contacts: map[string]int64{"ann@example.org": 50_00, "bob@example.org": 100_00, "cal@example.org": 120_00, "dee@example.org": 30_00},
 		raised:   map[string]int64{"Roof": 150_00}, promised: 500_00,
-		rejected: []string{"7: The Gift Type field says that the row is no gift."},
+		rejected: []string{"7: The Gift Type field says this row is not a gift."},
 	},
 	{
 		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 290_00},

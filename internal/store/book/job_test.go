@@ -317,7 +317,7 @@ func TestConcurrentUndoThatWasStoppedGoesOn(t *testing.T) {
 		if _, err := s.CancelJob(t.Context(), account, undo.ID); err != nil {
 			t.Fatal(err)
 		}
-		wantJob(t, s, account, undo.ID, jobs.JobCanceled, int64(jobs.UndoUnit))
+		wantJob(t, s, account, undo.ID, jobs.JobCanceled, jobs.FirstUnit)
 		changed := doc.MakeID(account, 2)
 		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
 			t.Fatal(err)

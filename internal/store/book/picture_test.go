@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/png"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -230,18 +231,21 @@ func TestACheckKnowsPictures(t *testing.T) {
 	})
 }
 
-// One account draws one picture at a time, and no more than some wait.
+// One account draws one picture at a time, and no more than some wait. A small one does not wait for the large ones of others.
 func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
-	letGo := occupied(t, s.Drawing, account.Number+1)
+	letLargeGo := occupied(t, s.Drawing, account.Number+1)
+	draw(t, s, account, picture.Logo, 512)
+	letLargeGo()
+	letGo := occupied(t, s.Sketching, account.Number+1)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.MakePicture(ctx, account.Number, pictureFile(t, 20, 20), picture.Logo, "logo")
 		done <- err
 	}()
-	waitFor(t, s.Drawing, 1)
+	waitFor(t, s.Sketching, 1)
 	if _, err := s.MakePicture(t.Context(), account.Number, []byte("GIF89a"), picture.Logo, "logo"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG or WebP") {
 		t.Errorf("what is no picture waits: %v", err)
 	}
@@ -253,4 +257,45 @@ func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 	if p := draw(t, s, account, picture.Logo, 20); len(p.Files) != 1 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// Pictures of older versions have addresses without an account, and those of an account from another server the number that it has there. Both are found, and copied.
+func TestPicturesAreFoundByOldAddresses(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		create := func(in campaign.Input) campaign.Campaign {
+			in.Title = ptr("Gala")
+			made, err := s.CreateCampaign(t.Context(), account, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		for _, prefix := range []string{"", "4711-"} {
+			made := draw(t, s, account, picture.Logo, 200)
+			own := strconv.FormatInt(account.Number, 10) + "-"
+			if !strings.HasPrefix(made.Address, picture.Root+own) {
+				t.Fatalf("the address %s does not tell its account", made.Address)
+			}
+			made.Address = strings.Replace(made.Address, own, prefix, 1)
+			for i := range made.Files {
+				made.Files[i].Name = strings.Replace(made.Files[i].Name, own, prefix, 1)
+			}
+			gala := create(withCover(made))
+			if gala.Cover.URL != made.Address {
+				t.Errorf("the address is %s", gala.Cover.URL)
+			}
+			for _, f := range made.Files {
+				found, err := s.Picture(t.Context(), f.Name)
+				if err != nil || found.Account != account.Number || found.Size != int64(len(f.Body)) {
+					t.Errorf("%s: %+v %v", f.Name, found, err)
+				}
+			}
+			copied := withCover(made)
+			copied.Pictures = nil
+			if other := create(copied); !strings.HasPrefix(other.Cover.URL, picture.Root+own) {
+				t.Errorf("a copy is at %s", other.Cover.URL)
+			}
+		}
+	})
 }

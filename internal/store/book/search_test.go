@@ -221,3 +221,38 @@ func TestConcurrentSearchFindsWhatWasJustWritten(t *testing.T) {
 		finds("reyes", crm.Archived, 0)
 	})
 }
+
+// What is suggested while a person types is found by the search, is active and of the account; those whose name was typed come first, and what is typed may be two letters of a last name.
+func TestSuggestionsAreFoundByTheSearch(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, other := newAccount(t, s).Number, newAccount(t, s).Number
+		for i := range 80 { // more than are looked at
+			createAs(t, s, account, fmt.Sprintf(`{"first_name":"Person","last_name":"Number %d","addresses":[{"city":"Carterville"}]}`, i), crm.Force)
+		}
+		for _, body := range []string{`{"first_name":"Peter","last_name":"Carter"}`, `{"first_name":"Carta","last_name":"Novak","emails":[{"value":"cn@x.org"}]}`, `{"first_name":"Gone","last_name":"Carter"}`} {
+			createAs(t, s, account, body, crm.Force)
+		}
+		if err := s.ArchiveContact(t.Context(), account, doc.MakeID(account, 83)); err != nil {
+			t.Fatal(err)
+		}
+		createAs(t, s, other, `{"first_name":"Pat","last_name":"Carter"}`, crm.Force)
+		for text, want := range map[string]string{"ca": "Peter Carter", "carter pe": "Peter Carter", "pe ca": "Peter Carter", "CN@x": "Carta Novak", "nobody": "", "gone": ""} {
+			found, err := s.SuggestContacts(t.Context(), account, typed(text), 3)
+			got := ""
+			if len(found) > 0 {
+				got = found[0].PersonName().String()
+			}
+			if err != nil || got != want || len(found) > 3 {
+				t.Errorf("%q: %q first of %d, %v, want %q", text, got, len(found), err, want)
+			}
+			for i := range found {
+				if found[i].Archived() || !typed(text).Finds(find.SearchWords(&found[i])) {
+					t.Errorf("%q suggests %s, which the search does not find", text, found[i].PersonName())
+				}
+			}
+		}
+		if found, err := s.SuggestContacts(t.Context(), account, typed("cart"), 8); err != nil || len(found) != 8 || found[0].LastName != "Carter" {
+			t.Errorf("of many who live there, %v come first, %v", found, err)
+		}
+	})
+}

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	SQLSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.slug = $1`
-	SQLCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = $1`
+	SQLSlug         = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c WHERE c.slug = $1`
+	SQLCampaignRow  = `SELECT c.id, c.account_id, ` + campaignColumns + ` FROM campaign c WHERE c.id = $1`
 	SQLCampaignByID = `SELECT account_id FROM campaign WHERE id = $1`
 
 	sqlCampaignReaders = `SELECT account_id, relation FROM campaign_reader WHERE campaign_id = $1 ORDER BY account_id`
@@ -76,7 +76,11 @@ func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account
 		if in.Slug != nil && *in.Slug != "" && *in.Slug != old.Slug {
 			_, _, err = c.findSlug(in, false)
 		}
-		return c.plan(&old, in, old.Slug, err)
+		p, err := c.plan(&old, in, old.Slug, err)
+		if err == nil {
+			err = store.Matches(ctx, MadeCampaign{Campaign: old}.ETag)
+		}
+		return p, err
 	})
 }
 
@@ -93,22 +97,6 @@ func (s *CampaignStore) changeCampaign(ctx context.Context, owner access.Account
 	}
 	return plans[0].campaign, nil
 }
-
-// MadeCampaign is a campaign that was created or changed, as the API shows it.
-type MadeCampaign struct {
-	campaign.Campaign
-	BaseURL string // of its address
-	Created bool
-}
-
-// Append appends the wire form.
-func (m MadeCampaign) Append(dst []byte) []byte {
-	body, urlAt := m.AppendBody(nil)
-	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
-}
-
-// Fate tells what has become of a create.
-func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
 
 // campaignChange is a unit of work in which campaigns of one account change.
 type campaignChange struct {
@@ -308,7 +296,7 @@ func (c *campaignChange) findSlug(in campaign.Input, mine bool) (slug string, ol
 		if c.slugs[slug] {
 			continue
 		}
-		row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLSlug, slug)
+		row, err := FindCampaign(c.Conn, SQLSlug, slug)
 		switch {
 		case errors.Is(err, crm.ErrNotFound):
 			return slug, nil, nil
@@ -380,7 +368,7 @@ func (c *campaignChange) readers(beneficiaries *[]string) (map[int64]campaign.Re
 
 // own finds a campaign of the account, which is locked, where it is still what the user saw of it.
 func (c *campaignChange) own(id int64, seen string) (campaign.Campaign, error) {
-	row, err := store.FindIn(c.Conn, crm.ErrNotFound, ScanCampaign, SQLCampaignRow, id)
+	row, err := FindCampaign(c.Conn, SQLCampaignRow, id)
 	if err == nil && row.of != c.owner.Number {
 		err = crm.ErrNotFound
 	}

@@ -45,6 +45,9 @@ func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner access.Account
 		if err == nil {
 			err = checkDeletable(c.Conn, owner.Number, id)
 		}
+		if err == nil {
+			err = store.Matches(ctx, MadeCampaign{Campaign: old}.ETag)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -16,18 +17,17 @@ import (
 )
 
 const (
-	// What a campaign is made of behind its id and one more column, and where that comes from: its gifts are counted elsewhere.
-	campaignColumns  = `c.body, c.checksum, c.status, c.payment_link, COALESCE(g.amount, 0), COALESCE(g.donors, 0), c.listed_at`
-	campaignAndGifts = ` LEFT JOIN giving g ON g.account_id = c.account_id AND g.cell = c.cell `
+	// What a campaign is made of behind its id and one more column. Campaigns are on every machine; what was given to one is with the account that owns it, and
+	// read by itself.
+	campaignColumns = `c.body, c.checksum, c.status, c.payment_link, c.listed_at, c.account_id, c.cell`
 
-	// Its gifts are read by themselves: the account that reads it and the one that owns it may be on different machines.
-	sqlCampaign = `SELECT c.id, r.relation, c.body, c.checksum, c.status, c.payment_link, 0, 0, c.listed_at, c.account_id, c.cell
-		FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlCampaignGiven     = `SELECT amount, donors FROM giving WHERE account_id = $1 AND cell = $2`
-	SQLCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c` + campaignAndGifts + `WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
-	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE c.slug = $1`
+	sqlCampaign          = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
+	sqlGivenTo           = `SELECT cell, amount, donors FROM giving WHERE account_id = $1 AND cell = ANY($2)`
+	SQLCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
+	sqlCampaignCells     = `SELECT id, account_id, cell FROM campaign WHERE id = ANY($1)`
+	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id WHERE c.slug = $1`
 	SQLCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
-		JOIN account a ON a.account_id = c.account_id` + campaignAndGifts + `WHERE s.slug = $1`
+		JOIN account a ON a.account_id = c.account_id WHERE s.slug = $1`
 	sqlSlugID           = `SELECT id FROM campaign WHERE slug = $1`
 	sqlOldSlugID        = `SELECT campaign_id FROM campaign_slug WHERE slug = $1`
 	SQLReaderCampaigns  = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
@@ -40,16 +40,60 @@ type CampaignRow struct {
 	Body         []byte
 	Checksum     int64
 	status, link string
-	given        campaign.Given
 	listedAt     int64
+	givingCell
+	given campaign.Given // where it was asked for
 }
 
 func ScanCampaign(r db.Row) CampaignRow {
-	return CampaignRow{r.Int(0), r.Int(1), slices.Clone(r.Bytes(2)), r.Int(3), r.Text(4), r.Text(5), scanGiven(r), r.Int(8)}
+	return CampaignRow{ID: r.Int(0), of: r.Int(1), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3), status: r.Text(4), link: r.Text(5), listedAt: r.Int(6), givingCell: givingCell{r.Int(7), r.Text(8)}}
 }
 
-// scanGiven reads what the gifts of a campaign come to.
-func scanGiven(r db.Row) campaign.Given { return campaign.Given{Amount: r.Int(6), Donors: r.Int(7)} }
+// givingCell is where the sum of what was given to a campaign is.
+type givingCell struct {
+	owner int64
+	cell  string
+}
+
+// givenTo reads what was given to campaigns, of one account after the other.
+func givenTo(c db.Conn, cells []givingCell) (given map[givingCell]campaign.Given, err error) {
+	byOwner := make(map[int64][]string)
+	for _, at := range cells {
+		byOwner[at.owner] = append(byOwner[at.owner], at.cell)
+	}
+	given = make(map[givingCell]campaign.Given, len(cells))
+	for owner, cells := range byOwner {
+		if err == nil {
+			err = c.Each(func(r db.Row) error {
+				given[givingCell{owner, r.Text(0)}] = campaign.Given{Amount: r.Int(1), Donors: r.Int(2)}
+				return nil
+			}, sqlGivenTo, owner, cells)
+		}
+	}
+	return given, err
+}
+
+// ReadCampaigns reads the campaigns that a statement finds, with what was given to them.
+func ReadCampaigns(c db.Conn, sql string, args ...any) ([]CampaignRow, error) {
+	rows, err := db.List(c, ScanCampaign, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	given, err := givenTo(c, store.Collect(rows, func(row CampaignRow) givingCell { return row.givingCell }))
+	for i := range rows {
+		rows[i].given = given[rows[i].givingCell]
+	}
+	return rows, err
+}
+
+// FindCampaign reads the campaign that a statement finds, with what was given to it.
+func FindCampaign(c db.Conn, sql string, args ...any) (CampaignRow, error) {
+	rows, err := ReadCampaigns(c, sql, args...)
+	if err != nil || len(rows) == 0 {
+		return CampaignRow{}, cmp.Or(err, crm.ErrNotFound)
+	}
+	return rows[0], nil
+}
 
 func (row CampaignRow) Parse() (campaign.Campaign, error) {
 	if err := store.Intact(store.CampaignTable, row.ID, row.Body, row.Checksum); err != nil {
@@ -71,15 +115,24 @@ func ParseFound(row CampaignRow, err error) (campaign.Campaign, error) {
 // CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
 // it has, or by one that it had and no other campaign has now.
 func (s *CampaignStore) CampaignBySlug(ctx context.Context, slug string) (campaign campaign.Campaign, owner string, err error) {
-	err = crm.ErrNotFound
-	for _, sql := range []string{sqlCampaignBySlug, SQLCampaignByOldSlug} {
-		if errors.Is(err, crm.ErrNotFound) {
-			campaign, err = ParseFound(store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) CampaignRow {
-				owner = r.Text(9)
-				return ScanCampaign(r)
-			}, sql, slug))
+	found, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (found CampaignRow, err error) {
+		err = crm.ErrNotFound
+		for _, sql := range []string{sqlCampaignBySlug, SQLCampaignByOldSlug} {
+			if errors.Is(err, crm.ErrNotFound) {
+				found, err = store.FindIn(c, crm.ErrNotFound, func(r db.Row) CampaignRow {
+					owner = r.Text(9)
+					return ScanCampaign(r)
+				}, sql, slug)
+			}
 		}
-	}
+		if err != nil {
+			return found, err
+		}
+		given, err := givenTo(c, []givingCell{found.givingCell})
+		found.given = given[found.givingCell]
+		return found, err
+	})
+	campaign, err = ParseFound(found, err)
 	return campaign, owner, err
 }
 
@@ -121,7 +174,7 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 // Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
 func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record CampaignRecord, err error) {
-		row, err := readCampaign(c, account, id)
+		row, err := FindCampaign(c, sqlCampaign, account, id)
 		if record.Campaign, err = ParseFound(row, err); err != nil {
 			return record, err
 		}
@@ -134,27 +187,36 @@ func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (Campai
 	})
 }
 
-// readCampaign finds a campaign that the account may list, and then what its gifts come to.
-func readCampaign(c db.Conn, account, id int64) (row CampaignRow, err error) {
-	var owner int64
-	var cell string
-	row, err = store.FindIn(c, crm.ErrNotFound, func(r db.Row) CampaignRow {
-		owner, cell = r.Int(9), r.Text(10)
-		return ScanCampaign(r)
-	}, sqlCampaign, account, id)
-	if err == nil {
-		_, err = c.One(func(r db.Row) { row.given = campaign.Given{Amount: r.Int(0), Donors: r.Int(1)} }, sqlCampaignGiven, owner, cell)
-	}
-	return row, err
+// MadeCampaign is a campaign that was created or changed, as the API shows it.
+type MadeCampaign struct {
+	campaign.Campaign
+	BaseURL string // of its address
+	Created bool
 }
 
-// CampaignWire appends the wire form of a campaign that the account may list, for any reason.
-func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, error) {
-	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return readCampaign(c, account, id) }))
+// Append appends the wire form.
+func (m MadeCampaign) Append(dst []byte) []byte {
+	body, urlAt := m.AppendBody(nil)
+	return campaign.Append(dst, m.ID, body, urlAt, m.BaseURL, m.Given, m.Status)
+}
+
+// ETag names the state that a campaign is in, at whatever address it is shown.
+func (m MadeCampaign) ETag() doc.ETag {
+	m.BaseURL = ""
+	return doc.TagOf(m.Append(nil))
+}
+
+// Fate tells what has become of a create.
+func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
+
+// CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
+func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {
+	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return FindCampaign(c, sqlCampaign, account, id) }))
 	if err != nil {
-		return dst, err
+		return dst, doc.ETag{}, err
 	}
-	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}.Append(dst), nil
+	found := MadeCampaign{Campaign: campaign, BaseURL: baseURL}
+	return found.Append(dst), found.ETag(), nil
 }
 
 const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
@@ -200,7 +262,7 @@ func (s *CampaignStore) CampaignPage(ctx context.Context, account int64, scope c
 		if result, ids, err = s.Cache.Page(c, account, scope, page, store.NewestFirst); err != nil || len(ids) == 0 {
 			return nil, err
 		}
-		return db.List(c, ScanCampaign, SQLCampaigns, ids)
+		return ReadCampaigns(c, SQLCampaigns, ids)
 	})
 	for _, row := range slices.Backward(rows) {
 		campaign, err := row.Parse()
@@ -294,12 +356,20 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope camp
 	p := store.NewPieces(dst, flush)
 	p.Lossy = true
 	read := func(c db.Conn, ids []int64) error {
+		cells, err := db.List(c, func(r db.Row) givingCell { return givingCell{r.Int(1), r.Text(2)} }, sqlCampaignCells, ids)
+		if err != nil {
+			return err
+		}
+		given, err := givenTo(c, cells)
+		if err != nil {
+			return err
+		}
 		return p.Read(c, func(dst []byte, r db.Row) ([]byte, error) {
 			body, err := store.DocumentIn(store.CampaignTable, r, 2, r.Int(0))
 			if err != nil {
 				return dst, err
 			}
-			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, scanGiven(r), r.Text(4)), nil
+			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, given[givingCell{r.Int(7), r.Text(8)}], r.Text(4)), nil
 		}, SQLCampaigns, ids)
 	}
 	err := s.View(ctx, func(c db.Conn) (err error) {

@@ -3,7 +3,6 @@ package campaigns
 import (
 	"slices"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -36,7 +35,7 @@ func (m MadeCampaign) Shown() store.Shown { return store.Shown{Kind: campaignSho
 
 func init() {
 	store.Readers[campaignShown] = func(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Made, error) {
-		campaign, err := ParseFound(store.FindIn(t.Conn, crm.ErrNotFound, ScanCampaign, sqlCampaign, a.Account, id))
+		campaign, err := ParseFound(FindCampaign(t.Conn, sqlCampaign, a.Account, id))
 		return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
 	}
 }

@@ -210,7 +210,7 @@ const (
 	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.a)
 		OR NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.b)`
 	sqlHalfMerges = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
-		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND
+		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND moving = 0 AND
 		(EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) OR EXISTS (SELECT 1 FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other))`
 )
 

@@ -106,6 +106,9 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 		if s.Archived != 0 {
 			g.sets = append(g.sets, contacts.ArchiveSet)
 		}
+		if d.merged[s.ID] != 0 {
+			g.sets = append(g.sets, contacts.MergedSet)
+		}
 		d.keep(s.ID, store.SplitKeys(s.MatchKeys), nil, g.sets)
 		return nil
 	}
@@ -148,6 +151,7 @@ func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored 
 	}
 	sums := g.sums[giving.Cell(0, 0, d.Currency, s.ID)]
 	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), gifts.StatsOf(&sums, d.Currency)
+	should.Given = sums.Amount
 	if c.Stats != s.Contact.Stats {
 		should.Body = c.AppendBody(nil)
 		should.Checksum = store.Checksum(should.Body)

@@ -3,7 +3,6 @@ package contacts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -187,7 +186,7 @@ func (s *ContactStore) ContactNames(ctx context.Context, account int64, ids []in
 			found, err := crm.ParseContact(r.Int(0), body, nil)
 			if err == nil {
 				names[found.ID] = crm.Contact{ID: found.ID, FirstName: strings.Clone(found.FirstName), MiddleName: strings.Clone(found.MiddleName),
-					LastName: strings.Clone(found.LastName), Company: strings.Clone(found.Company), IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt}
+					LastName: strings.Clone(found.LastName), Company: strings.Clone(found.Company), IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt, ErasedAt: found.ErasedAt}
 			}
 			return nil
 		}, sqlContactNames, account, ids)
@@ -213,6 +212,9 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 		row, err := Load(t, account, contact)
 		if err == nil && row.Contact.Archived() {
 			err = crm.ErrArchived
+		}
+		if err == nil {
+			err = row.Matches(ctx, a)
 		}
 		if err != nil {
 			return made, err
@@ -303,13 +305,15 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 // noteUndone notes that what was sent is no longer part of a contact, because all that its import did is taken back. What brought another contact in is
 // left alone.
 func noteUndone(t *store.Tx, account, merge, revision int64) error {
-	m, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, merge)
+	known := Of(t.Account(account)).Merges
+	m, err := known.Get(t, account, merge)
+	delete(known.Rows, merge) // others write such rows, too
 	switch {
-	case errors.Is(err, crm.ErrNotFound): // it is from before there were such rows, or the giver of a gift has learned something
-		return nil
-	case err == nil && m.Sent == "":
+	case err != nil || m == nil: // it is from before there were such rows, or the giver of a gift has learned something
+		return err
+	case m.Sent == "":
 		return store.Fault("", doc.UndoesMerge)
-	case err == nil && m.Undone == 0:
+	case m.Undone == 0:
 		m.Undone = revision
 		t.Save(store.MergeTable, m.Values(account)...)
 	}

@@ -122,7 +122,6 @@ func (s *ContactStore) changeContact(ctx context.Context, account int64, n store
 		return Document{}, crm.ErrNotFound
 	}
 	now := s.Now()
-	matches := conditionOf(ctx)
 	return store.Answered(ctx, s.Base, account, n, func(t *store.Tx, _ *store.Account) (Document, error) {
 		found, err := Load(t, account, n.Contact)
 		if err != nil {
@@ -131,7 +130,7 @@ func (s *ContactStore) changeContact(ctx context.Context, account int64, n store
 		return Change(t, found, 0, func(c crm.Contact) (crm.Contact, error) {
 			changed, err := decide(t, c, now)
 			if err == nil {
-				err = matches(t.Account(account), found)
+				err = found.Matches(ctx, t.Account(account))
 			}
 			return changed, err
 		})
@@ -155,25 +154,25 @@ type Trace struct {
 	Revision int64 // of its last change
 	LastGift int64 // when the last gift was given that counts
 	Custom   int64 // it has custom fields
+	Given    int64 // its total of contributions, in the smallest unit of the account's currency
 }
 
 // contactColumns are what contacts are filtered and sorted by. Their documents say the same.
 type contactColumns struct {
 	updatedAt int64
 	sortName  string
-	given     int64
 }
 
 func columnsOf(c *crm.Contact) contactColumns {
-	return contactColumns{store.Seconds(c.UpdatedAt), find.SortName(c), c.Stats.TotalContributions}
+	return contactColumns{store.Seconds(c.UpdatedAt), find.SortName(c)}
 }
 
 func ScanContact(r db.Row) *Stored {
 	body, err := store.ContactBody(r, 4, r.Int(0))
-	s := &Stored{ID: r.Int(0), CreatedAt: r.Int(1), Archived: r.Int(2), MatchKeys: r.Text(3), Body: slices.Clone(body), Checksum: r.Int(5), Trace: Trace{r.Int(6), r.Int(7), r.Int(8)}, Damage: err}
+	s := &Stored{ID: r.Int(0), CreatedAt: r.Int(1), Archived: r.Int(2), MatchKeys: r.Text(3), Body: slices.Clone(body), Checksum: r.Int(5), Trace: Trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, Damage: err}
 	if err == nil {
 		s.Contact, s.Damage = crm.ParseContact(s.ID, s.Body, store.SplitKeys(s.MatchKeys))
-		s.Contact.LastGift = store.Moment(s.LastGift)
+		s.Contact.LastGift, s.Contact.Given = store.Moment(s.LastGift), s.Given
 	}
 	return s
 }
@@ -183,6 +182,14 @@ func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
 	row, known := Of(a).Contacts[id]
 	if !known {
 		_, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id})
+	}
+	return row, err
+}
+
+// Survivor is a contact as it is stored, or the one that it was merged into since, which is the same person; nil where there is none.
+func Survivor(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
+	for row, err = Row(t, a, id); err == nil && row != nil && row.Contact.MergedInto != 0; {
+		row, err = Row(t, a, row.Contact.MergedInto)
 	}
 	return row, err
 }
@@ -281,7 +288,7 @@ func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences
 // WriteContact writes a contact, and notes it for the changes that come after.
 func WriteContact(t *store.Tx, write func(*db.Table, ...any), a *store.Account, createdAt int64, at Trace, c crm.Contact, body []byte) {
 	at.Custom = Flag(len(c.Custom) > 0)
-	c.LastGift = store.Moment(at.LastGift)
+	c.LastGift, c.Given = store.Moment(at.LastGift), at.Given
 	row := &Stored{ID: c.ID, CreatedAt: createdAt, Trace: at, Archived: Flag(c.Archived()), MatchKeys: store.JoinKeys(c.MatchKeys), Body: body, Checksum: store.Checksum(body), Contact: c}
 	Of(a).Contacts[row.ID] = row
 	write(store.ContactTable, row.Values(a.Account)...)
@@ -292,7 +299,7 @@ func (s *Stored) Values(account int64) []any { return s.Row(account, columnsOf(&
 
 // Row is the row of a contact with the columns that it is filtered and sorted by.
 func (s *Stored) Row(account int64, c contactColumns) []any {
-	return []any{account, s.ID, s.Archived, s.MatchKeys, s.Body, s.Checksum, s.CreatedAt, c.updatedAt, c.sortName, c.given,
+	return []any{account, s.ID, s.Archived, s.MatchKeys, s.Body, s.Checksum, s.CreatedAt, c.updatedAt, c.sortName, s.Given,
 		s.Revision, s.LastGift, s.Custom}
 }
 
@@ -380,7 +387,7 @@ func EachStored(c db.Conn, account int64, read func(*Stored) error, after func()
 		err := c.Each(func(r db.Row) error {
 			n++
 			s := ScanContact(r)
-			s.Columns = contactColumns{r.Int(9), r.Text(10), r.Int(11)}
+			s.Columns = contactColumns{r.Int(10), r.Text(11)}
 			id = s.ID
 			return read(s)
 		}, sqlStored, account, id, end)
@@ -394,7 +401,7 @@ func EachStored(c db.Conn, account int64, read func(*Stored) error, after func()
 	return nil
 }
 
-const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given, updated_at, sort_name FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 
 const (
 	storedRead = 200 // as the statement says

@@ -87,28 +87,44 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 	if err != nil {
 		return Document{}, err
 	}
-	if merge {
+	switch {
+	case merge && mode == crm.MergeSeen:
+		merged, err := found.Contact.Add(n.In, now)
+		if err != nil {
+			return Document{}, err
+		}
+		return mergeSent(t, found, n, merged, byPerson)
+	case merge:
 		merged, err := found.Contact.Merge(n.In, now)
 		if err != nil {
 			return Document{}, err
 		}
-		return mergeSent(t, found, n, merged, false)
+		return mergeSent(t, found, n, merged, byMatch)
 	}
 	return insertNew(t, account, n)
 }
 
+// decider is who has decided that what was sent is about a contact.
+type decider int
+
+const (
+	byMatch  decider = iota // an email, a phone or an id agrees
+	byFile                  // a file and the rules of its import
+	byPerson                // someone who saw the contact
+)
+
 const sqlLastMerges = store.MergeColumns + ` AND survivor = $2 ORDER BY id DESC LIMIT 20`
 
 // mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already, and there is
-// none where the contact is nothing but what was sent, or for a row of a file.
-func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, isFile bool) (made Document, err error) {
+// none where the contact is nothing but what was sent, or for a row of a file. What a person has decided is not asked again.
+func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, by decider) (made Document, err error) {
 	account := doc.IDAccount(found.ID)
 	m := store.Merge{Survivor: found.ID, Sent: n.sent(), At: store.Moment(t.Author.At)}
-	if !n.fits(&found.Contact) {
+	if by != byPerson && !n.fits(&found.Contact) {
 		m.Review = store.ReviewPending
 	}
 	isSame := string(merged.AppendBody(nil)) == string(found.Body)
-	needless := isSame && m.Review == store.NoReview && (isFile || found.Contact.SameDocument(&n.fresh))
+	needless := isSame && m.Review == store.NoReview && (by == byFile || found.Contact.SameDocument(&n.fresh))
 	known := m
 	if isSame && !needless {
 		known, err = sentBefore(t, account, m)
@@ -253,10 +269,7 @@ func exported(t *store.Tx, account, id int64, fits func(*crm.Contact) bool) (*St
 	if err != nil {
 		return nil, err
 	}
-	found, err := Row(t, a, id)
-	for err == nil && found != nil && found.Contact.MergedInto != 0 { // the person is another contact since
-		found, err = Row(t, a, found.Contact.MergedInto)
-	}
+	found, err := Survivor(t, a, id)
 	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
 		return nil, err
 	}
@@ -276,5 +289,5 @@ func ImportContact(t *store.Tx, account int64, n *NewContact, p Plan, rule crm.I
 	if err != nil {
 		return made, err
 	}
-	return mergeSent(t, p.Into, n, merged, true)
+	return mergeSent(t, p.Into, n, merged, byFile)
 }

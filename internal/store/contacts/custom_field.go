@@ -167,7 +167,7 @@ func (s *ContactStore) patchContact(ctx context.Context, account int64, n store.
 
 // changeFields changes the definitions of an account.
 func (s *ContactStore) changeFields(ctx context.Context, account int64, change func(*store.Tx, *store.Account, *custom.Fields) error) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	return s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		fields, err := customFields(t, a)
 		if err != nil {

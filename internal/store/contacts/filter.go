@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,8 +82,13 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 				return err
 			}
 			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
+			if scope != crm.Active && !f.Merged {
+				err = w.noneOf(MergedSet)
+				w.all = w.left
+			}
+			w.filter.Given = f.Given.InMinor(row.Currency)
 			w.filter.Gave.When, w.filter.NoGift = f.Gave.When.ByClock(row.Location()), f.NoGift.ByClock(row.Location())
-			if err := w.run(); err != nil {
+			if err = cmp.Or(err, w.run()); err != nil {
 				return err
 			}
 			return fn(c, w)

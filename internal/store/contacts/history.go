@@ -18,8 +18,8 @@ const (
 	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
 	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
 	// a gift that was moved, which come right after it.
-	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1 OR noun = 1 AND kind = 9 AND EXISTS (SELECT 1 FROM change AS last
-		WHERE last.account_id = change.account_id AND last.revision = change.revision - 1 AND (last.noun = 3 AND last.kind = 2 OR last.noun = 1 AND last.kind = 9))))`
+	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1 OR noun = 1 AND kind = 9 AND COALESCE((SELECT 1 FROM change AS last
+		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = 3 AND last.kind = 2 OR last.noun = 1 AND last.kind = 9)), 0) = 1))`
 
 	sqlFrom = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT 1`
 )

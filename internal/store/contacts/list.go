@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -44,12 +45,12 @@ func (s *ContactStore) newContactList(account int64, scope crm.ContactScope, pag
 }
 
 // Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
-// flush piece by piece.
+// flush piece by piece. To programs a contact that was merged into another is an archived one, which says so; people see the other one alone.
 func (s *ContactStore) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
-		err = l.readFirst(ctx, find.Filter{})
+		err = l.readFirst(ctx, find.Filter{Merged: true})
 	}
 	return l.finish(ctx, err)
 }
@@ -60,6 +61,7 @@ func (s *ContactStore) FilteredContacts(ctx context.Context, account int64, scop
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
 	l := s.newContactList(account, scope, page, dst, flush)
+	f.Merged = true
 	return l.finish(ctx, l.readFirst(ctx, f))
 }
 
@@ -208,4 +210,41 @@ func Query(account int64, search find.Search) db.Query {
 		q.Terms = append(q.Terms, choices)
 	}
 	return q
+}
+
+const (
+	sqlNamesFrom = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 ORDER BY sort_name, id LIMIT $4`
+
+	// suggestable is how many contacts each index may offer: what a suggestion costs must not grow with the account.
+	suggestable = 60
+)
+
+// SuggestContacts are active contacts that a search finds, for a person who is still typing: those first whose name was typed, and of them those who gave the most. It
+// looks at the first contacts of each index alone, so that the search itself may find others.
+func (s *ContactStore) SuggestContacts(ctx context.Context, account int64, search find.Search, limit int) (found []crm.Contact, err error) {
+	names, words := search.AsTyped()
+	err = s.View(ctx, func(c db.Conn) error {
+		var ids []int64
+		add := func(id int64) error {
+			ids = append(ids, id)
+			return nil
+		}
+		err := c.Search(store.WordsTable, Query(account, words), suggestable, add)
+		for _, name := range names {
+			if err == nil {
+				err = c.Each(func(r db.Row) error { return add(r.Int(0)) }, sqlNamesFrom, account, name.From, name.To, int64(suggestable))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		slices.Sort(ids)
+		found, err = LoadContacts(c, account, slices.Compact(ids))
+		return err
+	})
+	found = slices.DeleteFunc(found, func(c crm.Contact) bool { return c.Archived() || !search.Finds(find.SearchWords(&c)) })
+	slices.SortFunc(found, func(a, b crm.Contact) int {
+		return cmp.Or(search.Named(&b)-search.Named(&a), cmp.Compare(b.Stats.TotalContributions, a.Stats.TotalContributions), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(limit, len(found))], err
 }

@@ -15,7 +15,7 @@ import (
 
 const sqlCreated = `SELECT id, created_at FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
-// Counts is how many contacts an account has.
+// Counts is how many contacts an account has, as people see it: one that was merged into another is that other one.
 type Counts struct {
 	Active, Archived int64
 }
@@ -56,20 +56,40 @@ func LoadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 
 // Counts is how many contacts the account has.
 func (s *ContactStore) Counts(ctx context.Context, account int64) (Counts, error) {
-	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
-	return Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}, err
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (n Counts, err error) {
+		row, err := store.FindIn(c, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+		if n = (Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}); err != nil || n.Archived == 0 {
+			return n, err
+		}
+		merged, err := s.Sets.of(c, &row, MergedSet)
+		if err == nil {
+			n.Archived -= merged.count
+		}
+		return n, err
+	})
 }
 
-// Growth is how many contacts had been made before each of the moments, which ascend.
-func (s *ContactStore) Growth(ctx context.Context, account int64, moments []time.Time) (before []int64, err error) {
-	err = s.View(ctx, func(c db.Conn) error {
+// Growth is how many of the active contacts had been made before each of the moments, which ascend.
+func (s *ContactStore) Growth(ctx context.Context, account int64, moments []time.Time) ([]int64, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (before []int64, err error) {
 		row, err := store.ReadTally(c, account)
-		if err == nil {
-			before, err = CountBefore(c, &row, store.Collect(moments, time.Time.Unix))
+		if err != nil {
+			return nil, err
 		}
-		return err
+		made, err := CountBefore(c, &row, store.Collect(moments, time.Time.Unix))
+		if err != nil {
+			return nil, err
+		}
+		active, err := s.Sets.inScope(c, &row, crm.Active)
+		for _, last := range made {
+			if err == nil {
+				set := db.Range(1, last)
+				set.And(&active.Set)
+				before = append(before, set.Count())
+			}
+		}
+		return before, err
 	})
-	return before, err
 }
 
 // CountBefore is how many contacts were made before each of the moments, in seconds. It finds all of them together: contacts are numbered as they

@@ -74,7 +74,7 @@ func (s *ContactStore) DeleteSegment(ctx context.Context, account, id int64) (ol
 
 // changeSegments decides about one segment with a look at all of them: there are few.
 func (s *ContactStore) changeSegments(ctx context.Context, account int64, change func(*store.Tx, *store.Account, []find.Segment) error) error {
-	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	return s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
 		if err != nil {
 			return err

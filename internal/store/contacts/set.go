@@ -14,10 +14,12 @@ import (
 )
 
 // What contacts have in common is kept as sets of their sequence numbers, so that they are counted, and found at any place, without reading
-// them. The archive is a set, and every tag, whatever the state of its contacts. So are those who lack an email, or a phone: most contacts have
-// both, and are in neither. The sets of common words are called as these, and those who gave for a campaign are in gifts/set.go.
+// them. The archive is a set, those in it that were merged into others, and every tag, whatever the state of its contacts. So are those who lack an
+// email, or a phone: most contacts have both, and are in neither. The sets of common words are called as these, and those who gave for a campaign are in
+// gifts/set.go.
 const (
 	ArchiveSet = "archived"
+	MergedSet  = "merged"
 	TagSet     = "t:"
 	LackingSet = "l:"
 )
@@ -76,6 +78,9 @@ func SetsOf(c *crm.Contact) []string {
 	if c.Archived() {
 		names = append(names, ArchiveSet)
 	}
+	if c.MergedInto != 0 {
+		names = append(names, MergedSet)
+	}
 	for _, d := range crm.Details {
 		if !c.HasDetail(d) {
 			names = append(names, LackingSet+string(d))
@@ -87,7 +92,7 @@ func SetsOf(c *crm.Contact) []string {
 // sameSets tells whether a change leaves a contact in the sets that it is in.
 func sameSets(before, after *crm.Contact) bool {
 	gained := func(d crm.Detail) bool { return before.HasDetail(d) != after.HasDetail(d) }
-	return before.Archived() == after.Archived() && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) &&
+	return before.Archived() == after.Archived() && before.MergedInto == after.MergedInto && slices.Equal(before.Tags, after.Tags) && !slices.ContainsFunc(crm.Details, gained) &&
 		slices.Equal(before.Addresses, after.Addresses) && slices.Equal(before.Custom, after.Custom) && slices.Equal(before.Marked(), after.Marked())
 }
 

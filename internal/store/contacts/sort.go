@@ -94,6 +94,11 @@ func (w *Filtering) page(page crm.PageRequest) ([]int64, error) {
 	return w.walk(order, from, to)
 }
 
+// Ordered is the sequence numbers of all that are left, in the order that the filter asks for.
+func (w *Filtering) Ordered() ([]int64, error) {
+	return w.page(crm.PageRequest{Page: 1, PerPage: w.left})
+}
+
 // byID is a part of a set of so many in the order of ids, or in the reverse of it.
 func (w *Filtering) byID(set *db.Set, n, from, to int64) []int64 {
 	if !w.filter.Sort.Descending {

@@ -96,3 +96,33 @@ func countTags(t *store.Tx, account int64, c crm.Contact, n int64) {
 		t.Add(store.TagTable, n, account, crm.FoldTag(name), name)
 	}
 }
+
+// ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
+func (s *ContactStore) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
+		sizes := make(map[string]int64)
+		row, err := store.ReadTally(c, account)
+		if err != nil || row.ContactSeq == row.ContactActive {
+			return sizes, err
+		}
+		archive, err := s.Sets.of(c, &row, ArchiveSet)
+		if err != nil {
+			return nil, err
+		}
+		merged, err := s.Sets.of(c, &row, MergedSet)
+		for _, name := range names {
+			if err != nil {
+				return nil, err
+			}
+			var tagged *heldSet
+			if tagged, err = s.Sets.of(c, &row, TagSet+name); err == nil {
+				both := archive.Clone()
+				both.AndNot(&merged.Set)
+				if both.And(&tagged.Set); both.Count() > 0 {
+					sizes[name] = both.Count()
+				}
+			}
+		}
+		return sizes, err
+	})
+}

@@ -16,10 +16,18 @@ type contactUnit struct {
 	crowds   map[string]*crowd  // of keys that many contacts have
 	fields   *custom.Fields     // nil where no change has needed them
 	sets     contactSets
+	Merges   store.Lookup[int64, *store.Merge]
 
 	leaving []int64 // contacts that are no longer active, and so no duplicates
 
 	setsMoved bool // a contact that was there before has joined a set, or left one
+}
+
+const sqlMerges = store.MergeColumns + ` AND id = ANY($2)`
+
+func scanMerge(r db.Row) (int64, *store.Merge) {
+	m := store.ScanMerge(r)
+	return m.ID, &m
 }
 
 var contactsPart = &store.Part{}
@@ -27,7 +35,7 @@ var contactsPart = &store.Part{}
 func init() {
 	*contactsPart = store.Part{
 		Begin: func() any {
-			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets)}
+			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets), Merges: store.NewLookup(sqlMerges, scanMerge)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			var keys []string
@@ -56,7 +64,8 @@ func forgetPairs(t *store.Tx, a *store.Account) error {
 	if Of(a).leaving = nil; len(leaving) == 0 {
 		return nil
 	}
-	return t.Tx.Prefetch(func(db.Row) error { return nil }, store.SQLForgetFound, a.Account, leaving)
+	none := func(db.Row) error { return nil }
+	return cmp.Or(t.Tx.Prefetch(none, store.SQLForgetFoundA, a.Account, leaving), t.Tx.Prefetch(none, store.SQLForgetFoundB, a.Account, leaving))
 }
 
 func Of(a *store.Account) *contactUnit { return a.Known[contactsPart.Number].(*contactUnit) }
@@ -66,7 +75,7 @@ const PrefetchLimit = 200
 
 const (
 	SQLMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given FROM contact WHERE account_id = $1 AND id = ANY($2)`
 )
 
 func lookUpKeys(a *store.Account, t *store.Tx, keys []string) error {
@@ -94,7 +103,11 @@ func lookUpContacts(a *store.Account, t *store.Tx, ids []int64) error {
 		Of(a).Contacts[id] = nil
 	}
 	return t.Tx.Prefetch(func(r db.Row) error {
-		Of(a).Contacts[r.Int(0)] = ScanContact(r)
+		if t.Full() {
+			delete(Of(a).Contacts, r.Int(0)) // the change that needs it looks it up, maybe in the next batch
+		} else {
+			Of(a).Contacts[r.Int(0)] = ScanContact(r)
+		}
 		return nil
 	}, SQLLoadContacts, a.Account, ids)
 }

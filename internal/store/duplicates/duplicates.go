@@ -3,10 +3,12 @@
 package duplicates
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"donorbook/internal/crm"
@@ -26,6 +28,7 @@ type DuplicateStore struct {
 	merges *merges.MergeStore
 
 	turn    chan struct{} // one look at a time
+	asked   sync.Map      // accounts that are looked at next, whenever they were changed
 	learned cachedModel
 }
 
@@ -72,10 +75,17 @@ type Pair struct {
 	person      int64
 }
 
+// A pair that is likelier has a level at least as sure, so the likeliest come first by level and probability. That is the order of an index.
 const (
 	millionths  = 1_000_000
 	pairColumns = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1`
-	bestFirst   = ` ORDER BY probability DESC, a, b`
+	bestFirst   = ` ORDER BY level, probability DESC, a, b`
+
+	// The pairs of contacts, one index after the other: an OR of both columns would read all pairs of the account. So would the index of states, which the signs keep an engine from.
+	sqlPairsA = pairColumns + ` AND a = ANY($2) AND +state = $3 ORDER BY a, b`
+	sqlPairsB = pairColumns + ` AND b = ANY($2) AND +state = $3 ORDER BY b, a`
+
+	sqlWeight = `SELECT COUNT(*) FROM (SELECT 1 FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d`
 )
 
 func scanPair(r db.Row) Pair {
@@ -90,15 +100,45 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// where is the condition of a filter. $1 is the account.
+// compareLikelier is the order of bestFirst.
+func compareLikelier(a, b *Pair) int {
+	return cmp.Or(cmp.Compare(b.Probability, a.Probability), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
+}
+
+// pairsOf are the pairs that some contacts are in, the likeliest first. They are few.
+func pairsOf(c db.Conn, account int64, ids []int64, dismissed bool) (pairs []Pair, err error) {
+	for _, sql := range [...]string{sqlPairsA, sqlPairsB} {
+		some, err := db.List(c, scanPair, sql, account, ids, contacts.Flag(dismissed))
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, some...)
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int { return compareLikelier(&a, &b) })
+	return slices.CompactFunc(pairs, func(a, b Pair) bool { return a.A == b.A && a.B == b.B }), nil
+}
+
+// personsOfPairs are the persons of pairs, each once, in the order of the pairs.
+func personsOfPairs(pairs []Pair) (persons []int64) {
+	for _, p := range pairs {
+		if !slices.Contains(persons, p.person) {
+			persons = append(persons, p.person)
+		}
+	}
+	return persons
+}
+
+// pageOf are those of a list that are on a page.
+func pageOf[T any](all []T, page crm.PageRequest) []T {
+	from := min(page.Skip(), int64(len(all)))
+	return all[from:min(from+page.PerPage, int64(len(all)))]
+}
+
+// where is the condition of a filter that asks for no contact. $1 is the account.
 func (f *Filter) where(account int64) (condition string, args []any) {
 	condition, args = ` AND state = $2`, []any{account, contacts.Flag(f.Dismissed)}
 	if f.Level != "" {
 		condition, args = condition+` AND level = $3`, append(args, int64(slices.Index(levels, f.Level)))
-	}
-	if f.Contact != 0 {
-		args = append(args, f.Contact)
-		condition += strings.ReplaceAll(` AND (a = $n OR b = $n)`, "$n", "$"+string(rune('0'+len(args))))
 	}
 	return condition, args
 }
@@ -109,9 +149,35 @@ func paged(sql string, args []any, page crm.PageRequest) (string, []any) {
 	return sql + ` LIMIT $` + string(n+1) + ` OFFSET $` + string(n+2), append(slices.Clip(args), page.PerPage, page.Skip())
 }
 
+// view reads the pairs of an account, in its turn where there are many.
+func (s *DuplicateStore) view(ctx context.Context, account int64, dismissed bool, read func(db.Conn) error) error {
+	return s.base.InTurn(ctx, account, func(weigh store.Weigh) error {
+		return s.base.View(ctx, func(c db.Conn) error {
+			rows, err := c.Int(sqlWeight, account, contacts.Flag(dismissed), s.base.Light+1)
+			if err == nil {
+				err = weigh(rows)
+			}
+			if err != nil {
+				return err
+			}
+			return read(c)
+		})
+	})
+}
+
 // Pairs is one page of the pairs that a filter finds, the likeliest first.
 func (s *DuplicateStore) Pairs(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []Pair, result store.ListResult, err error) {
-	err = s.base.View(ctx, func(c db.Conn) error {
+	if f.Contact != 0 {
+		err = s.base.View(ctx, func(c db.Conn) (err error) {
+			found, err = pairsOf(c, account, []int64{f.Contact}, f.Dismissed)
+			return err
+		})
+		found = slices.DeleteFunc(found, func(p Pair) bool { return f.Level != "" && p.Level != f.Level })
+		result.Total, found = int64(len(found)), pageOf(found, page)
+		result.Count = int64(len(found))
+		return found, result, err
+	}
+	err = s.view(ctx, account, f.Dismissed, func(c db.Conn) error {
 		condition, args := f.where(account)
 		if result.Total, err = c.Int(`SELECT COUNT(*) FROM duplicate WHERE account_id = $1`+condition, args...); err != nil {
 			return err
@@ -139,46 +205,43 @@ type Member struct {
 }
 
 const (
-	groupRows  = `SELECT person, MAX(probability), MIN(level) FROM duplicate WHERE account_id = $1`
-	groupBest  = ` ORDER BY 2 DESC, 1`
-	groupPairs = pairColumns + ` AND state = $2 AND person = ANY($3)` + bestFirst
+	sqlGroupPairs = pairColumns + ` AND state = $2 AND person = ANY($3) ORDER BY person, probability DESC, a, b`
+
+	// A group is where its likeliest pair is: the page is read in the order of the index, and each pair that is not the likeliest of its group is left out.
+	groupRows  = `SELECT d.person FROM duplicate AS d WHERE d.account_id = $1`
+	groupFirst = ` AND NOT EXISTS (SELECT 1 FROM duplicate AS o WHERE o.account_id = d.account_id AND o.state = d.state AND o.person = d.person
+		AND (o.probability > d.probability OR o.probability = d.probability AND (o.a, o.b) < (d.a, d.b))) ORDER BY d.level, d.probability DESC, d.a, d.b`
 )
 
-// grouped is the statement that finds the groups of a filter: the level is that of the likeliest pair, and a contact brings its whole group.
-func (f *Filter) grouped(account int64) (sql string, args []any) {
-	sql, args = groupRows+` AND state = $2`, []any{account, contacts.Flag(f.Dismissed)}
+// Duplicates is one page of the groups that a filter finds, the likeliest first. The level is that of the likeliest pair, and a contact brings its whole group. DuplicateCounts tells how many there are.
+func (s *DuplicateStore) Duplicates(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []Group, err error) {
 	if f.Contact != 0 {
-		sql, args = sql+` AND person IN (SELECT person FROM duplicate WHERE account_id = $1 AND (a = $3 OR b = $3))`, append(args, f.Contact)
-	}
-	if sql += ` GROUP BY person`; f.Level != "" {
-		args = append(args, int64(slices.Index(levels, f.Level)))
-		sql += ` HAVING MIN(level) = $` + string(rune('0'+len(args)))
-	}
-	return sql, args
-}
-
-// Duplicates is one page of the groups that a filter finds, the likeliest first.
-func (s *DuplicateStore) Duplicates(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []Group, result store.ListResult, err error) {
-	err = s.base.View(ctx, func(c db.Conn) error {
-		sql, args := f.grouped(account)
-		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (`+sql+`) AS g`, args...); err != nil {
+		err = s.base.View(ctx, func(c db.Conn) error {
+			pairs, err := pairsOf(c, account, []int64{f.Contact}, f.Dismissed)
+			if err != nil || len(pairs) == 0 {
+				return err
+			}
+			found, err = readGroups(c, account, personsOfPairs(pairs), f.Dismissed)
 			return err
-		}
-		sql, args = paged(sql+groupBest, args, page)
+		})
+		found = slices.DeleteFunc(found, func(g Group) bool { return f.Level != "" && g.Level != f.Level })
+		return pageOf(found, page), err
+	}
+	err = s.view(ctx, account, f.Dismissed, func(c db.Conn) error {
+		condition, args := f.where(account)
+		sql, args := paged(groupRows+condition+groupFirst, args, page)
 		persons, err := db.List(c, store.Number, sql, args...)
-		if err != nil || len(persons) == 0 {
-			return err
+		if err == nil && len(persons) > 0 {
+			found, err = readGroups(c, account, persons, f.Dismissed)
 		}
-		found, err = readGroups(c, account, persons, f.Dismissed)
-		result.Count = int64(len(found))
 		return err
 	})
-	return found, result, err
+	return found, err
 }
 
 // readGroups reads the groups of persons, in their order.
 func readGroups(c db.Conn, account int64, persons []int64, dismissed bool) (found []Group, err error) {
-	pairs, err := db.List(c, scanPair, groupPairs, account, contacts.Flag(dismissed), persons)
+	pairs, err := db.List(c, scanPair, sqlGroupPairs, account, contacts.Flag(dismissed), persons)
 	if err != nil {
 		return nil, err
 	}
@@ -213,28 +276,40 @@ func groupOf(pairs []Pair, byID map[int64]crm.Contact) (g Group) {
 // Counts are how many groups there are of each level, and since when that is known.
 type Counts struct {
 	Sure, Likely, Possible int64
-	Dismissed              int64     // pairs
+	Dismissed              int64     // groups of pairs that are not the same person
 	At                     time.Time // of the last look; zero where the account was never looked through
 	Running                bool      // a look is under way
 }
 
+const (
+	sqlGroupCounts = `SELECT COUNT(*) FILTER (WHERE level = 1), COUNT(*) FILTER (WHERE level = 2), COUNT(*) FILTER (WHERE level = 3)
+		FROM (SELECT MIN(level) AS level FROM duplicate WHERE account_id = $1 AND state = 0 GROUP BY person) AS g`
+	sqlDismissedGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 1`
+	sqlSureGroups      = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
+)
+
 // DuplicateCounts counts the groups of an account.
 func (s *DuplicateStore) DuplicateCounts(ctx context.Context, account int64) (n Counts, err error) {
-	err = s.base.View(ctx, func(c db.Conn) error {
+	err = s.view(ctx, account, false, func(c db.Conn) error {
 		n = Counts{}
 		run, err := readRun(c, account)
 		if err == nil {
 			n.At, n.Running = store.Moment(run.at), run.busy > store.Seconds(s.base.Now())
-			n.Dismissed, err = c.Int(`SELECT COUNT(*) FROM duplicate WHERE account_id = $1 AND state = 1`, account)
+			n.Dismissed, err = c.Int(sqlDismissedGroups, account)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = c.One(func(r db.Row) { n.Sure, n.Likely, n.Possible = r.Int(0), r.Int(1), r.Int(2) }, sqlGroupCounts, account)
 		}
-		of := []*int64{new(int64), &n.Sure, &n.Likely, &n.Possible}
-		return c.Each(func(r db.Row) error {
-			*of[r.Int(0)] = r.Int(1)
-			return nil
-		}, `SELECT level, COUNT(*) FROM (SELECT MIN(level) AS level FROM duplicate WHERE account_id = $1 AND state = 0 GROUP BY person) AS g GROUP BY level`, account)
+		return err
+	})
+	return n, err
+}
+
+// SureGroups is how many groups can be merged without a look at each of them.
+func (s *DuplicateStore) SureGroups(ctx context.Context, account int64) (n int64, err error) {
+	err = s.view(ctx, account, false, func(c db.Conn) (err error) {
+		n, err = c.Int(sqlSureGroups, account)
+		return err
 	})
 	return n, err
 }

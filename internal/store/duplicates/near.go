@@ -16,12 +16,10 @@ import (
 )
 
 const (
-	aFew     = 100
-	crowd    = 50  // contacts that have something in common, which says little where there are more
-	maxNear  = 200 // contacts that one is compared with
-	sqlHave  = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 LIMIT $3`
-	sqlOfOne = pairColumns + ` AND state = 0 AND (a = $2 OR b = $2)`
-	sqlOf    = pairColumns + ` AND state = 0 AND person > 0 AND person IN (SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND (a = ANY($2) OR b = ANY($2)))`
+	aFew    = 100
+	crowd   = 50  // contacts that have something in common, which says little where there are more
+	maxNear = 200 // contacts that one is compared with
+	sqlHave = `SELECT id FROM contact_index WHERE account_id = $1 AND key = $2 LIMIT $3`
 )
 
 // cachedModel is what was learned of one account: decoding it takes a while.
@@ -124,15 +122,15 @@ func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *d
 				ids = append(ids, found[i].ID)
 			}
 		}
-		own, err := db.List(c, scanPair, sqlOfOne, account, id)
-		if err != nil || len(ids) == 1 && len(own) == 0 {
+		touched, err := pairsOf(c, account, ids, false)
+		if err != nil || len(ids) == 1 && len(touched) == 0 {
 			return err
 		}
-		groups, err := db.List(c, scanPair, sqlOf, account, ids)
+		known, err := groupsOf(c, account, id, touched)
 		if err != nil {
 			return err
 		}
-		for _, p := range append(own, groups...) {
+		for _, p := range known {
 			drop = append(drop, key{p.A, p.B})
 			ids = append(ids, p.A, p.B)
 		}
@@ -144,11 +142,22 @@ func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *d
 	if err != nil {
 		return err
 	}
-	err = s.checkDismissals(ctx, account, sqlDismissed+` AND (a = $2 OR b = $2)`, account, id)
+	err = cmp.Or(s.checkDismissals(ctx, account, sqlDismissed+` AND a = $2`, account, id), s.checkDismissals(ctx, account, sqlDismissed+` AND b = $2`, account, id))
 	if err != nil || len(drop)+len(add) == 0 {
 		return err
 	}
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return write(t, account, drop, add) })
+}
+
+// groupsOf are the pairs of a contact, and of all groups that some pairs are of.
+func groupsOf(c db.Conn, account, contact int64, touched []Pair) ([]Pair, error) {
+	own := slices.DeleteFunc(slices.Clone(touched), func(p Pair) bool { return p.A != contact && p.B != contact })
+	persons := slices.DeleteFunc(personsOfPairs(touched), func(person int64) bool { return person < 0 })
+	if len(persons) == 0 {
+		return own, nil
+	}
+	groups, err := db.List(c, scanPair, sqlGroupPairs, account, contacts.Flag(false), persons)
+	return append(own, groups...), err
 }
 
 // group finds the pairs among a few contacts.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -46,20 +47,21 @@ func init() {
 }
 
 const (
-	sqlSureGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
-	sqlNextSure   = pairColumns + ` AND state = 0 AND level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
-	sqlSureA      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND a = ANY($2)`
-	sqlSureB      = `SELECT person FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1 AND b = ANY($2)`
-	sqlSureOf     = pairColumns + ` AND state = 0 AND level = 1 AND person = $2 ORDER BY a, b`
+	// The signs keep an engine from going through all sure pairs.
+	sqlNextSure = pairColumns + ` AND +state = 0 AND +level = 1 AND a > $2 ORDER BY a, b LIMIT 1`
+	sqlSureOf   = pairColumns + ` AND state = 0 AND +level = 1 AND person = $2 ORDER BY probability DESC, a, b`
 )
 
 // MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
 // like other jobs (jobs.UndoJob).
 func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string, only []int64) (j jobs.Job, err error) {
-	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		groups, err := t.Int(sqlSureGroups, account)
+	groups, err := s.SureGroups(ctx, account)
+	if err != nil {
+		return j, err
+	}
+	err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
 		var persons []int64
-		if err == nil && len(only) > 0 {
+		if len(only) > 0 {
 			persons, err = personsOf(t, account, only)
 			groups = int64(len(persons))
 		}
@@ -80,14 +82,9 @@ func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region st
 
 // personsOf are the persons whose sure groups have one of some contacts.
 func personsOf(t *store.Tx, account int64, ids []int64) ([]int64, error) {
-	as, err := db.List(t.Conn, store.Number, sqlSureA, account, ids)
-	if err != nil {
-		return nil, err
-	}
-	bs, err := db.List(t.Conn, store.Number, sqlSureB, account, ids)
-	persons := append(append([]int64{}, as...), bs...) // never nil, which would be all
-	slices.Sort(persons)
-	return slices.Compact(persons), err
+	pairs, err := pairsOf(t.Conn, account, ids, false)
+	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return p.Level != duplicate.Sure })
+	return append([]int64{}, personsOfPairs(pairs)...), err // never nil, which would be all
 }
 
 // nextSure is the first pair of the next group; ok is false where there is none left. A group that was chosen may be gone: then the pair has no contacts.
@@ -120,9 +117,27 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 	}
 	model, unknown := s.model(ctx, j.Account, at.learned)
 	now := s.base.Now()
+	err = s.mergeGroup(ctx, w, j, &spec, &progress, func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error) {
+		if unknown != nil {
+			return nil, nil
+		}
+		same, err := samePerson(t, a.Account, first, model)
+		if err != nil {
+			return nil, err
+		}
+		return mergeAll(t, a, same, spec.Region, now)
+	})
+	if errors.As(err, new(*doc.Invalid)) || errors.As(err, new(*store.Damaged)) { // which another try would not change
+		return s.mergeGroup(ctx, w, j, &spec, &progress, func(*store.Tx, *store.Account, Pair) ([]crm.Contact, error) { return nil, nil })
+	}
+	return err
+}
+
+// mergeGroup merges the contacts of the next group, and notes what became of it. The group is left alone where none were merged.
+func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec, progress *SureProgress, merge func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error)) error {
 	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		at := progress
-		first, ok, err := nextSure(t, a.Account, &spec, &at)
+		at := *progress
+		first, ok, err := nextSure(t, a.Account, spec, &at)
 		if err != nil {
 			return err
 		}
@@ -132,11 +147,8 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 		at.At = first.A
 		at.Groups++
 		var same []crm.Contact
-		if unknown == nil && first.A != 0 {
-			same, err = samePerson(t, a.Account, first, model)
-		}
-		if err == nil {
-			same, err = mergeAll(t, a, same, spec.Region, now)
+		if first.A != 0 {
+			same, err = merge(t, a, first)
 		}
 		if at.Merged += max(0, int64(len(same))-1); len(same) == 0 {
 			at.Left++
@@ -171,12 +183,13 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 	if err != nil || !slices.Equal(linked(first.A, sure), ids) {
 		return nil, err
 	}
-	given := make(map[int64]int)
+	given := make(map[int64]int64)
 	for i := range all {
-		given[all[i].ID], err = countGifts(t, account, all[i].ID)
+		counted, plans, err := gifts.GivenBy(t.Conn, account, all[i].ID)
 		if err != nil {
 			return nil, err
 		}
+		given[all[i].ID] = counted + plans
 	}
 	slices.SortFunc(all, func(a, b crm.Contact) int {
 		return cmp.Or(cmp.Compare(given[b.ID], given[a.ID]), cmp.Compare(a.ID, b.ID))
@@ -202,11 +215,6 @@ func linked(from int64, pairs []Pair) []int64 {
 	return ids
 }
 
-func countGifts(t *store.Tx, account, contact int64) (int, error) {
-	all, plans, err := gifts.GivenBy(t.Conn, account, contact)
-	return len(all) + len(plans), err
-}
-
 // mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was done.
 func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
 	if len(same) == 0 {
@@ -222,10 +230,6 @@ func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, 
 			return nil, nil //nolint:nilerr // the group is left as it is
 		}
 	}
-	for i := range same[1:] {
-		if _, err := merges.MergeInto(t, a, same[0].ID, crm.MergeInput{Contact: same[i+1].ID}, region, now); err != nil {
-			return nil, err
-		}
-	}
-	return same, nil
+	others := store.Collect(same[1:], func(c crm.Contact) int64 { return c.ID })
+	return same, merges.MergeAll(t, a, same[0].ID, others, region, now)
 }

@@ -2,43 +2,35 @@ package gifts
 
 import (
 	"context"
-	"math"
 	"slices"
-	"time"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
 )
 
-// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of gifts by time.
+// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of gifts by time. What it finds are sets, so that a page is found
+// in them, and only the gifts of those on the page are summed up.
 
 const (
 	// Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
-	sqlGave = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
+	sqlGave   = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
 
-	// Who gave from $3 to $4, and also ($7 is 1) or not (0) from $5 to $6, among the contacts between two. A currency of '' is any.
-	donorsFound = `SELECT contact_id, SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END),
-			CAST(SUM(CASE WHEN given_at >= $3 AND given_at < $4 THEN net ELSE 0 END) AS BIGINT)
-		FROM gift WHERE account_id = $1 AND net > 0 AND (currency = $2 OR $2 = '') AND contact_id > $8 AND contact_id < $9`
-	donorsLeft = ` GROUP BY contact_id HAVING MAX(CASE WHEN given_at >= $3 AND given_at < $4 THEN 1 ELSE 0 END) = 1
-			AND MAX(CASE WHEN given_at >= $5 AND given_at < $6 THEN 1 ELSE 0 END) = $7
-		ORDER BY contact_id`
-	toCampaign = ` AND campaign_id = $11 AND campaign_id <> 0`
-
-	sqlDonorsAfter          = donorsFound + donorsLeft + ` LIMIT $10`
-	sqlDonorsBefore         = donorsFound + donorsLeft + ` DESC LIMIT $10`
-	sqlCampaignDonorsAfter  = donorsFound + toCampaign + donorsLeft + ` LIMIT $10`
-	sqlCampaignDonorsBefore = donorsFound + toCampaign + donorsLeft + ` DESC LIMIT $10`
+	givenBy       = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
+	sqlGivenBy    = givenBy + ` GROUP BY contact_id, currency ORDER BY contact_id, currency`
+	sqlGivenForBy = givenBy + ` AND campaign_id = $5 AND currency = $6 GROUP BY contact_id, currency ORDER BY contact_id, currency`
 )
 
 // Donor is a contact with what it gave in a time.
 type Donor struct {
 	Contact crm.Contact
-	Giving  giving.Sums
+	giving.Given
 }
 
 // DonorPlace is where a page of donors lies: after an id or before it. The zero value is the first page.
@@ -48,131 +40,200 @@ type DonorPlace struct{ After, Before int64 }
 type DonorPage struct {
 	Donors     []Donor
 	Totals     map[giving.DonorKind]int64 // of all pages, of each kind
-	Currency   string
-	Others     map[string]int64 // given in the year in other currencies, which the list leaves out
-	Next, Prev DonorPlace       // of the pages beside it; the zero value where there is none
+	Currency   string                     // in which most of the money is: the account's, or the campaign's
+	Next, Prev DonorPlace                 // of the pages beside it; the zero value where there is none
 }
 
-// Donors finds contacts who gave, in the account's currency.
+// Donors finds contacts who gave.
 func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
 	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
-		row, err := store.ReadTally(c, account)
-		if err != nil {
+		if page.Currency, err = weighDonors(c, w, account, f); err != nil {
 			return page, err
 		}
-		page.Currency = row.Currency
+		var found db.Set
 		if f.Campaign != 0 {
-			page.Totals, err = campaignDonorTotals(c, w, account, f.Campaign, row.Currency)
-		} else if err = w(row.GiftSeq); err == nil {
-			page.Totals, _, err = donorTotals(c, account, row.Currency, f.Year)
-			if err == nil {
-				page.Others, err = otherCurrencies(c, account, f.Year, row.Currency)
+			found, err = donorsOf(c, account, page.Currency, f)
+			page.Totals = map[giving.DonorKind]int64{giving.AllDonors: found.Count()}
+		} else {
+			var year *donorYear
+			if year, err = readDonors(c, account, f, giving.DonorKinds); err == nil {
+				found, page.Totals = year.of(f.Kind), year.totals()
 			}
 		}
 		if err != nil {
 			return page, err
 		}
-		var found []givenBy
-		if found, page.Next, page.Prev, err = donorsAt(c, account, row.Currency, f, at, limit); err != nil {
+		var ids []int64
+		ids, page.Next, page.Prev = at.page(account, &found, limit)
+		given, err := givenOf(c, account, page.Currency, f, ids)
+		if err != nil {
 			return page, err
 		}
-		given := store.Keyed(found, func(g givenBy) int64 { return g.contact })
-		contacts, err := contacts.LoadContacts(c, account, store.Collect(found, func(g givenBy) int64 { return g.contact }))
+		contacts, err := contacts.LoadContacts(c, account, ids)
 		for _, contact := range contacts {
-			page.Donors = append(page.Donors, Donor{contact, given[contact.ID].Sums})
+			page.Donors = append(page.Donors, Donor{contact, given[contact.ID]})
 		}
 		return page, err
 	})
 }
 
-// GivenBy is what all contacts gave whom a filter finds, in the account's currency.
-func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Sums, currency string, err error) {
-	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Sums, error) {
-		row, err := store.ReadTally(c, account)
-		if err = FirstError(err, w(row.GiftSeq)); err != nil {
+// GivenBy is what all contacts gave whom a filter finds, and the currency in which most of it is.
+func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Given, currency string, err error) {
+	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Given, error) {
+		if currency, err = weighDonors(c, w, account, f); err != nil {
 			return nil, err
 		}
-		currency = row.Currency
-		found, _, _, err := donorsAt(c, account, currency, f, DonorPlace{}, doc.MaxSeq)
-		given := make(map[int64]giving.Sums, len(found))
-		for _, g := range found {
-			given[g.contact] = g.Sums
+		found, err := donorsOf(c, account, currency, f)
+		if err != nil {
+			return nil, err
 		}
-		return given, err
+		return givenOf(c, account, currency, f, contacts.IDsOf(account, found.Page(0, found.Count())))
 	})
 	return given, currency, err
 }
 
-// campaignDonorTotals is how many gave to a campaign, which is kept.
-func campaignDonorTotals(c db.Conn, w store.Weigh, account, campaign int64, currency string) (map[giving.DonorKind]int64, error) {
-	sums, err := readCell(c, account, giving.Cell(campaign, 0, currency, 0))
-	if err == nil {
-		err = w(sums.Entries)
+// weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
+func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
+	row, err := store.ReadTally(c, account)
+	if f.Campaign == 0 || err != nil {
+		return row.Currency, FirstError(err, w(row.GiftSeq))
 	}
-	return map[giving.DonorKind]int64{giving.AllDonors: sums.Donors}, err
+	of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
+	if err != nil {
+		return "", err
+	}
+	sums, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
+	return of.Currency, FirstError(err, w(sums.Entries))
 }
 
-// donorTotals counts the donors of a year by their kinds, and those of the year before.
-func donorTotals(c db.Conn, account int64, currency string, year int64) (totals map[giving.DonorKind]int64, yearBefore int64, err error) {
-	begin := func(year int64) int64 { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC).Unix() }
-	gave := func(from, to int64) (set db.Set) {
-		if err == nil {
-			err = c.Each(func(r db.Row) error {
-				set.Add(doc.IDSeq(r.Int(0)))
-				return nil
-			}, sqlGave, account, from, to, currency)
+// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year before for those who have returned
+// or lapsed, and all time before for new ones.
+type donorYear struct {
+	gave  db.Set
+	other map[giving.DonorKind]*db.Set
+}
+
+// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter.
+func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
+	y := &donorYear{other: make(map[giving.DonorKind]*db.Set)}
+	type span struct {
+		from, to int64
+		set      *db.Set
+	}
+	from, to := giving.DonorFilter{Year: f.Year}.Gave()
+	spans := []span{{from.Unix(), to.Unix(), &y.gave}}
+	first, last := spans[0].from, spans[0].to
+	for _, kind := range kinds {
+		if kind == giving.AllDonors {
+			continue
 		}
-		return set
+		of := giving.DonorFilter{Year: f.Year, Kind: kind}
+		from, to, _ := of.Also()
+		if kind == giving.LapsedDonors { // they gave in the other time, and not in the year
+			from, to = of.Gave()
+		}
+		y.other[kind] = new(db.Set)
+		spans = append(spans, span{from.Unix(), to.Unix(), y.other[kind]})
+		first, last = min(first, from.Unix()), max(last, to.Unix())
 	}
-	all, before, ever, after := gave(begin(year), begin(year+1)), gave(begin(year-1), begin(year)), gave(math.MinInt64, begin(year-1)), gave(begin(year+1), begin(year+2))
-	ever.Or(&before)
-	without := func(other *db.Set) int64 {
-		left := all.Clone()
-		left.AndNot(other)
-		return left.Count()
-	}
-	donors := all.Count()
-	totals = map[giving.DonorKind]int64{giving.AllDonors: donors, giving.NewDonors: without(&ever), giving.ReturningDonors: donors - without(&before), giving.LapsedDonors: without(&after)}
-	return totals, before.Count(), err
+	return y, c.Each(func(r db.Row) error {
+		seq, at := doc.IDSeq(r.Int(0)), r.Int(1)
+		for i := range spans {
+			if s := &spans[i]; at >= s.from && at < s.to {
+				s.set.Add(seq)
+			}
+		}
+		return nil
+	}, sqlGave, account, first, last)
 }
 
-// givenBy is what a contact gave.
-type givenBy struct {
-	contact int64
-	giving.Sums
-}
-
-func scanGivenBy(r db.Row) givenBy {
-	return givenBy{r.Int(0), giving.Sums{Gifts: r.Int(1), Amount: r.Int(2)}}
-}
-
-// donorsAt is one page of the contacts whom a filter finds, in the order of their ids, and where the pages beside it are.
-func donorsAt(c db.Conn, account int64, currency string, f giving.DonorFilter, at DonorPlace, limit int) (found []givenBy, next, prev DonorPlace, err error) {
-	sql, campaignSQL, before := sqlDonorsAfter, sqlCampaignDonorsAfter, int64(math.MaxInt64)
-	if at.Before != 0 {
-		sql, campaignSQL, before = sqlDonorsBefore, sqlCampaignDonorsBefore, at.Before
+// of are the donors of a kind.
+func (y *donorYear) of(kind giving.DonorKind) db.Set {
+	set := y.gave.Clone()
+	switch kind {
+	case giving.NewDonors:
+		set.AndNot(y.other[kind])
+	case giving.ReturningDonors:
+		set.And(y.other[kind])
+	case giving.LapsedDonors:
+		set = y.other[kind].Clone()
+		set.AndNot(&y.gave)
 	}
-	from, to := f.Gave()
-	alsoFrom, alsoTo, also := f.Also()
-	args := []any{account, currency, from.Unix(), to.Unix(), alsoFrom.Unix(), alsoTo.Unix(), contacts.Flag(also), at.After, before, int64(limit + 1)}
+	return set
+}
+
+// totals are how many donors of each kind there are.
+func (y *donorYear) totals() map[giving.DonorKind]int64 {
+	totals := make(map[giving.DonorKind]int64)
+	for _, kind := range giving.DonorKinds {
+		set := y.of(kind)
+		totals[kind] = set.Count()
+	}
+	return totals
+}
+
+// donorsOf are the donors whom a filter finds. The currency is that of the campaign.
+func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (set db.Set, err error) {
 	if f.Campaign != 0 {
-		sql, args = campaignSQL, append(args, f.Campaign)
+		return set, c.Each(func(r db.Row) error {
+			set.Add(doc.IDSeq(r.Int(0)))
+			return nil
+		}, sqlGaveTo, account, f.Campaign, currency)
 	}
-	found, err = db.List(c, scanGivenBy, sql, args...)
-	more := len(found) > limit
-	found = found[:min(len(found), limit)]
-	if at.Before != 0 {
-		slices.Reverse(found)
-		if next.After = at.Before - 1; more {
-			prev.Before = found[0].contact
+	year, err := readDonors(c, account, f, []giving.DonorKind{f.Kind})
+	if err != nil {
+		return set, err
+	}
+	return year.of(f.Kind), nil
+}
+
+// givenAtOnce is of how many contacts the gifts are summed up together.
+const givenAtOnce = 1000
+
+// givenOf is what contacts gave in the time of a filter, or to its campaign in a currency.
+func givenOf(c db.Conn, account int64, currency string, f giving.DonorFilter, ids []int64) (map[int64]giving.Given, error) {
+	given := make(map[int64]giving.Given, len(ids))
+	from, to := f.Gave()
+	for some := range slices.Chunk(ids, givenAtOnce) {
+		sql, args := sqlGivenBy, []any{account, some, from.Unix(), to.Unix()}
+		if f.Campaign != 0 {
+			sql, args = sqlGivenForBy, append(args, f.Campaign, currency)
 		}
-		return found, next, prev, err
+		err := c.Each(func(r db.Row) error {
+			g := given[r.Int(0)]
+			if g.Sums == nil {
+				g.Sums = make(map[string]int64, 1)
+			}
+			g.Gifts += r.Int(2)
+			g.Sums[strings.Clone(r.Text(1))] += r.Int(3)
+			given[r.Int(0)] = g
+			return nil
+		}, sql, args...)
+		if err != nil {
+			return nil, err
+		}
 	}
-	if more {
-		next.After = found[limit-1].contact
+	return given, nil
+}
+
+// page is the ids of a page of a set, and where the pages beside it are.
+func (at DonorPlace) page(account int64, set *db.Set, limit int) (ids []int64, next, prev DonorPlace) {
+	total := set.Count()
+	from := set.Rank(doc.IDSeq(at.After))
+	to := min(from+int64(limit), total)
+	if at.Before != 0 {
+		to = set.Rank(doc.IDSeq(at.Before) - 1)
+		from = max(0, to-int64(limit))
 	}
-	if at.After != 0 {
-		prev.Before = at.After + 1
+	first, last := at.After+1, at.Before-1 // where no one is left on the page
+	if ids = contacts.IDsOf(account, set.Page(from, to)); len(ids) > 0 {
+		first, last = ids[0], ids[len(ids)-1]
 	}
-	return found, next, prev, err
+	if from > 0 {
+		prev.Before = first
+	}
+	if to < total {
+		next.After = last
+	}
+	return ids, next, prev
 }

@@ -26,7 +26,7 @@ const (
 	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 
 	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
-	sqlGivers     = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = r.account_id AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
+	sqlGivers     = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
 )
 
 // The kinds of external references.
@@ -66,6 +66,9 @@ func (d GiftDocument) Fate() (created, merged bool) { return d.Created, false }
 func (d GiftDocument) Append(dst []byte) []byte {
 	return giving.AppendGift(dst, d.ID, d.Code, d.Campaign, d.Slug, d.AppendBody(nil))
 }
+
+// ETag names the state that a gift is in.
+func (d GiftDocument) ETag() doc.ETag { return doc.TagOf(d.Append(nil)) }
 
 // StoredGift is a gift as it is stored, whether it can be read or not.
 type StoredGift struct {
@@ -176,15 +179,19 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if err := campaigns.FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
 	}
-	switch made.Doubt = from.Doubt; {
-	case made.Skipped:
+	if made.Doubt = from.Doubt; made.Skipped {
 		return made, from, nil
-	case planOf != 0 && planOf != from.contact.ID: // the money has come all the same
+	}
+	others, err := isOthers(t, a, planOf, plan, from.contact.ID)
+	switch {
+	case err != nil:
+		return made, from, err
+	case others && planOf != 0: // the money has come all the same
 		if made.PlanOf, err = contacts.Row(t, a, planOf); err != nil {
 			return made, from, err
 		}
 		plan = nil
-	case plan != nil && plan.Contact != from.contact.ID:
+	case others:
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
 	currency, code := CurrencyOf(a, in), ""
@@ -203,6 +210,18 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	}
 	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
 	return made, from, err
+}
+
+// isOthers tells whether a plan that a gift names is that of another contact. The plan of one that was merged into the giver may not have moved yet.
+func isOthers(t *store.Tx, a *store.Account, planOf int64, plan *giving.Plan, giver int64) (bool, error) {
+	if planOf == 0 && plan != nil {
+		planOf = plan.Contact
+	}
+	if planOf == 0 || planOf == giver {
+		return false, nil
+	}
+	row, err := contacts.Survivor(t, a, planOf)
+	return row == nil || row.ID != giver, err
 }
 
 // insertGift writes a gift that was decided about, and its giver.
@@ -394,6 +413,9 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 			return made, err
 		}
 		changed, err := decide(t, a, old.Gift, now)
+		if err == nil {
+			err = store.Matches(ctx, func() doc.ETag { return GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}.ETag() })
+		}
 		if err != nil {
 			return made, err
 		}

@@ -3,6 +3,7 @@ package gifts
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -60,7 +61,9 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 	}
 	err = contacts.CheckIDs(t, a, g.contact.ID, said.IDKeys())
 	if errors.As(err, new(*doc.Invalid)) {
-		err = store.Fault(giving.GiverID, doc.ArchivedID) // an active one was found by it
+		if err = store.Fault(giving.GiverID, doc.ArchivedID); in.Anonymous { // an active one was found by it
+			err = store.Fault("anonymous", giving.ArchivedAnonymous)
+		}
 	}
 	return g, err
 }
@@ -69,7 +72,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 // phone of the row, is not the giver, but other.
 func matchID(t *store.Tx, a *store.Account, in *giving.GiftInput) (row, other *contacts.Stored, err error) {
 	row, err = contacts.MatchID(t, a, &in.Giver)
-	if err != nil || row == nil || isNamed(in, row) {
+	if err != nil || row == nil || in.Anonymous || isNamed(in, row) {
 		return row, nil, err
 	}
 	if emails, phones := in.Giver.Shared(row.Contact); len(emails)+len(phones) > 0 {
@@ -113,11 +116,11 @@ func (g *giver) match(t *store.Tx, a *store.Account, in *giving.GiftInput, planO
 // matchFiled finds the giver by what only files tell: whose plan it is, the rows before, or a name with an address.
 func (g *giver) matchFiled(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64) (err error) {
 	if planOf != 0 && (g.row == nil || g.row.ID != planOf) {
-		row, err := active(t, a, planOf)
+		row, err := active(t, a, in, planOf)
 		if err != nil {
 			return err
 		}
-		if row != nil && isNamed(in, row) && (g.row == nil || !g.row.Contact.PersonName().Contradicts(row.Contact.PersonName())) {
+		if row != nil && (g.row == nil || !g.row.Contact.PersonName().Contradicts(row.Contact.PersonName())) {
 			g.row = row
 		}
 	}
@@ -130,25 +133,31 @@ func (g *giver) matchFiled(t *store.Tx, a *store.Account, in *giving.GiftInput, 
 	return err
 }
 
-// active is an active contact that can be read, nil where there is none.
-func active(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
-	row, err := contacts.Row(t, a, id)
+// active is an active contact that can be read and may be called as a row calls the giver, nil where there is none. It stands for those that were merged into it, by their names.
+func active(t *store.Tx, a *store.Account, in *giving.GiftInput, id int64) (*contacts.Stored, error) {
+	row, err := contacts.Survivor(t, a, id)
 	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() {
 		return nil, err
+	}
+	if !isNamed(in, row) && row.ID != id {
+		was, err := contacts.Row(t, a, id)
+		if err != nil || !isNamed(in, was) {
+			return nil, err
+		}
+		return row, nil
+	}
+	if !isNamed(in, row) {
+		return nil, nil
 	}
 	return row, nil
 }
 
-// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived or renamed since.
+// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived, renamed or merged since.
 func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.Stored, error) {
 	if in.Filed.Same == 0 {
 		return nil, nil
 	}
-	row, err := active(t, a, in.Filed.Same)
-	if row != nil && !isNamed(in, row) {
-		row = nil
-	}
-	return row, err
+	return active(t, a, in, in.Filed.Same)
 }
 
 // activeContact is a contact that a gift may be from.
@@ -179,16 +188,47 @@ func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 }
 
 const (
-	sqlGiftsToMove = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id`
-	sqlPlansToMove = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
+	sqlGiftsToMove = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at, id LIMIT $3`
+	sqlPlansToMove = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id LIMIT $3`
+	sqlGiftsGiven  = `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2`
+	sqlPlansGiven  = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2`
 )
 
-// GivenBy are the gifts and the plans of a contact.
-func GivenBy(c db.Conn, account, contact int64) (gifts, plans []int64, err error) {
-	if gifts, err = db.List(c, store.Number, sqlGiftsToMove, account, contact); err == nil {
-		plans, err = db.List(c, store.Number, sqlPlansToMove, account, contact)
+// GivenBy is how many gifts and plans a contact has.
+func GivenBy(c db.Conn, account, contact int64) (gifts, plans int64, err error) {
+	if gifts, err = c.Int(sqlGiftsGiven, account, contact); err == nil {
+		plans, err = c.Int(sqlPlansGiven, account, contact)
 	}
 	return gifts, plans, err
+}
+
+// NextGiven are some gifts and plans of a contact, plans first, as many as there are up to a limit. Those that cannot be read are left out.
+func NextGiven(t *store.Tx, a *store.Account, contact int64, limit int) (gifts, plans []int64, err error) {
+	plans, err = nextReadable(t, a, &Of(a).Plans, sqlPlansToMove, contact, limit)
+	if err == nil && len(plans) < limit {
+		gifts, err = nextReadable(t, a, &Of(a).Gifts, sqlGiftsToMove, contact, limit-len(plans))
+	}
+	return gifts, plans, err
+}
+
+// nextReadable asks for more rows where some cannot be read.
+func nextReadable[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int64, D], sql string, contact int64, limit int) (ids []int64, err error) {
+	for asked := limit; ; asked *= 2 {
+		found, err := db.List(t.Conn, store.Number, sql, a.Account, contact, int64(asked))
+		if err == nil {
+			err = rows.Load(t, a.Account, found)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = slices.DeleteFunc(slices.Clone(found), func(id int64) bool {
+			_, damage := rows.Rows[id].state()
+			return damage != nil
+		})
+		if len(ids) >= limit || len(found) < asked {
+			return ids[:min(len(ids), limit)], nil
+		}
+	}
 }
 
 // Reassign makes gifts and plans of one contact those of another one, as it is when both turn out to be the same person: a gift keeps the name that it was given under. undoes has the changes

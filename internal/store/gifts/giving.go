@@ -140,8 +140,8 @@ func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *givi
 		return err
 	}
 	changed := row.Contact
-	changed.Stats = StatsOf(sums, a.Currency)
 	at := row.Trace
+	changed.Stats, at.Given = StatsOf(sums, a.Currency), GivenOf(sums)
 	if at.LastGift, err = lastGift(t, row, before, after); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func settleStats(t *store.Tx, a *store.Account, contact int64) error {
 		return err
 	}
 	changed, at := row.Contact, row.Trace
-	changed.Stats = StatsOf(sums, a.Currency)
+	changed.Stats, at.Given = StatsOf(sums, a.Currency), GivenOf(sums)
 	if at.LastGift, err = findLastGift(t, contact); err == nil {
 		contacts.WriteContact(t, t.Save, a, row.CreatedAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.Body)+16)))
 	}
@@ -179,6 +179,14 @@ func StatsOf(sums *giving.Sums, currency string) (stats crm.Stats) {
 		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency), text.Major(sums.Recurring, currency)
 	}
 	return stats
+}
+
+// GivenOf is the exact total of a contact.
+func GivenOf(sums *giving.Sums) int64 {
+	if sums == nil {
+		return 0
+	}
+	return sums.Amount
 }
 
 // readCell reads the sums under a name, which are zero where there are none.
@@ -201,16 +209,6 @@ func eachMonth(c db.Conn, account, from, to int64, read func(month int64, curren
 		read(month, currency, *g)
 		return nil
 	}, SQLGivingBetween, account, giving.Cell(0, from, "", 0), giving.Cell(0, to, "", 0))
-}
-
-// otherCurrencies are what was given in a year in other currencies than one.
-func otherCurrencies(c db.Conn, account, year int64, than string) (map[string]int64, error) {
-	others := map[string]int64{}
-	return others, eachMonth(c, account, year*100+1, year*100+13, func(_ int64, currency string, g giving.Sums) {
-		if currency != than && g.Gifts > 0 {
-			others[currency] += g.Amount
-		}
-	})
 }
 
 type cellRow struct {

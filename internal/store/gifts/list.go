@@ -153,7 +153,7 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		add("g.method = $%d", g.MethodNumber())
 	}
 	if f.ExternalID != "" {
-		add("g.id IN (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", GiftReference+f.ExternalID)
+		add("g.id = (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", GiftReference+f.ExternalID)
 	}
 	if f.Import != 0 {
 		add("g.id IN ("+fmt.Sprintf(store.MadeByImport, history.GiftNoun, history.DidCreate, "%[1]d")+")", f.Import)

@@ -59,6 +59,9 @@ func (d PlanDocument) Append(dst []byte) []byte {
 	return d.Plan.Append(dst)
 }
 
+// ETag names the state that a plan is in.
+func (d PlanDocument) ETag() doc.ETag { return doc.TagOf(d.Append(nil)) }
+
 // planOf is the plan that an input names, nil for none.
 func planOf(t *store.Tx, a *store.Account, code *string) (*giving.Plan, error) {
 	if code == nil || *code == "" {
@@ -193,7 +196,10 @@ func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, 
 		if err := campaigns.FirstOrFaults(campaignErr, freeReference(t, a, PlanReference, in.ExternalID, old.ExternalID)); err != nil {
 			return made, err
 		}
-		if made.Plan, err = old.Change(&in, now); err != nil {
+		if made.Plan, err = old.Change(&in, now); err == nil {
+			err = store.Matches(ctx, PlanDocument{Plan: old.Plan}.ETag)
+		}
+		if err != nil {
 			return made, err
 		}
 		if string(made.AppendBody(nil)) == string(old.Body) {

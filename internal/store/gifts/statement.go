@@ -24,13 +24,13 @@ const (
 
 // StatementPage is where a page of statements stands among the others.
 type StatementPage struct {
-	Total      int64 // contacts; 0 where some gave in other currencies, and no one has counted them together
+	Total      int64 // contacts on all pages
 	Erased     int   // people on this page who were erased, and get no statement
 	Next, Prev DonorPlace
 }
 
-// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids. All
-// donors are also those who gave in other currencies. It takes turns with other work that costs much, and is bounded by contacts and gifts.
+// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids.
+// It takes turns with other work that costs much, and is bounded by contacts and gifts.
 func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
@@ -72,37 +72,23 @@ func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, er
 
 // StatementContacts are the contacts of a page.
 func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
-	row, err := store.ReadTally(c, account)
+	found, err := donorsOf(c, account, "", f)
 	if err != nil {
 		return nil, page, err
 	}
-	currency := row.Currency
-	others, err := otherCurrencies(c, account, f.Year, currency)
-	if err != nil {
-		return nil, page, err
-	}
-	if f.Kind == giving.AllDonors && len(others) > 0 {
-		currency = "" // any
-	} else {
-		totals, _, err := donorTotals(c, account, currency, f.Year)
-		if page.Total = totals[f.Kind]; err != nil {
-			return nil, page, err
-		}
-	}
-	var found []givenBy
-	if found, page.Next, page.Prev, err = donorsAt(c, account, currency, f, at, limit); err != nil {
-		return nil, page, err
-	}
-	people, err = contacts.LoadContacts(c, account, store.Collect(found, func(g givenBy) int64 { return g.contact }))
+	var ids []int64
+	ids, page.Next, page.Prev = at.page(account, &found, limit)
+	page.Total = found.Count()
+	people, err = contacts.LoadContacts(c, account, ids)
 	return people, page, err
 }
 
 // GaveIn tells whether anyone gave in a year.
 func (s *GiftStore) GaveIn(ctx context.Context, account, year int64) (bool, error) {
-	sums, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
-		return otherCurrencies(c, account, year, "")
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (gave bool, err error) {
+		err = eachMonth(c, account, year*100+1, year*100+13, func(_ int64, _ string, g giving.Sums) { gave = gave || g.Gifts > 0 })
+		return gave, err
 	})
-	return len(sums) > 0, err
 }
 
 // CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds

@@ -131,6 +131,13 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 		if changed.Currency != settings.Currency && a.GiftSeq > 0 {
 			return store.Fault("currency", doc.CurrencyStays, a.Currency, "organization")
 		}
+		if in.Name != nil {
+			renamed, err := people.Rename(t, account, *in.Name)
+			if err != nil {
+				return err
+			}
+			differences = append(renamed, differences...)
+		}
 		if len(differences) == 0 {
 			return nil
 		}

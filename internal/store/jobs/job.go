@@ -34,6 +34,8 @@ type Job struct {
 	Progress             json.RawMessage // how far it has come
 	First, Last          int64           // the range of its changes; 0 where there are none
 	Undo                 int64           // the job that takes it back; 0 where there is none
+
+	held time.Duration // for which its last unit of work has kept others from writing
 }
 
 // JobKind is what a job does.
@@ -45,6 +47,7 @@ const (
 	BulkJob    JobKind = "bulk"
 	UndoingJob JobKind = "undo"
 	ZoneJob    JobKind = "timezone"
+	MoveJob    JobKind = "merge" // of package merges: gifts and plans that a merge or its undo moves
 )
 
 // JobState is where a job stands.
@@ -69,16 +72,20 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
-// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and days of two time zones would stay mixed.
-func (j *Job) Stoppable() bool { return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob }
-
-// Undoable tells whether the job has changed something that can be taken back.
-func (j *Job) Undoable() bool {
-	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.First != 0 && j.Undo == 0
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named, days of two time zones would stay mixed, and a merge would stay half done.
+func (j *Job) Stoppable() bool {
+	return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob && j.Kind != MoveJob
 }
 
-// StoppedUndo tells whether the job is an undo that a person has stopped and may continue.
-func (j *Job) StoppedUndo() bool { return j.Kind == UndoingJob && j.State == JobCanceled }
+// Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with the merge.
+func (j *Job) Undoable() bool {
+	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.First != 0 && j.Undo == 0
+}
+
+// StoppedUndo tells whether the job is an undo that a person has stopped, or that has failed, and that a person may continue.
+func (j *Job) StoppedUndo() bool {
+	return j.Kind == UndoingJob && (j.State == JobCanceled || j.State == JobFailed)
+}
 
 const (
 	JobColumns = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
@@ -95,7 +102,7 @@ const (
 
 func ScanJob(r db.Row) Job {
 	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), history.Channel(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
-		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12)}
+		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12), 0}
 }
 
 // SaveJob writes the row of a job.
@@ -254,6 +261,7 @@ var ErrJobMoved = errors.New("the job has moved on")
 // seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
 func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func(t *store.Tx, a *store.Account, next *Job) error) error {
 	now, made := s.Now(), *j
+	var begun time.Time
 	err := s.Update(j.By(ctx), j.Account, n, func(t *store.Tx) error {
 		a, err := t.LockAccount(j.Account)
 		if err != nil {
@@ -267,7 +275,7 @@ func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func
 			return ErrJobMoved
 		}
 		before := a.Revision
-		next.State = JobRunning
+		begun, next.State = time.Now(), JobRunning
 		if err := step(t, a, &next); err != nil {
 			return err
 		}
@@ -285,7 +293,8 @@ func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func
 	if err != nil {
 		return err
 	}
-	if *j = made; j.Ended() {
+	*j = made
+	if j.held = time.Since(begun); j.Ended() {
 		return s.dropParts(ctx, j.Of())
 	}
 	return nil
@@ -318,8 +327,8 @@ type JobStore struct {
 	// MergeSure merges a few more contacts that are the same person, for a job of package duplicates.
 	MergeSure func(ctx context.Context, w *JobWorker, j *Job) error
 
-	// Erase removes people for good, in a unit of work. Package move has it.
-	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error
+	// Erase removes people for good, in a unit of work, but for those who cannot be erased. Package move has it.
+	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
 }
 
 func New(g *gifts.GiftStore) *JobStore {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -21,8 +20,6 @@ import (
 
 const (
 	sqlOpenBulkJobs = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
-	sqlSetSizes     = `SELECT name, CAST(SUM(size) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = ANY($2) GROUP BY name`
-	sqlTagCounts    = `SELECT name, contacts FROM tag WHERE account_id = $1 AND fold = ANY($2)`
 	sqlSetSize      = `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM contact_set WHERE account_id = $1 AND name = $2`
 )
 
@@ -70,55 +67,18 @@ func (s *JobStore) DeleteTag(ctx context.Context, account int64, name string) (T
 
 // TagSize is how many contacts have a tag. One that no contact has is crm.ErrNotFound.
 func (s *JobStore) TagSize(ctx context.Context, account int64, name string) (size contacts.Counts, err error) {
-	err = s.View(ctx, func(c db.Conn) error {
-		size, err = tagSize(c, account, name)
-		return err
-	})
-	if err == nil && size == (contacts.Counts{}) {
+	if !crm.IsTagName(name) {
+		return size, crm.ErrNotFound
+	}
+	size.Active, err = store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name) })
+	if err != nil {
+		return size, err
+	}
+	archived, err := s.ArchivedWithTags(ctx, account, []string{name})
+	if size.Archived = archived[name]; err == nil && size == (contacts.Counts{}) {
 		err = crm.ErrNotFound
 	}
 	return size, err
-}
-
-func tagSize(c db.Conn, account int64, name string) (size contacts.Counts, err error) {
-	if !crm.IsTagName(name) {
-		return size, nil
-	}
-	if size.Active, err = c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name); err == nil {
-		size.Archived, err = c.Int(sqlSetSize, account, contacts.TagSet+name)
-		size.Archived -= size.Active
-	}
-	return size, err
-}
-
-// ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
-func (s *JobStore) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
-		sizes := make(map[string]int64)
-		err := c.Each(func(r db.Row) error {
-			sizes[strings.Clone(strings.TrimPrefix(r.Text(0), contacts.TagSet))] = r.Int(1)
-			return nil
-		}, sqlSetSizes, account, contacts.SetNames(contacts.TagSet, names))
-		if err != nil {
-			return nil, err
-		}
-		err = c.Each(func(r db.Row) error { // the active ones
-			if all := sizes[r.Text(0)]; all > r.Int(1) {
-				sizes[strings.Clone(r.Text(0))] = all - r.Int(1)
-			} else {
-				delete(sizes, r.Text(0))
-			}
-			return nil
-		}, sqlTagCounts, account, distinctFolds(names))
-		return sizes, err
-	})
-}
-
-// distinctFolds are what tags are searched as, each once.
-func distinctFolds(names []string) []string {
-	folds := store.Collect(names, crm.FoldTag)
-	slices.Sort(folds)
-	return slices.Compact(folds)
 }
 
 // CheckTag tells whether any contact has the tag, also an archived one.
@@ -222,11 +182,11 @@ func noteTags(t *store.Tx, a *store.Account, w TagWork) {
 func beginTagJob(t *store.Tx, a *store.Account, w TagWork) (job int64, err error) {
 	progress := BulkProgress{}
 	for _, name := range w.Names {
-		size, err := tagSize(t.Conn, a.Account, name)
+		size, err := t.Int(sqlSetSize, a.Account, contacts.TagSet+name) // also of contacts that were merged into others
 		if err != nil {
 			return 0, err
 		}
-		progress.Total += size.Active + size.Archived
+		progress.Total += size
 	}
 	j := NewJob(t, a, BulkJob, JobWaiting, w.action())
 	j.Progress = JSONOf(progress)

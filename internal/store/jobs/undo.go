@@ -5,22 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
-// UndoUnit is how many changes one unit of work takes back: their contacts are in memory together.
+// UndoUnit is how many changes one unit of work takes back at most: their contacts are in memory together.
 const UndoUnit = 100
 
 // undoSpec says which job is taken back.
@@ -112,11 +109,12 @@ func init() { JobSteps[UndoingJob] = undoStep }
 
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// Changes of a contact between two that are neither undone nor an undo. An undo that was stopped may have left them as they are.
-	sqlOthersBetween = `SELECT 1 FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = $3 AND c.id <> 0 AND c.revision > $4 AND c.revision < $5
+	// The last changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are.
+	sqlOthersSince = `SELECT c.id, MAX(c.revision) FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
-			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state <> 'canceled') END
-			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 LIMIT 1`
+			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
+			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 GROUP BY c.id`
+	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4 AND job = $5`
 )
 
 // undoStep takes some more changes back.
@@ -130,62 +128,64 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	if err != nil {
 		return err
 	}
-	changes, err := store.List(ctx, w.JobStore.Base, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(UndoUnit))
+	limit := min(UndoUnit, w.UnitSize(j))
+	changes, err := store.List(ctx, w.JobStore.Base, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(limit))
 	if err != nil {
 		return err
 	}
-	ended := len(changes) == 0 || len(changes) < UndoUnit && !spec.Erase // custom fields end when no contact has their values any more
-	if !ended {
+	ended := len(changes) == 0 || len(changes) < limit && !spec.Erase // custom fields end when no contact has their values any more
+	if len(changes) > 0 {
 		at.At = changes[len(changes)-1].Revision - 1
 	}
-	var n store.Needs
-	var ours []store.Change
-	for _, c := range changes {
-		if c.Job != of.ID {
-			continue
-		}
-		switch ours = append(ours, c); c.Noun {
-		case history.ContactNoun:
-			n.More = append(n.More, contacts.MoveNeeds(c.ID))
-		case history.GiftNoun:
-			n.More = append(n.More, store.Needs{Gifts: []int64{c.ID}})
-		case history.PlanNoun:
-			n.More = append(n.More, store.Needs{Plan: c.ID})
-		}
-	}
+	changes = slices.DeleteFunc(changes, func(c store.Change) bool { return c.Job != of.ID })
 	if ended && spec.Erase {
 		if err := w.endFields(ctx, &of); err != nil {
 			return err
 		}
 	}
 	now := w.Now()
-	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, next *Job) error {
-		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, Known: make(map[int64]int64)}
-		progress := at
-		for _, c := range ours {
-			undone, err := u.Take(c)
-			if err != nil {
-				return err
-			}
-			progress.Undone += contacts.Flag(undone)
-			progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
-			progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
-			progress.Erased += contacts.Flag(undone && u.erases(&c))
-		}
-		if err := w.Erase(t, a, u.erased, now); err != nil {
+	return w.Advance(ctx, j, undoNeeds(changes), func(t *store.Tx, a *store.Account, next *Job) error {
+		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, progress: at}
+		if err := u.TakeAll(changes); err != nil {
 			return err
 		}
+		refused, err := w.Erase(t, a, u.erased, now)
+		if err != nil {
+			return err
+		}
+		for _, id := range refused {
+			u.keep(doc.IDSeq(id), id, Kept{})
+		}
+		u.progress.Erased += int64(len(u.erased) - len(refused))
+		u.progress.Undone -= int64(len(refused))
 		kept, err := u.note()
 		if err != nil {
 			return err
 		}
-		progress.Kept += kept
-		next.Progress = JSONOf(progress)
+		u.progress.Kept += kept
+		next.Progress = JSONOf(u.progress)
 		if ended {
 			return EndJob(t, next, JobDone)
 		}
 		return nil
 	})
+}
+
+// undoNeeds is what a unit of work looks up that takes changes back. A contact may leave the sets that a change has made it join.
+func undoNeeds(changes []store.Change) (n store.Needs) {
+	for _, c := range changes {
+		switch c.Noun {
+		case history.ContactNoun:
+			needs := contacts.MoveNeeds(c.ID)
+			needs.Tags, needs.Words = c.Kind != history.DidCreate, c.Kind != history.DidCreate
+			n.More = append(n.More, needs)
+		case history.GiftNoun:
+			n.More = append(n.More, store.Needs{Gifts: []int64{c.ID}})
+		case history.PlanNoun:
+			n.More = append(n.More, store.Needs{Plan: c.ID})
+		}
+	}
+	return n
 }
 
 // endFields takes the custom fields out of use that were made for an import, unless other contacts have got values in them since.
@@ -206,15 +206,10 @@ func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	return nil
 }
 
-// usesField tells whether a contact has a value in a custom field, an archived one included.
+// usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into another.
 func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
-	_, found, err := w.MatchingContacts(ctx, account, crm.All, find.HasField(id), crm.PageRequest{Page: 1, PerPage: 1})
-	return found.Total > 0, err
-}
-
-// erases tells whether a change is taken back by erasing the contact that it has created.
-func (u *Undoing) erases(c *store.Change) bool {
-	return u.Erase && c.Noun == history.ContactNoun && c.Kind == history.DidCreate
+	ids, err := store.Lend(ctx, w.Read, func(c db.Conn) ([]int64, error) { return contacts.FirstOfSet(c, account, find.FieldWord(id), 1) })
+	return len(ids) > 0, err
 }
 
 // Undoing is one unit of work that takes changes back.
@@ -226,13 +221,95 @@ type Undoing struct {
 	Region string
 	Erase  bool // contacts that the job has created
 	Now    time.Time
-	kept   []JobRow // what was changed since
-	erased []*contacts.Stored
 
-	// From which change of a contact on all others are known to be the job's own; 0 where someone else has changed the contact. A file may change one contact
-	// in every row: were its history read from its end for each of them, all other changes would wait.
-	Known map[int64]int64
+	progress UndoProgress
+	kept     []JobRow // what was changed since
+	erased   []*contacts.Stored
+
+	// What was asked for all changes of the unit together.
+	others map[history.Noun]map[int64]int64 // the last change of a document by anyone else
+	made   map[int64]bool                   // gifts that the job has recorded
+	gives  map[int64]bool                   // contacts with gifts that were not withdrawn, or with plans
 }
+
+// TakeAll takes changes back, from the last to the first. Contacts that were created go after everything else: whether they still give is asked once for all of them.
+func (u *Undoing) TakeAll(changes []store.Change) error {
+	if err := u.look(changes); err != nil {
+		return err
+	}
+	created := func(c store.Change) bool { return c.Noun == history.ContactNoun && c.Kind == history.DidCreate }
+	for _, c := range changes {
+		if !created(c) {
+			if err := u.count(c); err != nil {
+				return err
+			}
+		}
+	}
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c store.Change) bool { return !created(c) })
+	if err := u.lookWhoGives(changes); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if err := u.count(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count takes one change back, and counts it.
+func (u *Undoing) count(c store.Change) error {
+	undone, err := u.Take(c)
+	u.progress.Undone += contacts.Flag(undone)
+	u.progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
+	u.progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
+	return err
+}
+
+// look asks who else has changed what the unit is about, which gifts the job has recorded, and which changes were merges, each once for all changes.
+func (u *Undoing) look(changes []store.Change) error {
+	u.others, u.made = make(map[history.Noun]map[int64]int64), make(map[int64]bool)
+	ids, first := make(map[history.Noun][]int64), make(map[history.Noun]int64)
+	var merged []int64
+	for _, c := range changes {
+		ids[c.Noun], first[c.Noun] = append(ids[c.Noun], c.ID), c.Revision // the last one is the first
+		if c.Noun == history.ContactNoun && c.Kind == history.DidMerge {
+			merged = append(merged, c.Revision)
+		}
+	}
+	for _, noun := range []history.Noun{history.ContactNoun, history.GiftNoun, history.PlanNoun} {
+		u.others[noun] = make(map[int64]int64)
+		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
+			continue
+		}
+		slices.Sort(ids[noun])
+		ids[noun] = slices.Compact(ids[noun])
+		read := func(r db.Row) error {
+			u.others[noun][r.Int(0)] = r.Int(1)
+			return nil
+		}
+		if err := u.T.Tx.Prefetch(read, sqlOthersSince, u.A.Account, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
+			return err
+		}
+	}
+	if len(ids[history.GiftNoun]) > 0 {
+		read := func(r db.Row) error {
+			u.made[r.Int(0)] = true
+			return nil
+		}
+		if err := u.T.Tx.Prefetch(read, sqlCreatedBy, u.A.Account, int64(history.GiftNoun), ids[history.GiftNoun], int64(history.DidCreate), u.Of.ID); err != nil {
+			return err
+		}
+	}
+	clear(contacts.Of(u.A).Merges.Rows)
+	if err := contacts.Of(u.A).Merges.Prefetch(u.T, u.A.Account, merged); err != nil {
+		return err
+	}
+	return u.T.Fetch()
+}
+
+// isOthers tells whether someone else has changed a document after one of the job's changes, but for jobs that are undone as this one is.
+func (u *Undoing) isOthers(c *store.Change) bool { return u.others[c.Noun][c.ID] > c.Revision }
 
 // JobUndos take a change of a job back, for kinds of jobs whose changes belong together.
 var JobUndos = map[JobKind]func(u *Undoing, c store.Change) (undone bool, err error){}
@@ -268,15 +345,11 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return false, err // the change may have been read before
 	}
 	contacts.Of(u.A).Contacts[c.ID] = row
-	ours, err := u.ours(&c)
-	if err != nil {
-		return false, err
-	}
-	if !ours || row.Damage != nil {
+	if row.Damage != nil || !u.ours(&c, row) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
 	}
-	if u.erases(&c) {
+	if u.Erase && c.Kind == history.DidCreate {
 		u.erased = append(u.erased, row)
 		return true, nil
 	}
@@ -290,35 +363,15 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 }
 
 // ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
-// a plan changes nothing in the contact. A bulk change is taken back field by field, no matter what else was changed.
-func (u *Undoing) ours(c *store.Change) (bool, error) {
-	if u.Of.Kind == BulkJob {
-		return true, nil
-	}
-	if untouched, err := u.Untouched(c); err != nil || !untouched {
-		return false, err
-	}
-	if c.Kind != history.DidCreate {
-		return true, nil
-	}
-	gives, err := u.gives(c.ID)
-	return !gives, err
-}
-
-// Untouched tells whether no one else has changed a contact after one of the job's changes, which come from the last to the first.
-func (u *Undoing) Untouched(c *store.Change) (bool, error) {
-	until, looked := u.Known[c.ID]
+// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by field, no matter what else was changed.
+func (u *Undoing) ours(c *store.Change, row *contacts.Stored) bool {
 	switch {
-	case !looked:
-		until = math.MaxInt64
-	case until == 0:
-		return false, nil
+	case u.Of.Kind == BulkJob:
+		return true
+	case u.isOthers(c):
+		return false
 	}
-	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.ContactNoun), c.ID, c.Revision, until)
-	if u.Known[c.ID] = c.Revision; others || err != nil {
-		u.Known[c.ID] = 0
-	}
-	return !others, err
+	return c.Kind != history.DidCreate || !u.gives[c.ID] && row.Contact.MergedInto == 0
 }
 
 // keep notes what stays as it is. number tells it from everything else that this undoing keeps.
@@ -344,113 +397,4 @@ func (u *Undoing) note() (added int64, err error) {
 		NoteRow(u.T, u.Job, row)
 	}
 	return int64(len(numbers) - len(known)), err
-}
-
-// The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
-// that money went back.
-
-// Numbers of rows of an undoing: contacts have their sequence numbers, and gifts and plans follow.
-const (
-	keptGifts = doc.MaxSeq + 1
-	keptPlans = 2 * keptGifts
-)
-
-// withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
-func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
-	g, err := gifts.Of(u.A).Gifts.Get(u.T, u.A.Account, c.ID)
-	if err != nil || g == nil {
-		return false, err
-	}
-	isRecorded := c.Kind == history.DidCreate
-	if !isRecorded {
-		if isRecorded, err = u.T.Exists(sqlCreatedBy, u.A.Account, int64(history.GiftNoun), c.ID, int64(history.DidCreate), u.Of.ID); err != nil || isRecorded {
-			return false, err // the gift is withdrawn with its first change
-		}
-	}
-	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.GiftNoun), c.ID, c.Revision, int64(math.MaxInt64))
-	if err != nil {
-		return false, err
-	}
-	var before giving.Gift
-	switch others = others || g.Damage != nil; {
-	case others:
-	case isRecorded:
-		before = g.Withdraw()
-	default:
-		told, err := doc.ParseDifferences(c.Data)
-		if err != nil {
-			return false, err
-		}
-		var ok bool
-		before, ok = g.TakeBack(told, u.Now)
-		others = !ok
-	}
-	if others {
-		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
-		return false, nil
-	}
-	u.T.Author.Undoes = c.Revision
-	return true, gifts.SaveGift(u.T, u.A, g, before, u.Now)
-}
-
-const sqlCreatedBy = `SELECT 1 FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND job = $5`
-
-// endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.
-func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
-	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
-	if err != nil || p == nil {
-		return false, err
-	}
-	others, err := u.T.Exists(sqlOthersBetween, u.A.Account, int64(history.PlanNoun), c.ID, c.Revision, int64(math.MaxInt64))
-	switch {
-	case err != nil:
-		return false, err
-	case others || p.Damage != nil:
-		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
-		return false, nil
-	}
-	ended := p.End(u.Now)
-	u.T.Author.Undoes = c.Revision
-	gifts.MoveReference(u.T, u.A, gifts.PlanReference, p.ExternalID, ended.ExternalID, p.ID)
-	gifts.SavePlan(u.T, u.A, p, &ended)
-	u.T.Author.Undoes = 0
-	return true, nil
-}
-
-// unpay makes a plan wait again for the gift that is withdrawn.
-func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
-	if c.Kind == history.DidCreate {
-		return u.endPlan(c)
-	}
-	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
-	if err != nil || p == nil {
-		return false, err
-	}
-	differences, err := doc.ParseDifferences(c.Data)
-	if err != nil {
-		return false, err
-	}
-	before, ok := p.TakeBack(differences)
-	switch {
-	case p.Damage != nil || !ok:
-		u.keep(keptPlans+doc.IDSeq(c.ID), p.Contact, Kept{Plan: p.Code})
-		return false, nil
-	case string(before.AppendBody(nil)) == string(p.Body):
-		return false, nil
-	}
-	u.T.Author.Undoes = c.Revision
-	gifts.SavePlan(u.T, u.A, p, &before)
-	u.T.Author.Undoes = 0
-	return true, nil
-}
-
-// Gifts of a contact that were not withdrawn, and plans that have not ended.
-const sqlGivesStill = `SELECT (SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2 AND status <> $3) +
-	(SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2 AND status <> $4)`
-
-// gives tells whether a contact has gifts that were not withdrawn, or plans.
-func (u *Undoing) gives(contact int64) (bool, error) {
-	withdrawn, ended := giving.Gift{Status: giving.Cancelled}, giving.Plan{Status: giving.Ended}
-	left, err := u.T.Int(sqlGivesStill, u.A.Account, contact, withdrawn.StatusNumber(), ended.StatusNumber())
-	return left > 0, err
 }

@@ -2,11 +2,13 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -24,7 +26,10 @@ const (
 )
 
 // What is to be done is read for those that are worked on alone: it may be long.
-const SQLOpenJobs = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+const (
+	SQLOpenJobs   = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+	SQLOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
+)
 
 func ScanOpenJob(r db.Row) Job {
 	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)), UpdatedAt: store.Moment(r.Int(4))}
@@ -39,6 +44,7 @@ type JobWorker struct {
 	left   map[JobOf]bool   // what has failed or is done by another node, until the next look
 	looked time.Time        // when that was
 	Runs   map[JobOf]jobRun // what is kept between two units of work
+	sizes  map[JobOf]int    // of their next units of work
 	Ready  chan struct{}    // something was read
 }
 
@@ -51,7 +57,7 @@ type JobOf struct{ Account, ID int64 }
 func (j *Job) Of() JobOf { return JobOf{j.Account, j.ID} }
 
 func NewJobWorker(s *JobStore) *JobWorker {
-	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), Ready: make(chan struct{}, 1)}
+	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int), Ready: make(chan struct{}, 1)}
 }
 
 // WakeJobs lets the worker know of new work.
@@ -103,7 +109,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 	if time.Since(w.looked) >= JobLook {
 		w.LookAgain()
 	}
-	jobs, err := store.List(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs)
+	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
 	if err != nil {
 		return false, err
 	}
@@ -121,11 +127,82 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 		if err != nil || !worked && j.Working() { // what waits for a person may go on at any time
 			w.left[j.Of()] = true
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) {
-			report(err)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) && !errors.Is(err, crm.ErrImporting) {
+			report(errors.Join(err, w.noteTrouble(ctx, j.Of(), err)))
 		}
 	}
 	return busy, nil
+}
+
+// JobTries is how often a step of a job may fail, one time after the other, before the job fails: once a minute. A database that takes no changes does not count.
+const JobTries = 10
+
+// Trouble is why a job has failed, or does not get on. It stands beside its progress, so that a step that succeeds forgets it.
+type Trouble struct {
+	Tries int    `json:"tries,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Trouble is what was noted of a job that has failed or does not get on.
+func (j *Job) Trouble() (found Trouble) {
+	_ = json.Unmarshal(j.Progress, &found) // what cannot be read says less
+	return found
+}
+
+// noteTrouble notes that a step has failed, and lets the job fail where it was tried often enough.
+func (w *JobWorker) noteTrouble(ctx context.Context, of JobOf, cause error) error {
+	_, err := w.ChangeJob(ctx, of.Account, of.ID, func(t *store.Tx, _ *store.Account, j *Job) error {
+		var progress map[string]json.RawMessage
+		if err := json.Unmarshal(j.Progress, &progress); err != nil || !j.Working() {
+			return err
+		}
+		tries := j.Trouble().Tries + 1
+		progress["tries"], progress["error"] = JSONOf(tries), JSONOf(saysWhy(cause))
+		if j.Progress = JSONOf(progress); tries < JobTries {
+			return nil
+		}
+		return EndJob(t, j, JobFailed)
+	})
+	return err
+}
+
+// saysWhy is what a person may know of an error. The log has the rest.
+func saysWhy(err error) string {
+	var damaged *store.Damaged
+	var refused *doc.Invalid
+	switch {
+	case errors.As(err, &damaged):
+		return damaged.Error()
+	case errors.As(err, &refused):
+		return refused.Error()
+	}
+	return "The server could not go on. Its log says why."
+}
+
+// Retryable tells whether a person may let a job that has failed go on. An undo is continued, and a file that cannot be read is sent again.
+func (j *Job) Retryable() bool {
+	return j.State == JobFailed && j.Kind != ImportJob && j.Kind != UndoingJob
+}
+
+// RetryJob lets a job that has failed go on where it was.
+func (s *JobStore) RetryJob(ctx context.Context, account, id int64) (Job, error) {
+	j, err := s.ChangeJob(ctx, account, id, func(_ *store.Tx, _ *store.Account, j *Job) error {
+		if !j.Retryable() {
+			return crm.ErrChanged
+		}
+		var progress map[string]json.RawMessage
+		if err := json.Unmarshal(j.Progress, &progress); err != nil {
+			return err
+		}
+		delete(progress, "tries")
+		delete(progress, "error")
+		j.State, j.Progress = JobWaiting, JSONOf(progress)
+		return nil
+	})
+	if err == nil {
+		s.WakeJobs()
+	}
+	return j, err
 }
 
 // Forget drops what is kept for jobs that have ended or wait for a person. Others may have waited for that.
@@ -135,6 +212,7 @@ func (w *JobWorker) Forget(open []Job) {
 		working[open[i].Of()] = open[i].Working()
 	}
 	maps.DeleteFunc(w.left, func(of JobOf, _ bool) bool { return !working[of] }) // a person may continue it
+	maps.DeleteFunc(w.sizes, func(of JobOf, _ int) bool { return !working[of] })
 	for of := range w.Runs {
 		if !working[of] {
 			w.drop(of)
@@ -207,7 +285,38 @@ func (w *JobWorker) Step(ctx context.Context, open *Job) (worked bool, err error
 	if errors.Is(err, ErrNotOurs) {
 		return false, nil
 	}
+	if err == nil {
+		w.setPace(&j)
+	}
 	return err == nil, err
+}
+
+// unitTime is for how long a unit of work may keep others from writing, about. How much is done in that time depends on the machine, on the database and on what is done.
+const unitTime = 50 * time.Millisecond
+
+// The sizes of units of work: the first one of a job, and between which they move.
+const (
+	FirstUnit = 50
+	leastUnit = 10
+	mostUnit  = 500
+)
+
+// UnitSize is how many changes the next unit of work of a job should make.
+func (w *JobWorker) UnitSize(j *Job) int {
+	if size := w.sizes[j.Of()]; size != 0 {
+		return size
+	}
+	return FirstUnit
+}
+
+// setPace makes the next unit of work of a job larger where the last one was short, and smaller where it was long.
+func (w *JobWorker) setPace(j *Job) {
+	switch size := w.UnitSize(j); {
+	case j.held > unitTime:
+		w.sizes[j.Of()] = max(leastUnit, size/2)
+	case j.held > 0 && j.held < unitTime/3:
+		w.sizes[j.Of()] = min(mostUnit, size*2)
+	}
 }
 
 // errNotOurs: a job is not for this node, such as an import whose file the command line reads.

@@ -2,7 +2,6 @@
 package merges
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,14 +13,19 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
 )
 
 // MergeStore merges the contacts of a database.
-type MergeStore struct{ base *store.Base }
+type MergeStore struct {
+	base *store.Base
+	jobs *jobs.JobStore
+}
 
-func New(b *store.Base) *MergeStore { return &MergeStore{b} }
+func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Base, j} }
 
-// Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction. Phone numbers without a country are of a region.
+// Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction, but for gifts that are many, which follow (move.go). Phone
+// numbers without a country are of a region.
 func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (contacts.Document, error) {
 	if store.Foreign(account, survivor) {
 		return contacts.Document{}, crm.ErrNotFound
@@ -30,14 +34,39 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 	if !store.Foreign(account, in.Contact) {
 		n.More = []store.Needs{contacts.MoveNeeds(in.Contact)}
 	}
-	return store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (contacts.Document, error) {
-		return merging{t, a, region, now}.merge(survivor, in, store.Change{})
+	begun := false
+	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made contacts.Document, err error) {
+		m := newMerging(t, a, region, now)
+		into, err := m.load(survivor)
+		if err == nil && into.ID != 0 && !into.Contact.Archived() { // which is told first
+			err = into.Matches(ctx, a)
+		}
+		if err == nil {
+			made, err = m.merge(survivor, in, store.Change{})
+		}
+		begun = m.begun()
+		return made, err
 	})
+	s.wake(begun)
+	return made, err
 }
 
-// MergeInto is Merge in a unit of work.
-func MergeInto(t *store.Tx, a *store.Account, survivor int64, in crm.MergeInput, region string, now time.Time) (contacts.Document, error) {
-	return merging{t, a, region, now}.merge(survivor, in, store.Change{})
+// wake lets the worker know of a job that moves gifts.
+func (s *MergeStore) wake(begun bool) {
+	if begun {
+		s.jobs.WakeJobs()
+	}
+}
+
+// MergeAll merges contacts into another one, in a unit of work.
+func MergeAll(t *store.Tx, a *store.Account, survivor int64, others []int64, region string, now time.Time) error {
+	m := newMerging(t, a, region, now)
+	for _, other := range others {
+		if _, err := m.merge(survivor, crm.MergeInput{Contact: other}, store.Change{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Preview is what a merge would do.
@@ -74,21 +103,9 @@ func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, 
 			return p, err
 		}
 		p.Lost = append(p.Survivor.LostBy(&p.Merged, fields), p.Other.LostBy(&p.Merged, fields)...)
-		moved, plans, err := gifts.GivenBy(c, account, in.Contact)
-		p.Gifts, p.Plans = int64(len(moved)), int64(len(plans))
-		return p, cmp.Or(err, checkMoved(moved, plans))
+		p.Gifts, p.Plans, err = gifts.GivenBy(c, account, in.Contact)
+		return p, err
 	})
-}
-
-// maxMoved is how many gifts and plans a merge moves: all in one transaction, for which others wait.
-const maxMoved = 10_000
-
-// checkMoved refuses a merge that would move too much.
-func checkMoved(gifts, plans []int64) error {
-	if len(gifts)+len(plans) > maxMoved {
-		return store.Fault("contact_id", doc.ManyGifts, maxMoved)
-	}
-	return nil
 }
 
 // check refuses a merge. A contact that is not there has no id.
@@ -108,7 +125,17 @@ type merging struct {
 	a      *store.Account
 	region string
 	now    time.Time
+	atOnce *int  // gifts and plans that the unit may still move
+	before int64 // jobs that there were before it
 }
+
+func newMerging(t *store.Tx, a *store.Account, region string, now time.Time) merging {
+	atOnce := MovedAtOnce
+	return merging{t, a, region, now, &atOnce, a.JobSeq}
+}
+
+// begun tells whether a job goes on with what the unit has begun.
+func (m merging) begun() bool { return m.a.JobSeq > m.before }
 
 // load reads a contact, and notes it for what the unit does next. One that is not there has no id.
 func (m merging) load(id int64) (*contacts.Stored, error) {
@@ -157,10 +184,6 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 	if err != nil {
 		return made, err
 	}
-	moved, plans, err := gifts.GivenBy(m.t.Conn, m.a.Account, other.ID)
-	if err = cmp.Or(err, checkMoved(moved, plans)); err != nil {
-		return made, err
-	}
 	if _, err = m.record(other, history.DidJoin, 0, nil, other.Contact.MergeInto(survivor, m.now)); err != nil {
 		return made, err
 	}
@@ -168,11 +191,10 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 	if made, err = m.record(into, history.DidMerge, parted.Revision, told, merged); err != nil {
 		return made, err
 	}
-	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, At: store.Moment(m.t.Author.At)}
-	if err = gifts.Reassign(m.t, m.a, moved, plans, survivor, nil); err != nil {
+	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.t.Author.At)}
+	if err = m.move(&row, func() (int64, error) { return m.leftBehind(&row) }); err != nil {
 		return made, err
 	}
-	row.Last = m.a.Revision
 	m.t.Insert(store.MergeTable, row.Values(m.a.Account)...)
 	made, err = contacts.Current(m.t, m.a, survivor)
 	made.Merge = row.ID

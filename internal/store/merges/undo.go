@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // Undone is what the undoing of a merge has made of its contacts.
@@ -75,18 +74,20 @@ func init() {
 // UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so do gifts that were recorded since, but for those of plans that go back.
 // What a create or an import had sent becomes a contact of its own. The id may be that of an undo: then both are merged again.
 func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (Undone, error) {
-	now := s.base.Now()
-	return store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (Undone, error) {
-		m := merging{t, a, region, now}
+	now, begun := s.base.Now(), false
+	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made Undone, err error) {
+		m := newMerging(t, a, region, now)
 		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, id)
 		if errors.Is(err, crm.ErrNotFound) {
-			return m.redo(id)
+			made, err = m.redo(id)
+		} else if err == nil {
+			made, err = m.undo(row)
 		}
-		if err != nil {
-			return Undone{}, err
-		}
-		return m.undo(row)
+		begun = m.begun()
+		return made, err
 	})
+	s.wake(begun)
+	return made, err
 }
 
 // Unmerge is UndoMerge of a merge in a unit of work. Nothing is done where it was undone before.
@@ -95,7 +96,7 @@ func Unmerge(t *store.Tx, a *store.Account, id int64, region string, now time.Ti
 	if err != nil || row.Undone != 0 {
 		return err
 	}
-	_, err = merging{t, a, region, now}.undo(row)
+	_, err = newMerging(t, a, region, now).undo(row)
 	return err
 }
 
@@ -121,7 +122,6 @@ const (
 	sqlStanding     = store.MergeColumns + ` AND survivor = $2 AND undone = 0 AND id > $3 ORDER BY id LIMIT 100`
 	sqlPartedSince  = store.MergeColumns + ` AND survivor = $2 AND id < $3 AND undone > $3 ORDER BY id LIMIT 100`
 	sqlMergeAway    = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
-	sqlOfPlans      = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = ANY($3) ORDER BY given_at, id`
 )
 
 // first is the first change of a merge.
@@ -169,7 +169,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if err != nil {
 		return u, err
 	}
-	changes, err := db.List(m.t.Conn, store.ScanChange, sqlMergeChanges, m.a.Account, first(&row), row.Last)
+	changes, err := db.List(m.t.Conn, store.ScanChange, sqlMergeChanges, m.a.Account, first(&row), row.ID)
 	if err != nil {
 		return u, err
 	}
@@ -192,7 +192,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 		err = m.bringBack(other, changes[0], &u)
 	}
 	if err == nil {
-		err = m.giveBack(&row, changes)
+		err = m.move(&row, func() (int64, error) { return row.Last - row.ID, nil })
 	}
 	if err != nil {
 		return u, err
@@ -282,32 +282,4 @@ func (m merging) withFreeIDs(c crm.Contact, u *Undone) (_ crm.Contact, err error
 		return true
 	})
 	return c, err
-}
-
-// giveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still the survivor's. A gift that a plan has brought since goes with the plan.
-func (m merging) giveBack(row *store.Merge, changes []store.Change) error {
-	moved := map[history.Noun]map[int64]int64{history.GiftNoun: {}, history.PlanNoun: {}}
-	ids := make(map[history.Noun][]int64)
-	for _, c := range changes {
-		if of := moved[c.Noun]; of != nil {
-			of[c.ID] = c.Revision
-			ids[c.Noun] = append(ids[c.Noun], c.ID)
-		}
-	}
-	of := gifts.Of(m.a)
-	if err := gifts.FirstError(of.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]), of.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun])); err != nil {
-		return err
-	}
-	plans := slices.DeleteFunc(ids[history.PlanNoun], func(id int64) bool { return of.Plans.Rows[id].Contact != row.Survivor })
-	back := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool { return of.Gifts.Rows[id].Contact != row.Survivor })
-	since, err := db.List(m.t.Conn, store.Number, sqlOfPlans, m.a.Account, row.Survivor, plans)
-	for _, id := range since {
-		if _, known := moved[history.GiftNoun][id]; !known {
-			back = append(back, id)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return gifts.Reassign(m.t, m.a, back, plans, row.Other, moved)
 }

@@ -111,6 +111,7 @@ type (
 		Review   int64  `json:"review"`
 		Undone   int64  `json:"undone"`
 		At       int64  `json:"at"`
+		Moving   bool   `json:"moving,omitempty"` // not all gifts have moved yet
 	}
 	apartLine struct { // contacts that are not the same person
 		A       int64 `json:"contact_id_a"`
@@ -241,7 +242,7 @@ func (x *accountExport) campaigns(w *LineWriter) error {
 }
 
 func (x *accountExport) campaign(w *LineWriter, id int64) error {
-	campaign, err := campaigns.ParseFound(store.FindIn(x.conn, crm.ErrNotFound, campaigns.ScanCampaign, campaigns.SQLCampaignRow, id))
+	campaign, err := campaigns.ParseFound(campaigns.FindCampaign(x.conn, campaigns.SQLCampaignRow, id))
 	if err != nil {
 		return err
 	}
@@ -357,7 +358,7 @@ func (x *accountExport) history(w *LineWriter) error {
 func (x *accountExport) merges(w *LineWriter) error {
 	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
 		at := func(i int) int64 { return row[i].(int64) }
-		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8)})
+		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8), at(9) != 0})
 	})
 }
 

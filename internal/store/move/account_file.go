@@ -183,9 +183,9 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	return m, hex.EncodeToString(sum[:]), nil
 }
 
-// openRegular opens a file. Anything else, such as a pipe, may never end.
+// openRegular opens a file. Anything else may never end, as a pipe, or lead elsewhere, as a link.
 func openRegular(files fs.FS, name string) (fs.File, error) {
-	info, err := fs.Stat(files, name)
+	info, err := fs.Lstat(files, name)
 	if err != nil {
 		return nil, err
 	}

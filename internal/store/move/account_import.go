@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 	"donorbook/internal/store/people"
 )
 
@@ -318,7 +319,7 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 	err := r.store.Advance(ctx, &r.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
 		clear(moved)
 		a.Touch(t)
-		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, sets: make(map[int64][]string)}
+		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, sets: make(map[int64][]string), givers: make(map[int64]bool)}
 		w.done.File, w.done.Lines = file, line
 		for _, write := range r.unit {
 			if err := write(w); err != nil {
@@ -368,6 +369,9 @@ func (r *accountRun) end(ctx context.Context) error {
 		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors)})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
+		if err := merges.Resume(t, a); err != nil {
+			return err
+		}
 		return jobs.RemoveJob(t, &j)
 	})
 }

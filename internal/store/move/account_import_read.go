@@ -355,7 +355,7 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 		made.Local = giving.GiftClock(g.At, w.a.Location())
 		s := gifts.ShareOf(&made)
 		w.stage(made.Contact, contacts.GiftSets(made.Campaign), s.Cells(), func() error {
-			w.a.GiftSeq = doc.IDSeq(made.ID)
+			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
 			w.done.Gifts++
 			gifts.WriteGift(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
 			gifts.MoveReference(w.Tx, w.a, gifts.GiftReference, "", made.ExternalID, made.ID)
@@ -434,6 +434,9 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 	if err == nil && (m.ID <= r.merges || m.ID > 0 && m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
 		err = problem("is no merge that comes after the one before it")
 	}
+	if err == nil && l.Moving && (m.Other == 0 || m.ID <= 0) {
+		err = problem("is no merge that moves gifts")
+	}
 	if err == nil && m.Other != 0 && m.Undone == 0 && r.merged[m.Other] != m.Survivor {
 		err = problem("is about a contact that was not merged into the survivor")
 	}
@@ -447,6 +450,7 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 		made := m
 		made.ID, made.Last, made.Undone = w.mergeID(m.ID), w.mergeID(m.Last), w.mergeID(m.Undone)
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
+		made.Moving = -contacts.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
 		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
 		return nil
 	}, err

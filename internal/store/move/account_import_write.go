@@ -8,9 +8,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -25,6 +27,7 @@ type accountWriter struct {
 	sets   map[int64][]string // that the unit changes, by blocks
 	cells  []string           // sums that it changes
 	staged []func() error     // what it writes when these are looked up
+	givers map[int64]bool     // contacts whose gifts it writes
 }
 
 // stage notes what is to be written about a contact when its sets and sums were looked up, together with those of the whole unit.
@@ -43,7 +46,31 @@ func (w *accountWriter) place() error {
 			return err
 		}
 	}
-	return nil
+	return w.settleGiven()
+}
+
+const sqlSetGiven = `UPDATE contact SET given = $3 WHERE account_id = $1 AND id = $2`
+
+// settleGiven notes the totals of the contacts whose gifts the unit has written. Files have them in whole units alone.
+func (w *accountWriter) settleGiven() error {
+	for contact := range w.givers {
+		sums, err := campaigns.Of(w.a).Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
+		if err != nil {
+			return err
+		}
+		row := contacts.Of(w.a).Contacts[contact]
+		if row == nil {
+			err = w.Tx.Tx.Prefetch(nil, sqlSetGiven, w.a.Account, contact, gifts.GivenOf(sums))
+		} else { // of this unit, and not written yet
+			at := row.Trace
+			at.Given = gifts.GivenOf(sums)
+			contacts.WriteContact(w.Tx, w.Save, w.a, row.CreatedAt, at, row.Contact, row.Body)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Fetch()
 }
 
 // id is an id of the files as it is from now on; 0 is none.

@@ -95,7 +95,7 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 	err := d.store.eachGift(ctx, d.account, d.Gifts, func(g *gifts.GiftRecord) error {
 		w.element(gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
 		return nil
-	}, func(int) error { return w.flush() })
+	}, filled, func(int) error { return w.flush() })
 	w.begin("plans")
 	if err == nil {
 		err = d.each(ctx, w, d.plans, sqlPlansByID, func(r db.Row) ([]byte, error) {

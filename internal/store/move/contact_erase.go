@@ -30,7 +30,10 @@ type Erasure struct {
 // erasureLimit is how many people one job erases: everything is looked through once for all of them.
 const erasureLimit = 100
 
-const sqlOpenErasures = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'erase'`
+const (
+	sqlOpenErasures = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'erase'`
+	sqlNextErasure  = sqlOpenErasures + ` AND state = 'waiting' ORDER BY id DESC LIMIT 1`
+)
 
 // EraseContact removes a person. What was given stays in every sum. The contact is gone when this returns; the person is when the job has ended. Who was
 // erased before has no job any more, or the one that is under way.
@@ -40,12 +43,19 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 	}
 	now := s.Now()
 	err = s.Update(ctx, account, contacts.MoveNeeds(id), func(t *store.Tx) error {
-		job = 0
 		found, err := contacts.Load(t, account, id)
 		if err != nil {
 			return err
 		}
-		job, err = eraseIn(t, t.Account(account), []*contacts.Stored{found}, now)
+		a := t.Account(account)
+		if found.Contact.Erased() {
+			job, err = erasureOf(t, a, id)
+			return err
+		}
+		all, err := withMerged(t, a, found)
+		if err == nil {
+			job, err = eraseIn(t, a, all, now)
+		}
 		return err
 	})
 	if err == nil && job != 0 {
@@ -54,77 +64,81 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 	return job, err
 }
 
+// eraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
+func eraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error) {
+	var all []*contacts.Stored
+	for _, one := range found {
+		some, err := withMerged(t, a, one)
+		switch {
+		case errors.As(err, new(*doc.Invalid)), errors.As(err, new(*store.Damaged)):
+			refused = append(refused, one.ID)
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	_, err = eraseIn(t, a, all, now)
+	return refused, err
+}
+
 // eraseIn makes stubs of contacts, and notes who is to be removed everywhere else. job is that of the last one.
 func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (job int64, err error) {
-	if len(found) == 0 {
-		return 0, nil
-	}
-	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
-	if err == nil {
-		found, err = withMerged(t, a, found)
-	}
 	var people []crm.Identity
 	for _, one := range found {
-		if err != nil {
-			return 0, err
-		}
 		if one.Contact.Erased() {
-			job = erasureOf(open, one.ID)
 			continue
 		}
 		people = append(people, one.Contact.Identity())
-		_, err = contacts.Change(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil })
+		if _, err = contacts.Change(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
+			return 0, err
+		}
 	}
-	if err != nil || len(people) == 0 {
-		return job, err
+	if len(people) == 0 {
+		return 0, nil
 	}
 	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
-	for _, forget := range []string{store.SQLForgetMerges, store.SQLForgetParted, store.SQLForgetPairs} {
+	for _, forget := range []string{store.SQLForgetPairsA, store.SQLForgetPairsB} {
 		if err := t.Run(forget, a.Account, ids); err != nil {
 			return 0, err
 		}
 	}
-	return noteErasures(t, a, open, people)
+	return noteErasures(t, a, people)
 }
 
-// withMerged are contacts with all that were merged into them: these are the same people. One that was merged itself is erased with its survivor.
-func withMerged(t *store.Tx, a *store.Account, found []*contacts.Stored) ([]*contacts.Stored, error) {
-	all := slices.Clone(found)
-	for _, one := range found {
-		if one.Contact.MergedInto != 0 && !one.Contact.Erased() {
-			return nil, store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
-		}
-		merged, err := store.MergedInto(t.Conn, a.Account, one.ID)
+// withMerged is a contact with all that were merged into it: these are the same person. One that was merged itself is erased with its survivor.
+func withMerged(t *store.Tx, a *store.Account, one *contacts.Stored) ([]*contacts.Stored, error) {
+	if one.Contact.MergedInto != 0 {
+		return nil, store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
+	}
+	merged, err := store.MergedInto(t.Conn, a.Account, one.ID)
+	all := []*contacts.Stored{one}
+	for _, id := range merged {
+		row, err := contacts.Load(t, a.Account, id)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range merged {
-			row, err := contacts.Load(t, a.Account, id)
-			if err != nil {
-				return nil, err
-			}
-			contacts.Of(a).Contacts[id] = row
-			all = append(all, row)
-		}
+		contacts.Of(a).Contacts[id] = row
+		all = append(all, row)
 	}
-	return all, nil
+	return all, err
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.
-func erasureOf(jobs []jobs.Job, contact int64) int64 {
-	for _, j := range jobs {
+func erasureOf(t *store.Tx, a *store.Account, contact int64) (int64, error) {
+	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
+	for _, j := range open {
 		var spec Erasure
 		_ = json.Unmarshal(j.Spec, &spec) // what cannot be read is of no one
 		if slices.Contains(spec.Contacts, contact) {
-			return j.ID
+			return j.ID, err
 		}
 	}
-	return 0
+	return 0, err
 }
 
 // noteErasures adds people to a job of the same author that has not begun, and to new ones. job is the last of them.
-func noteErasures(t *store.Tx, a *store.Account, found []jobs.Job, people []crm.Identity) (job int64, err error) {
-	j, spec, err := openErasure(t, found)
+func noteErasures(t *store.Tx, a *store.Account, people []crm.Identity) (job int64, err error) {
+	j, spec, err := openErasure(t, a)
 	for i := 0; i < len(people) && err == nil; {
 		if j == nil {
 			j, spec = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, Erasure{}), Erasure{}
@@ -140,26 +154,23 @@ func noteErasures(t *store.Tx, a *store.Account, found []jobs.Job, people []crm.
 }
 
 // openErasure is a job of the same author that has not begun and has room, nil for none.
-func openErasure(t *store.Tx, found []jobs.Job) (j *jobs.Job, spec Erasure, err error) {
-	for i := range found {
-		if one := &found[i]; one.State == jobs.JobWaiting && one.Actor == t.Author.Who && one.Channel == t.Author.Channel {
-			var waiting Erasure
-			if err := json.Unmarshal(one.Spec, &waiting); err != nil {
-				return nil, spec, err
-			}
-			if len(waiting.Contacts) < erasureLimit {
-				spec, j = waiting, one
-			}
-		}
+func openErasure(t *store.Tx, a *store.Account) (*jobs.Job, Erasure, error) {
+	var spec Erasure
+	waiting, err := db.List(t.Conn, jobs.ScanJob, sqlNextErasure, a.Account)
+	if err != nil || len(waiting) == 0 || waiting[0].Actor != t.Author.Who || waiting[0].Channel != t.Author.Channel {
+		return nil, spec, err
 	}
-	return j, spec, nil
+	if err := json.Unmarshal(waiting[0].Spec, &spec); err != nil || len(spec.Contacts) >= erasureLimit {
+		return nil, Erasure{}, err
+	}
+	return &waiting[0], spec, nil
 }
 
-// FinishErasure works on an erasure until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
+// FinishJob works on a job until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
 // on with it.
-func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ended bool, err error) {
+func (s *MoveStore) FinishJob(ctx context.Context, account, job int64) (ended bool, err error) {
 	w := jobs.NewJobWorker(s.JobStore)
-	for idle := time.Now(); time.Since(idle) < erasurePatience && ctx.Err() == nil; {
+	for idle := time.Now(); time.Since(idle) < jobPatience && ctx.Err() == nil; {
 		j, err := s.Job(ctx, account, job)
 		if err != nil || j.Ended() {
 			return err == nil, err
@@ -171,13 +182,13 @@ func (s *MoveStore) FinishErasure(ctx context.Context, account, job int64) (ende
 		case err != nil && !errors.Is(err, jobs.ErrJobMoved):
 			return false, err
 		default:
-			time.Sleep(erasureWait)
+			time.Sleep(jobWait)
 		}
 	}
 	return false, ctx.Err()
 }
 
 const (
-	erasurePatience = 30 * time.Second
-	erasureWait     = 100 * time.Millisecond
+	jobPatience = 30 * time.Second
+	jobWait     = 100 * time.Millisecond
 )

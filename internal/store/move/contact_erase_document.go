@@ -41,10 +41,11 @@ type erasedPiece struct {
 	documents []erasedDocument // whose own turn has come
 	changes   []int64          // revisions
 	bytes     int              // that the changes of the contact have
+	unit      int              // documents and changes that it may have
 	gifts     map[int64]bool   // that the person's history mentions
 }
 
-func (p *erasedPiece) room() int { return eraseUnit - len(p.changes) - len(p.documents) }
+func (p *erasedPiece) room() int { return p.unit - len(p.changes) - len(p.documents) }
 
 func (p *erasedPiece) full() bool { return p.room() <= 0 || p.bytes >= eraseBytes }
 
@@ -59,7 +60,7 @@ func (e *eraser) documents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	piece := erasedPiece{gifts: make(map[int64]bool)}
+	piece := erasedPiece{unit: e.unit, gifts: make(map[int64]bool)}
 	at := e.at
 	e.at.Noun, e.at.ID, e.at.At = 0, 0, 0
 	for _, d := range documents {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 )
 
 // An erasure looks for what names people beside those who write, and holds the database only for what it has found: a few rows in each unit of work,
@@ -66,11 +68,12 @@ type eraser struct {
 	job  *jobs.Job
 	spec Erasure
 	at   erasureProgress
+	unit int // documents and changes of one unit of work
 }
 
 // eraseStep does one unit of work of an erasure.
 func eraseStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
-	e := eraser{JobStore: w.JobStore, job: j}
+	e := eraser{JobStore: w.JobStore, job: j, unit: min(eraseUnit, w.UnitSize(j))}
 	if err := errors.Join(json.Unmarshal(j.Spec, &e.spec), json.Unmarshal(j.Progress, &e.at)); err != nil {
 		return err
 	}
@@ -91,9 +94,15 @@ func eraseStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 	return e.scrub(ctx)
 }
 
-// begin closes the list of people: those who are erased from now on get another job.
+// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed.
 func (e *eraser) begin(ctx context.Context) error {
-	return e.Advance(ctx, e.job, store.Needs{}, func(_ *store.Tx, a *store.Account, next *jobs.Job) error {
+	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+		if err := json.Unmarshal(next.Spec, &e.spec); err != nil { // someone may have been added
+			return err
+		}
+		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
+			return err
+		}
 		next.Progress = jobs.JSONOf(erasureProgress{Part: eraseDocuments, End: a.Revision})
 		return nil
 	})
@@ -125,8 +134,11 @@ func (e *eraser) names(in func(*crm.Identity) bool) bool {
 
 const sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
 
-// segments deletes saved filters that name a person. Without that word, one would find other people.
+// segments deletes saved filters that name a person, once merges have forgotten them. Without that word, one would find other people.
 func (e *eraser) segments(ctx context.Context) error {
+	if ended, err := e.merges(ctx); !ended || err != nil {
+		return err
+	}
 	all, err := e.Segments(ctx, e.job.Account)
 	if err != nil {
 		return err
@@ -134,15 +146,8 @@ func (e *eraser) segments(ctx context.Context) error {
 	all = slices.DeleteFunc(all, func(s find.Segment) bool {
 		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
 	})
-	sent, err := e.sent(ctx)
-	if err != nil {
-		return err
-	}
 	e.next()
 	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		if err := t.Run(store.SQLForgetSent, a.Account, sent); err != nil {
-			return err
-		}
 		for _, s := range all {
 			t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
 			t.Delete(store.SegmentTable, a.Account, s.ID)
@@ -151,18 +156,52 @@ func (e *eraser) segments(ctx context.Context) error {
 	})
 }
 
-// sent are the merges that keep what was sent about a person. It may be part of another contact.
-func (e *eraser) sent(ctx context.Context) (found []int64, err error) {
-	return found, e.View(ctx, func(c db.Conn) error {
-		found = nil
-		return c.Each(func(r db.Row) error {
-			m := store.ScanMerge(r)
-			if text := m.SentDocument(); text != "" && e.names(func(i *crm.Identity) bool { return i.InJSON(`{"id":0` + text) }) {
-				found = append(found, m.ID)
+// merges forgets what merges keep of a person: what was sent, which may be part of another contact, and what the history of another contact says of the time when the person was part of it. It tells whether all
+// merges were looked at.
+func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
+	var forgotten, changes []int64
+	for start := time.Now(); len(forgotten) == 0 && !ended && time.Since(start) < eraseSearch; {
+		after := e.at.At
+		if after == 0 {
+			after = math.MinInt64 // some that came with account files are below 0
+		}
+		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, after, int64(eraseUnit))
+		if err != nil {
+			return false, err
+		}
+		if ended = len(some) < eraseUnit; len(some) > 0 {
+			e.at.At = some[len(some)-1].ID
+		}
+		for i := range some {
+			m := &some[i]
+			survivor, other := slices.Contains(e.spec.Contacts, m.Survivor), m.Other != 0 && slices.Contains(e.spec.Contacts, m.Other)
+			if survivor || other || e.sent(m) {
+				forgotten = append(forgotten, m.ID)
 			}
-			return nil
-		}, store.SQLSent, e.job.Account)
+			if other && m.Undone != 0 {
+				changes = append(changes, m.ID, m.Undone)
+			}
+		}
+	}
+	if ended && len(forgotten) == 0 {
+		return true, nil
+	}
+	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
+		if err := t.Run(store.SQLForgetSent, a.Account, forgotten); err != nil {
+			return err
+		}
+		return t.Run(sqlEmptyChanges, a.Account, changes)
 	})
+}
+
+// sent tells whether a merge keeps what was sent about a person.
+func (e *eraser) sent(m *store.Merge) bool {
+	sent := m.SentDocument()
+	if sent == "" {
+		return false
+	}
+	said := crm.SaidIn(`{"id":0` + sent)
+	return e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) })
 }
 
 // Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no channel.

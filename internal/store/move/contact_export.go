@@ -9,10 +9,13 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
@@ -20,13 +23,71 @@ import (
 
 const sqlContactsByID = contacts.SQLLoadContacts + ` ORDER BY id`
 
-// ExportContacts prepares a file of the contacts of a selection, oldest first.
+// ExportContacts prepares a file of the contacts of a selection: in the order of its filter, where that has one, or else oldest first.
 func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.Selection, how ExportOptions) (*Export, error) {
+	if of.All && of.Filter.Sort != (find.Sort{}) {
+		var order listOrder
+		err := s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *contacts.Filtering) error {
+			seqs, err := w.Ordered()
+			order = make(listOrder, 0, len(seqs))
+			for _, seq := range seqs {
+				order = append(order, int32(seq))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return s.contactFile(ctx, account, "contacts", order, nil, how)
+	}
 	selected, err := s.Selected(ctx, account, of)
 	if err != nil {
 		return nil, err
 	}
-	return s.contactFile(ctx, account, "contacts", &selected, nil, how)
+	return s.contactFile(ctx, account, "contacts", oldestFirst{&selected}, nil, how)
+}
+
+// fileOrder is which contacts a file has, in which order.
+type fileOrder interface {
+	Count() int64
+	each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error
+}
+
+type oldestFirst struct{ *db.Set }
+
+func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error {
+	return InParts(account, o.Set, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
+}
+
+// listOrder is sequence numbers in the order of a list. A slow client holds them for long, so that they are small.
+type listOrder []int32
+
+func (o listOrder) Count() int64 { return int64(len(o)) }
+
+// orderedAtOnce is how many contacts are read before they are put in their order.
+const orderedAtOnce = 100
+
+func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error {
+	for some := range slices.Chunk(o, orderedAtOnce) {
+		ids := store.Collect(some, func(seq int32) int64 { return doc.MakeID(account, int64(seq)) })
+		found := make(map[int64]*contacts.Stored, len(ids))
+		err := s.eachContact(ctx, account, slices.Sorted(slices.Values(ids)), func(c *contacts.Stored) error {
+			found[c.ID] = c
+			return nil
+		}, func(int) error { return nil })
+		for i := 0; i < len(ids) && err == nil; i++ {
+			if c := found[ids[i]]; c != nil {
+				err = read(c)
+			}
+		}
+		if err == nil {
+			err = done(len(found))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ExportDonors prepares a file of the contacts whom a filter of donors finds, oldest first, each with what they gave.
@@ -39,38 +100,49 @@ func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter givi
 	for contact := range given {
 		donors.Add(doc.IDSeq(contact))
 	}
-	return s.contactFile(ctx, account, "donors", &donors, &donations{filter, given, currency}, how)
+	return s.contactFile(ctx, account, "donors", oldestFirst{&donors}, &donations{filter, given, currency}, how)
 }
 
 // donations are what stands beside the contacts of a file of donors.
 type donations struct {
 	filter   giving.DonorFilter
-	of       map[int64]giving.Sums
+	of       map[int64]giving.Given
 	currency string
 }
 
 func (d *donations) row(contact int64) sheet.Row {
 	when := "to the campaign"
 	if d.filter.Campaign == 0 {
-		when = fmt.Sprint("in ", d.filter.Year)
+		when = fmt.Sprint("in ", d.filter.GaveIn())
 	}
 	return sheet.DonorRow(when, d.of[contact], d.currency)
 }
 
 func (d *donations) wire(contact int64, document []byte) []byte {
-	sums := d.of[contact]
-	return fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"contact":%s}`, sums.Gifts, text.MoneyInput(sums.Amount, d.currency), d.currency, document)
+	given := d.of[contact]
+	line := fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"other_currencies":{`, given.Gifts, text.MoneyInput(given.Sums[d.currency], d.currency), d.currency)
+	for i, other := range given.Others(d.currency) {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = fmt.Appendf(line, `%q:%s`, other, text.MoneyInput(given.Sums[other], other))
+	}
+	return fmt.Appendf(line, `},"contact":%s}`, document)
 }
 
 // contactFile prepares a file of contacts. more stands beside each of them, nil for nothing.
-func (s *MoveStore) contactFile(ctx context.Context, account int64, what string, selected *db.Set, more *donations, how ExportOptions) (*Export, error) {
+func (s *MoveStore) contactFile(ctx context.Context, account int64, what string, selected fileOrder, more *donations, how ExportOptions) (*Export, error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	out := sheet.ContactTable(fields)
+	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+	if err != nil {
+		return nil, err
+	}
+	out := sheet.ContactTable(fields, row.Currency)
 	each := func(ctx context.Context, read func(*contacts.Stored) error, done func(int) error) error {
-		return InParts(account, selected, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
+		return selected.each(ctx, s, account, read, done)
 	}
 	if how.Format != "jsonl" {
 		err = each(ctx, func(c *contacts.Stored) error {
@@ -114,13 +186,13 @@ func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64,
 	return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*contacts.Stored, int, error) {
 		c := contacts.ScanContact(r)
 		return c, len(c.Body), c.Damage
-	}, func(piece []*contacts.Stored) error { return s.fillFirstGifts(ctx, account, piece) }, read, done)
+	}, func(piece []*contacts.Stored) error { return s.fillGiving(ctx, account, piece) }, read, done)
 }
 
 const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`
 
-// fillFirstGifts looks up when contacts gave first.
-func (s *MoveStore) fillFirstGifts(ctx context.Context, account int64, piece []*contacts.Stored) error {
+// fillGiving looks up when contacts gave first, and how much of it belongs to plans.
+func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*contacts.Stored) error {
 	givers := map[int64]*contacts.Stored{}
 	for _, c := range piece {
 		if c.LastGift != 0 {
@@ -131,6 +203,22 @@ func (s *MoveStore) fillFirstGifts(ctx context.Context, account int64, piece []*
 		return nil
 	}
 	return s.Read(ctx, func(c db.Conn) error {
+		row, err := store.ReadTally(c, account)
+		if err != nil {
+			return err
+		}
+		var cells []string
+		for id := range givers {
+			cells = append(cells, giving.Cell(0, 0, row.Currency, id))
+		}
+		err = c.Each(func(r db.Row) error {
+			name, sums := campaigns.ScanGiving(r)
+			givers[doc.MakeID(account, giving.CellContact(name))].Contact.Recurring = sums.Recurring
+			return nil
+		}, campaigns.SQLGiving, account, cells)
+		if err != nil {
+			return err
+		}
 		return c.Each(func(r db.Row) error {
 			givers[r.Int(0)].Contact.FirstGift = gifts.OnClock(r.Int(1))
 			return nil

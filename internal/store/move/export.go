@@ -211,7 +211,11 @@ func eachOf[T any](ctx context.Context, s *MoveStore, account int64, ids []int64
 			err = read(piece[i])
 		}
 		return err
-	}, func() error { return done(len(piece)) })
+	}, func() error {
+		n := len(piece)
+		piece = nil // who reads the file may be slow, and need not have its records in memory as well
+		return done(n)
+	})
 }
 
 func filled[T any]([]T) error { return nil }
@@ -223,9 +227,28 @@ type MoveStore struct {
 }
 
 func New(j *jobs.JobStore) *MoveStore {
-	j.Erase = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) error {
-		_, err := eraseIn(t, a, found, now)
+	j.Erase = eraseAll
+	return &MoveStore{j.Base, j}
+}
+
+// WriteFigures writes a small table as CSV, in which no text is taken for a formula.
+func WriteFigures(w io.Writer, header []string, rows [][]any) error {
+	file, err := table.NewWriter(w, "csv")
+	if err == nil {
+		err = file.Header(header)
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if number, ok := cell.(sheet.Decimal); ok {
+				row[i] = table.Number(number)
+			}
+		}
+		if err == nil {
+			err = file.Row(row)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return &MoveStore{j.Base, j}
+	return file.Close()
 }

@@ -32,23 +32,30 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter givin
 	if err != nil {
 		return nil, err
 	}
-	out := sheet.GiftTable()
+	out, titles := sheet.GiftTable(), map[int64]string{}
+	named := func(piece []*gifts.GiftRecord) error {
+		names, err := s.CampaignNames(ctx, account, store.Collect(piece, func(g *gifts.GiftRecord) int64 { return g.Campaign }))
+		for id, name := range names {
+			titles[id] = name.Title
+		}
+		return err
+	}
 	return s.Prepared(ctx, account, "transactions", &Export{Rows: set.Count(), How: how, head: out.Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return InParts(account, &set, func(ids []int64) error {
 				return s.eachGift(ctx, account, ids, func(g *gifts.GiftRecord) error {
-					return to.add(func() ([]byte, error) { return gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return out.Gift(&g.Gift, g.Slug), nil })
-				}, done)
+					return to.add(func() ([]byte, error) { return gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil), nil }, func() ([]any, error) { return out.Gift(&g.Gift, titles[g.Campaign]), nil })
+				}, named, done)
 			})
 		}})
 }
 
 // eachGift reads gifts by their ids. done is told how many of them each piece had.
-func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, read func(*gifts.GiftRecord) error, done func(n int) error) error {
+func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, read func(*gifts.GiftRecord) error, fill func([]*gifts.GiftRecord) error, done func(n int) error) error {
 	return eachOf(ctx, s, account, ids, gifts.SQLGiftsByID, func(r db.Row) (*gifts.GiftRecord, int, error) {
 		g, err := gifts.ScanGiftRecord(r)
 		return &g, len(r.Bytes(6)), err
-	}, filled, read, done)
+	}, fill, read, done)
 }
 
 // ExportPlans prepares a file of the plans that pass a filter, in the order in which they were recorded.

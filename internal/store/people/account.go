@@ -76,7 +76,7 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.
 		if top == 0 {
 			return s.UpdateShared(ctx, 0, write)
 		}
-		return s.UpdateAccount(ctx, top, func(t *store.Tx) error {
+		return s.UpdateOnce(ctx, top, func(t *store.Tx) error {
 			if err := checkChapters(t, top); err != nil {
 				return err
 			}

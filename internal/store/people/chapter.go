@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
@@ -99,13 +100,21 @@ func (s *PeopleStore) RenameAccount(ctx context.Context, root access.Account, id
 		return err
 	}
 	return s.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
-		now, err := store.FindIn(t.Conn, noAccount(id), ReadAccount, SQLAccountByID, id)
-		if err != nil || now.Name == name {
-			return err
+		renamed, err := Rename(t, account.Number, name)
+		if err == nil && len(renamed) > 0 {
+			t.Record(t.Account(account.Number), history.SettingNoun, 0, history.DidUpdate, renamed.Text())
 		}
-		t.Record(t.Account(account.Number), history.SettingNoun, 0, history.DidUpdate, doc.Differences{doc.TextDifference("name", now.Name, name)}.Text())
-		return t.Run(sqlRenameAccount, account.Number, name)
+		return err
 	})
+}
+
+// Rename gives an account another name, and returns what differs.
+func Rename(t *store.Tx, account int64, name string) (doc.Differences, error) {
+	now, err := store.FindIn(t.Conn, crm.ErrNotFound, ReadAccount, SQLAccountsByNumber, []int64{account})
+	if err != nil || now.Name == name {
+		return nil, err
+	}
+	return doc.Differences{doc.TextDifference("name", now.Name, name)}, t.Run(sqlRenameAccount, account, name)
 }
 
 // accountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any

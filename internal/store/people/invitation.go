@@ -37,7 +37,7 @@ func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by acc
 	if err != nil {
 		return access.Invitation{}, "", err
 	}
-	err = s.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	err = s.UpdateOnce(ctx, account.Number, func(t *store.Tx) error {
 		if err := t.CheckLimit(access.InvitationLimit, 1, sqlOpenInvitations, account.Number, store.Seconds(now)); err != nil {
 			return err
 		}

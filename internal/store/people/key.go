@@ -31,7 +31,7 @@ const keyCacheTime = time.Second
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
 func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.KeyInput) (key access.Key, secret string, err error) {
-	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	err = s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		row, now := t.Account(account), s.Now()
 		var err error
 		if key, secret, err = access.NewKey(account, row.KeySeq+1, in, now); err != nil {
@@ -61,6 +61,12 @@ func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.Ke
 // Keys lists the keys of an account, oldest first.
 func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]access.Key, error) {
 	return store.List(ctx, s.Base, readKey, sqlKeys, account)
+}
+
+// HasKeys tells whether an account has a key that works.
+func (s *PeopleStore) HasKeys(ctx context.Context, account int64) (bool, error) {
+	n, err := store.Find(ctx, s.Base, nil, store.Number, sqlActiveKeys, account, store.Seconds(s.Now()))
+	return n > 0, err
 }
 
 func readKey(r db.Row) access.Key {

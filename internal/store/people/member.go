@@ -14,10 +14,11 @@ import (
 
 const (
 	sqlMemberships = `SELECT account_id, role FROM member WHERE user_id = $1`
-	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role, COALESCE(t.timezone, 'UTC')
-		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent LEFT JOIN account_tally t ON t.account_id = a.account_id
+	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role
+		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent
 		WHERE a.public_id = $2 AND m.user_id = $1`
-	sqlMembers = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
+	sqlTimezone = `SELECT timezone FROM account_tally WHERE account_id = $1`
+	sqlMembers  = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
 	sqlMemberCount = `SELECT COUNT(*) FROM member WHERE account_id = $1`
 	sqlOwners      = `SELECT COUNT(*) FROM member WHERE account_id = $1 AND role = $2`
@@ -53,9 +54,14 @@ func (s *PeopleStore) Membership(ctx context.Context, user int64, account string
 	if !access.IsAccountID(account) {
 		return access.Membership{}, store.ErrNoMember
 	}
-	return store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
-		return access.Membership{Account: ReadAccount(r), Role: access.Role(r.Int(6)), Timezone: r.Text(7)}
+	m, err := store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
+		return access.Membership{Account: ReadAccount(r), Role: access.Role(r.Int(6))}
 	}, sqlMembership, user, account)
+	if err != nil {
+		return m, err
+	}
+	m.Timezone, err = store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) string { return r.Text(0) }, sqlTimezone, m.Account.Number)
+	return m, err
 }
 
 // Members are the users of an account, by name.

@@ -149,4 +149,9 @@ func (s *PeopleStore) checkSetup(c db.Conn, token string) error {
 	return err
 }
 
+// HasUsers tells whether anyone can sign in.
+func (s *PeopleStore) HasUsers(ctx context.Context) (bool, error) {
+	return store.Snapshot(ctx, s.Base, hasUsers)
+}
+
 func hasUsers(c db.Conn) (bool, error) { return c.Exists(sqlAnyUser, int64(0)) }

@@ -380,4 +380,4 @@ UPDATE account_tally SET campaign_seq = COALESCE((SELECT MAX(c.id) - account_tal
 	AND c.id > account_tally.account_id * 1000000000 AND c.id < (account_tally.account_id + 1) * 1000000000), 0);
 
 ALTER TABLE account_tally ADD COLUMN tag_revision BIGINT NOT NULL DEFAULT 0;
-`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: FillSets}, {SQL: step12SQL}, {SQL: step13SQL}, {SQL: step14SQL}}
+`}, {SQL: step9SQL, Fill: fillHistory}, {SQL: step10SQL, Fill: markErased}, {SQL: step11SQL, Fill: FillSets}, {SQL: step12SQL}, {SQL: step13SQL}, {SQL: step14SQL, Fill: fillMerged}}

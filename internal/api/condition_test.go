@@ -1,0 +1,151 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// askIf makes a request with headers, whose names and values alternate, and checks the answer against the document.
+func (s *server) askIf(t *testing.T, method, target, key, body string, header ...string) answer {
+	t.Helper()
+	r := s.request(t, method, target, key, body)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	got := s.send(t, r)
+	checkContract(t, r, got)
+	return got
+}
+
+// Every operation heeds If-Match: a request with a tag that nothing has is 412 and changes nothing, whatever it is about. With the tag that
+// its document has, it succeeds, and so the next tag is another one.
+func TestEveryOperationHeedsIfMatch(t *testing.T) {
+	c, err := loadContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deletes := map[string]struct{ target, body string }{
+		"archiveContact": {"/v1/contacts/{id}", ""}, "deleteCampaign": {"/v1/campaigns/{campaign}", ""}, "deleteTag": {"/v1/tags/c", ""},
+	}
+	eachEngine(t, func(t *testing.T, s *server) {
+		for _, item := range c.document.Paths.Map() {
+			for method, operation := range item.Operations() {
+				name := operation.OperationID
+				if method == http.MethodGet {
+					continue
+				}
+				key := newKey(t, s.store, newAccount(t, s.store, name, ""))
+				request, known := repeatable[name]
+				if !known {
+					request, known = deletes[name]
+				}
+				if !known {
+					t.Errorf("%s is not tried", name)
+					continue
+				}
+				fill := s.repeatableThings(t, key)
+				target, body := fill.Replace(request.target), fill.Replace(request.body)
+				before := s.everything(t, key)
+				for _, wrong := range []string{`"nonsense"`, `"1-0", W/"2-ff"`, `"abcdef0123456789"`, ""} {
+					if got := s.askIf(t, method, target, key, body, "If-Match", wrong); got.status != http.StatusPreconditionFailed || !strings.Contains(got.body, "If-Match") {
+						t.Errorf("%s with If-Match %s: %d %s", name, wrong, got.status, got.body)
+					}
+				}
+				if after := s.everything(t, key); after != before {
+					t.Errorf("%s changed something although it was refused:\n%s\nwas\n%s", name, after, before)
+				}
+				document := documentOf(target)
+				takes := operation.Parameters.GetByInAndName("header", "If-Match") != nil
+				if takes != (document != "") {
+					t.Errorf("%s: that it takes If-Match is %v in the document", name, takes)
+				}
+				if document == "" {
+					if got := s.askIf(t, method, target, key, body, "If-Match", "*"); got.status != http.StatusPreconditionFailed {
+						t.Errorf("%s with If-Match *: %d %s", name, got.status, got.body)
+					}
+					continue
+				}
+				tag := s.askIf(t, "GET", document, key, "").header.Get("ETag")
+				got := s.askIf(t, method, target, key, body, "If-Match", tag)
+				if got.status >= 300 {
+					t.Errorf("%s with If-Match %s: %d %s", name, tag, got.status, got.body)
+				}
+				read := s.askIf(t, "GET", document, key, "")
+				told := got.header.Get("ETag")
+				if strings.HasPrefix(got.body, "{") && strings.Contains(read.body, `"id"`) && name != "addNote" && told != read.header.Get("ETag") {
+					t.Errorf("%s tells the tag %s, and reading %s", name, told, read.header.Get("ETag"))
+				}
+				if changed := name != "restoreContact" && name != "restoreContactByPost"; read.status == http.StatusOK && (read.header.Get("ETag") != tag) != changed {
+					t.Errorf("%s: the tag was %s and is %s", name, tag, read.header.Get("ETag"))
+				}
+			}
+		}
+	})
+}
+
+// documentOf is the address of the document that a request changes, "" for none.
+func documentOf(target string) string {
+	parts := strings.Split(target, "/")
+	if len(parts) < 4 || !slices.Contains([]string{"contacts", "campaigns", "transactions", "plans"}, parts[2]) {
+		return ""
+	}
+	return strings.Join(parts[:4], "/")
+}
+
+// everything is what an account has, as its lists show it.
+func (s *server) everything(t *testing.T, key string) (all string) {
+	t.Helper()
+	for _, list := range []string{"contacts?scope=all", "campaigns", "transactions", "plans", "tags", "merges"} {
+		all += s.ask(t, "GET", "/v1/"+list, key, "").body + "\n"
+	}
+	return all
+}
+
+// A read of a document is spared by its tag, and one with another tag in If-Match is refused. What is shown in a document and kept elsewhere
+// leads to another tag, too.
+func TestATagNamesWhatIsShown(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		fill := s.repeatableThings(t, key)
+		documents := []string{"/v1/contacts/{id}", "/v1/campaigns/{campaign}", "/v1/transactions/{gift}", "/v1/plans/{plan}"}
+		tags := map[string]string{}
+		for _, document := range documents {
+			path := fill.Replace(document)
+			tag := s.askIf(t, "GET", path, key, "").header.Get("ETag")
+			tags[document] = tag
+			for _, known := range []string{tag, `"x", ` + tag, "W/" + tag, "*"} {
+				if got := s.askIf(t, "GET", path, key, "", "If-None-Match", known); got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != tag {
+					t.Errorf("%s with If-None-Match %s: %d %q %s", document, known, got.status, got.body, got.header.Get("ETag"))
+				}
+			}
+			if got := s.askIf(t, "GET", path, key, "", "If-None-Match", `"1-0"`); got.status != http.StatusOK {
+				t.Errorf("%s with another tag: %d", document, got.status)
+			}
+			if got := s.askIf(t, "GET", path, key, "", "If-Match", `"1-0"`); got.status != http.StatusPreconditionFailed {
+				t.Errorf("%s with another tag in If-Match: %d", document, got.status)
+			}
+			if got := s.askIf(t, "GET", path, key, "", "If-Match", tag); got.status != http.StatusOK {
+				t.Errorf("%s with its tag in If-Match: %d", document, got.status)
+			}
+		}
+		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by the slug.
+		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+time.Now().UTC().Format(time.DateOnly)+`"}`))
+		for document, tag := range tags {
+			got := s.askIf(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
+			if want := document != "/v1/transactions/{gift}"; (got.status == http.StatusOK) != want {
+				t.Errorf("%s after a gift: %d", document, got.status)
+			}
+		}
+		gift := "/v1/transactions/" + codeOf(t, created.body)
+		if tag := s.askIf(t, "GET", gift, key, "").header.Get("ETag"); tag != created.header.Get("ETag") {
+			t.Errorf("the gift was created as %s and is read as %s", created.header.Get("ETag"), tag)
+		}
+		s.ask(t, "PATCH", fill.Replace("/v1/campaigns/{campaign}"), key, `{"slug":"another-slug"}`)
+		if got := s.askIf(t, "GET", gift, key, "", "If-None-Match", created.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, "another-slug") {
+			t.Errorf("the gift after its campaign has got another slug: %d %s", got.status, got.body)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+)
+
+// things is how many there are of everything that a form can create.
+func (s *site) things(e estate) string {
+	s.t.Helper()
+	ctx, number, all := s.t.Context(), e.account.Number, crm.PageRequest{Page: 1, PerPage: 100}
+	var told []string
+	add := func(what string, n int, err error) {
+		s.t.Helper()
+		if err != nil {
+			s.t.Fatal(what, err)
+		}
+		told = append(told, fmt.Sprint(what, " ", n))
+	}
+	_, found, err := s.store.Contacts(ctx, number, crm.All, all, nil, nil)
+	add("contacts", int(found.Total), err)
+	_, found, err = s.store.Campaigns(ctx, number, campaign.AllCampaigns, all, "", nil, nil)
+	add("campaigns", int(found.Total), err)
+	_, found, err = s.store.Gifts(ctx, number, campaign.OwnCampaigns, giving.GiftFilter{}, all, nil, nil)
+	add("gifts", int(found.Total), err)
+	_, found, err = s.store.Plans(ctx, number, giving.PlanFilter{}, all)
+	add("plans", int(found.Total), err)
+	_, found, err = s.store.Activities(ctx, number, e.contact, all, false, nil, nil)
+	add("activities", int(found.Total), err)
+	keys, err := s.store.Keys(ctx, number)
+	add("keys", len(keys), err)
+	fields, err := s.store.CustomFields(ctx, number)
+	add("fields", len(fields.All), err)
+	invitations, err := s.store.Invitations(ctx, number)
+	add("invitations", len(invitations), err)
+	chapters, err := s.store.Chapters(ctx, e.account)
+	add("chapters", len(chapters), err)
+	segments, err := s.store.Segments(ctx, number)
+	add("segments", len(segments), err)
+	return strings.Join(told, ", ")
+}
+
+// creating are the forms that create something, as far as the test below must find them.
+var creating = []string{
+	"/contacts", "/contacts/{id}/gifts", "/contacts/{id}/plans", "/contacts/{id}/notes", "/campaigns", "/segments", "/chapters", "/settings/fields", "/settings/keys", "/settings/people/invite",
+}
+
+// Every form of the console that is sent twice, as by two clicks without scripts, creates one thing, and the second answer leads to a page as the
+// first one does.
+func TestEveryFormCreatesOneThing(t *testing.T) {
+	s := anySite(t)
+	var created []string
+	for i, route := range console.MemberRoutes() {
+		if !strings.HasPrefix(route.Pattern, "POST ") || route.Button {
+			continue
+		}
+		e := s.estate(fmt.Sprint("Harbor ", i))
+		path := address(route.Pattern, e.account.ID, e)
+		form := s.filledForm(e, path)
+		if form == nil {
+			continue // it is on its page only while there is something to do
+		}
+		before := s.things(e)
+		first := e.owner.post(path, form...)
+		after := s.things(e)
+		second := e.owner.post(path, form...)
+		if again := s.things(e); again != after {
+			t.Errorf("%s, sent twice (%d, %d):\n%s became\n%s and\n%s", route.Pattern, first.status, second.status, before, after, again)
+		}
+		if _, end, _ := strings.Cut(route.Pattern, "{org}"); before != after && slices.Contains(creating, end) {
+			created = append(created, end)
+			if first.status != http.StatusSeeOther || second.status != http.StatusSeeOther {
+				t.Errorf("%s is answered %d and %d: %s", route.Pattern, first.status, second.status, second.words())
+			}
+			page := e.owner.get(second.location())
+			if page.status != http.StatusOK || !strings.Contains(page.words(), " was ") {
+				t.Errorf("%s, sent again, leads to %s: %d %s", route.Pattern, second.location(), page.status, page.words())
+			}
+		}
+	}
+	for _, end := range creating {
+		if !slices.Contains(created, end) {
+			t.Errorf("the form of %s created nothing", end)
+		}
+	}
+}
+
+// filledForm is the form on the page of a path with valid fields in it, nil where the page has none.
+func (s *site) filledForm(e estate, path string) (pairs []string) {
+	s.t.Helper()
+	if err := s.store.EndSessions(s.t.Context(), e.owner.user.ID, ""); err != nil {
+		s.t.Fatal(err)
+	}
+	typed := []string{"query", "tag=x", "seen", "", "note_date", today()}
+	for i := 0; i < len(valid); i += 2 {
+		switch name := valid[i]; {
+		case strings.Contains(name, "password"), name == "seen", name == "status", name == "parent":
+		default:
+			typed = append(typed, name, valid[i+1])
+		}
+	}
+	switch {
+	case strings.HasSuffix(path, "/contacts"):
+		typed = append(typed, "type", "individual")
+	case strings.HasSuffix(path, "/settings/fields"):
+		typed = append(typed, "type", "text")
+	}
+	page := e.owner.signBackIn(e.owner.post(path, typed...))
+	fields, found := controls(s.t, page, path)
+	if !found {
+		return nil
+	}
+	for name, values := range fields {
+		for _, value := range values {
+			pairs = append(pairs, name, value)
+		}
+	}
+	return pairs
+}
+
+// Two that arrive at once create one thing, too.
+func TestConcurrentFormCreatesOneThing(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	path := e.owner.org("/contacts")
+	form := s.filledForm(e, path)
+	before := s.things(e)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if a := e.owner.post(path, form...); a.status != http.StatusSeeOther {
+				t.Errorf("%d %s", a.status, a.words())
+			}
+		})
+	}
+	all.Wait()
+	if after := s.things(e); strings.Count(before, "contacts 3") != 1 || strings.Count(after, "contacts 4") != 1 {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
+// A form that was changed, or opened anew, is another one.
+func TestAnotherFormCreatesAnotherThing(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), access.Editor)
+	contact := s.newcomer(p.account, "Amelia", "Okafor")
+	path := p.org(fmt.Sprint("/contacts/", contact.ID))
+	for i, note := range []string{"a", "a", "b"} {
+		fields, _ := controls(t, p.get(path), path+"/notes")
+		if i == 0 {
+			p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today()), "Note added.")
+		}
+		p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today()), "Note added.")
+	}
+	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID, crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
+	if err != nil || found.Total != 5 {
+		t.Errorf("%d activities, %v", found.Total, err)
+	}
+}
