@@ -9,6 +9,7 @@
 # make image  build the container image donorbook with buildah, podman or docker
 # make test-image   build that image with buildah and run it
 # make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory
+# make oracle   do everything to people in random orders and compare with a model, CHECKS times on each database; ORACLE=create,edit,merge limits what is done
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure all goals with 1,000,000 contacts and gifts, and write docs/benchmarks.md, in less than 15 minutes; the first time it also makes the data; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts and gifts in less than three minutes; OUT=docs writes the page
@@ -17,7 +18,7 @@ FUZZTIME ?= 5s
 
 # Plain go build and go test use the same flags and so the same build cache. A release is built without cgo and with -trimpath: .ci/release.
 
-.PHONY: bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint platforms release image fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: oracle bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint platforms release image fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -o bin/donorbook ./cmd/donorbook
@@ -84,6 +85,11 @@ test-image:
 
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(FUZZ)
+
+CHECKS ?= 200
+
+oracle:
+	.ci/scratch $(GOTEST) -tags oracle ./internal/store/book -run TestOracle -v -rapid.checks=$(CHECKS) -rapid.nofailfile
 
 BENCH = bin/bench -postgres $(if $(PEERS),-peers)
 
