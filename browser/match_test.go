@@ -31,7 +31,7 @@ func TestAKnownPhoneIsAskedAboutAndBothAnswersWork(t *testing.T) {
 	p.audit()
 	p.stays(func() { p.in(".side").click("Campaigns") }) // what the person typed would be lost
 
-	p.click("Back to the form")
+	p.click("Back to form")
 	p.audit()
 	if p.value("First name") != "Amelia" || p.value("Phone") != "+1 (212) 555 0100" || p.value("Email") != "amelia@example.org" {
 		t.Error("what was typed is lost")
@@ -72,7 +72,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 		p.sees("Is this Marta Lopez?")
 	}
 	add("Diaz")
-	p.tabTo("button “Back to the form”")
+	p.tabTo("button “Back to form”")
 	p.press("Enter")
 	p.withoutScripts()
 	p.tabTo("field “Last name required”")
@@ -102,7 +102,7 @@ func TestAnEditSaysWhoElseHasTheEmail(t *testing.T) {
 	p.click("Save changes")
 	p.sees("Another contact has this email or phone", "Marta Lopez already has the email MARTA@example.org")
 	p.audit()
-	p.click("Back to the form")
+	p.click("Back to form")
 	if got := p.value("Email"); got != "MARTA@example.org" {
 		t.Errorf("the email is %q", got)
 	}

@@ -110,7 +110,7 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 	n := len(s.contacts(p.account))
 	ask := p.post(p.org("/contacts"), form...)
 	p.wantStatus(ask, http.StatusConflict)
-	p.sees(ask, "Is this Maria Quintero?", "Maria Quintero may be the same person:", "same address", "Email added maria@example.org", "Add to Maria Quintero", "Keep both", "Back to the form")
+	p.sees(ask, "Is this Maria Quintero?", "Maria Quintero may be the same person:", "same address", "Email added maria@example.org", "Add to Maria Quintero", "Keep both", "Back to form")
 	back := p.answerQuestion(p.org("/contacts"), ask, "back")
 	p.wantStatus(back, http.StatusOK)
 	added := p.answerQuestion(p.org("/contacts"), ask, "merge")
@@ -140,7 +140,7 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 	}
 	ask = p.post(other, values...)
 	p.wantStatus(ask, http.StatusConflict)
-	p.sees(ask, "Is this Marisol Featherstone?", "may be the same person", "Save anyway", "Save and merge the two")
+	p.sees(ask, "Is this Marisol Featherstone?", "may be the same person", "Save anyway", "Save and merge both")
 	merge := p.answerQuestion(other, ask, "merge")
 	if want := other + "/merge?with=" + idIn(maria); merge.location() != want {
 		t.Errorf("it leads to %s, want %s: %s", merge.location(), want, merge.words())

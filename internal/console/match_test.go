@@ -33,7 +33,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 		p.wantStatus(a, http.StatusConflict)
 		p.sees(a, "Is this Marta Lopez?", "Nothing was saved yet. Marta Lopez already has the email Marta@example.org and the phone +1 (212) 555 0100", "marta@example.org", "212-555-0100",
 			"What would change if you add to Marta Lopez Email added ana@example.org Note One Two", "The name stays Marta Lopez, not Ana Diaz.", "Tag added vip Tag added board",
-			"Add to Marta Lopez", "Keep both", "Back to the form")
+			"Add to Marta Lopez", "Keep both", "Back to form")
 		if !strings.Contains(a.body, `href="`+marta+`" target="_blank"`) {
 			t.Error("no link leads to Marta")
 		}
@@ -127,7 +127,7 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 		}
 		a := p.post(path, typed(p.get(path+"/edit"))...)
 		p.wantStatus(a, http.StatusConflict)
-		p.sees(a, "Another contact has this email or phone", "Nothing was saved yet. Marta Lopez already has the phone (212) 555-0100", "Save anyway", "Back to the form")
+		p.sees(a, "Another contact has this email or phone", "Nothing was saved yet. Marta Lopez already has the phone (212) 555-0100", "Save anyway", "Back to form")
 		if !strings.Contains(a.body, `href="`+marta+`" target="_blank"`) || strings.Contains(a.words(), "Add to Marta") {
 			t.Error("no link leads to Marta, or it would merge")
 		}
