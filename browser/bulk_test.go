@@ -40,7 +40,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.sees("Added “board”, “spring gala” to 55 contacts.")
 	p.audit()
 	p.click("Undo")
-	p.sees("Undone: 55 contacts are as before.")
+	p.sees("Undone. 55 contacts restored to how they were.")
 	p.doesNotSee("spring gala")
 
 	p.width(390)
@@ -73,7 +73,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.sees("Archived 2 contacts.")
 	p.audit()
 	p.click("Undo this change")
-	p.sees("2 contacts are as before.")
+	p.sees("2 contacts restored to how they were.")
 
 	p.withoutScripts()
 	p.in(".side").click("Contacts")

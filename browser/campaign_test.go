@@ -170,7 +170,7 @@ func TestACampaignGoesFromDraftToItsEnd(t *testing.T) {
 	p.sees("“Winter Gala” is live.")
 	p.click("Close campaign")
 	stranger.visit("/winter-gala?again")
-	stranger.sees("This campaign is closed.")
+	stranger.sees("This campaign is closed and no longer accepts donations.")
 	stranger.doesNotSee("Donate")
 	stranger.audit()
 	p.click("Delete campaign")

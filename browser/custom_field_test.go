@@ -24,7 +24,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 		p.fill("Title", field[0])
 		p.fill("Type", field[1])
 		p.in(".sticky-actions").click("Add field")
-		p.sees("The field “" + field[0] + "” was added.")
+		p.sees("Field “" + field[0] + "” added.")
 	}
 	p.audit()
 

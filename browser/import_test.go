@@ -43,7 +43,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 
 	p.chooses("people.csv", imported)
 	p.click("Upload file")
-	p.sees("people.csv", "Choose what each column of the file means.", "zoe@example.org", "(617) 555-0103")
+	p.sees("people.csv", "Match your columns to Donorbook fields.", "zoe@example.org", "(617) 555-0103")
 	p.audit()
 	if got := p.value("Vorname"); got != "first_name" {
 		t.Errorf("the column Vorname is taken for %q", got)
@@ -124,7 +124,7 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 
 	p.chooses("gifts.csv", importedGifts)
 	p.click("Upload file")
-	p.sees("gifts.csv", "Choose what each column of the file means.", "zoe@example.org", "$1,050.00")
+	p.sees("gifts.csv", "Match your columns to Donorbook fields.", "zoe@example.org", "$1,050.00")
 	p.doesNotSee("If a contact with the same email or phone exists")
 	p.audit()
 	if got := p.value("Donation Amount"); got != "amount" {

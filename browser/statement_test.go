@@ -40,6 +40,6 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 	p.fill("Postal address", "120 Harbor Street\nBoston, MA 02110")
 	p.fill("Tax ID", "04-1234567")
 	p.click("Save giving settings")
-	p.sees("The giving settings were saved.")
+	p.sees("Giving settings saved.")
 	p.audit()
 }
