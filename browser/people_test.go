@@ -41,6 +41,7 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.click("Create key")
 	p.audit()
 	p.fill("Name", "Website form")
+	p.tick("Change contacts")
 	p.click("Create key")
 	p.sees("Copy the key now", "shown only once")
 	p.audit()
@@ -53,7 +54,7 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 		t.Errorf("%s: %v %s", example, err, answer)
 	}
 	p.click("I copied the key")
-	p.sees("Website form", "Active", "All")
+	p.sees("Website form", "Active", "Read contacts, Change contacts")
 	p.doesNotSee(secret)
 
 	s.open().visitGone(t, s.prints(`(https://\S+/console/setup/\S+)`))
@@ -110,7 +111,7 @@ func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {
 	p.click("Keep key")
 	p.click("Revoke Report")
 	p.click("Revoke key")
-	p.sees("The key “Report” was revoked", "Revoked")
+	p.sees("Key “Report” revoked.", "Revoked")
 	deadline := time.Now().Add(5 * time.Second)
 	for status := 0; status != http.StatusUnauthorized; {
 		if status, _ = s.call(secret, http.MethodGet, "/v1/contacts", ""); time.Now().After(deadline) {
@@ -136,7 +137,7 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 
 	vera := s.open()
 	vera.visit(link)
-	vera.sees("Join "+organization, "Anna Berg invited you to join as viewer")
+	vera.sees("Join "+organization, "Anna Berg invited you to join as a viewer")
 	vera.audit()
 	if got := vera.value("Your email"); got != "vera@example.org" {
 		t.Errorf("the email is %q", got)
@@ -301,7 +302,7 @@ func TestChaptersGrowAndAreRenamed(t *testing.T) {
 	p.audit()
 	p.in(".tree details[open]").fill("New name", "Old Harbour")
 	p.in(".tree details[open]").click("Save name")
-	p.sees("The name is now Old Harbour")
+	p.sees("Renamed to Old Harbour.")
 	p.click("Old Harbour")
 	p.click("Settings")
 	p.sees("Chapter of", "South")
