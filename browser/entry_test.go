@@ -135,7 +135,7 @@ func TestAGiftIsRecordedFromThePageOfGifts(t *testing.T) {
 	if got := p.value("Method"); got != "cash" {
 		t.Errorf("the next form begins with %s", got)
 	}
-	p.click("View gift")
+	p.in(".notice").click("View gift")
 	p.sees("$2.50 from Anonymous Donor")
 	p.click("Edit gift")
 	p.fill("Donor", "")

@@ -130,7 +130,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.in("main").click("Set up recurring gift")
 	p.gives("999,999,999.99", "2025-12-31", "Bank transfer", longWord+" 2027")
 	p.fits()
-	p.click("View gift")
+	p.in(".notice").click("View gift")
 	p.fits()
 	p.click("Edit gift")
 	p.fits()
