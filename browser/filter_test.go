@@ -135,7 +135,7 @@ func TestFiltersWorkWithTheKeyboardAndWithoutScripts(t *testing.T) {
 	p.reload()
 	p.tabTo("summary “Filters”")
 	p.press("Enter")
-	p.tabTo("field “Tags: all of”")
+	p.tabTo("field “All of these tags”")
 	p.types("board")
 	p.press("Enter")
 	p.sees("1 of 3 contacts", "Tagged board")
