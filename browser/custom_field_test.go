@@ -32,6 +32,7 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	p.click("Add your first contact")
 	p.fill("First name", "Zoë")
 	p.fill("Last name", "Okafor")
+	p.click(".more-fields > summary")
 	p.fill("Shirt size", "M")
 	p.fill("Member since", "2020-01-31")
 	p.fill("Volunteer", "Yes")

@@ -105,9 +105,11 @@ func New(s *book.Book, o Options) *API {
 	for _, route := range routes {
 		a.mux.Handle(route.pattern, a.guard(route))
 	}
-	page := sync.OnceValue(func() *docsPage { return newDocsPage(o.OwnAuthority) })
+	page := sync.OnceValue(func() web.File { return newDocsPage(o.OwnAuthority) })
 	a.mux.Handle("GET /docs", a.counted(func(w http.ResponseWriter, r *http.Request) error {
-		return page().serve(w, r, o.Proxies.BaseURL(r))
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		return page().Serve(w, r)
 	}))
 	for path, file := range documents {
 		a.mux.Handle("GET "+path, a.counted(func(w http.ResponseWriter, r *http.Request) error {

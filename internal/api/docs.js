@@ -1,5 +1,15 @@
-// The page is complete without this script. It adds search, copy buttons and the mark on the current section.
+// The page can be read without this script. It adds the server's address to examples, search, copy buttons and the mark on the
+// current section.
 "use strict";
+
+// Examples name the address that the page was read from.
+const written = "https://localhost:8443";
+const here = new URL(".", location.href).href.slice(0, -1);
+const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const text = texts.currentNode;
+  if (text.data.includes(written)) text.data = text.data.replaceAll(written, here);
+}
 
 const search = document.getElementById("search");
 const query = document.getElementById("query");
