@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long anything may take on a busy machine before a test gives up.
-const patience = 25 * time.Second
+const patience = 60 * time.Second
 
 var (
 	program  string          // the path of donorbook, built for these tests

@@ -58,10 +58,10 @@ func TestAContactIsAddedEditedAndRead(t *testing.T) {
 	p.fill("Last name", "Okafor-Reyes")
 	p.fill("Pinned note", "")
 	p.click("Save changes")
-	p.sees("The changes were saved.", "Zoë Okafor-Reyes", "third@example.org")
+	p.sees("Changes saved.", "Zoë Okafor-Reyes", "third@example.org")
 	p.in(".reach").doesNotSee("z@example.org") // the history still names it
 	p.reload()
-	p.doesNotSee("The changes were saved.") // the message is shown once
+	p.doesNotSee("Changes saved.") // the message is shown once
 }
 
 // The labels say what the chosen type of contact needs, without scripts too.

@@ -51,8 +51,8 @@ func TestCustomFieldsAreAddedFilledInAndEnded(t *testing.T) {
 	p.in(".side").click("Settings")
 	p.click("Custom fields")
 	p.click("Archive field Volunteer")
-	p.sees("The field “Volunteer” was archived.", "Archived fields")
+	p.sees("Field “Volunteer” archived.", "Archived fields")
 	p.audit()
 	p.click("Restore field Volunteer")
-	p.sees("The field “Volunteer” was restored")
+	p.sees("Field “Volunteer” restored")
 }

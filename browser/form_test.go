@@ -30,7 +30,7 @@ func TestLeavingAFormWithChangesAsksFirst(t *testing.T) {
 		t.Errorf("what was typed is now %q", got)
 	}
 	p.click("Save changes")
-	p.sees("The changes were saved.", "Ana Ruiz")
+	p.sees("Changes saved.", "Ana Ruiz")
 
 	for what, change := range map[string]func(){
 		"a choice":  func() { p.fill("Email type", "Personal") },

@@ -127,7 +127,7 @@ func TestGiftIsEditedAndRefunded(t *testing.T) {
 	p.fill("Campaign", "Lighthouse Gala")
 	p.fill("Check number", "1071")
 	p.click("Save changes")
-	p.sees("The changes were saved.", "Set campaign to “Lighthouse Gala”.", "1071")
+	p.sees("Changes saved.", "Set campaign to “Lighthouse Gala”.", "1071")
 	if got := p.value("Amount"); got != "50" {
 		t.Errorf("a refund of %s is filled in", got)
 	}

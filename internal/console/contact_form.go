@@ -186,7 +186,7 @@ func (r *request) saveContact() error {
 	if seen, _, _ := strings.Cut(in.SeenMatch, "-"); r.form.Value(decisionField) == mergeDecision {
 		to = mergePath(contact.ID, idOf(seen))
 	}
-	return r.redirect(r.path(to), notice{Text: "The changes were saved."})
+	return r.redirect(r.path(to), notice{Text: "Changes saved."})
 }
 
 // refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the

@@ -132,7 +132,7 @@ func TestAContactIsEdited(t *testing.T) {
 			}
 		}
 		p.wantStatus(p.post(path, "first_name", "", "last_name", "Diaz"), http.StatusUnprocessableEntity)
-		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "The changes were saved.", "Anna Diaz", "b@example.org", "Removed note “Old”.")
+		p.sees(p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org"), "Changes saved.", "Anna Diaz", "b@example.org", "Removed note “Old”.")
 		c := s.contacts(p.account)[0]
 		if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 || !slices.Equal(c.Tags, []string{"kept"}) {
 			t.Errorf("after the edit: %+v", c)
@@ -149,7 +149,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 			return append([]string{"first_name", first, "last_name", last}, formValues(t, form.body)...) // the first value of a name counts
 		}
 		mine, theirs := p.get(path+"/edit"), p.get(path+"/edit")
-		p.sees(p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...), "The changes were saved.") // within the second in which it was added
+		p.sees(p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...), "Changes saved.") // within the second in which it was added
 		mine = p.post(path, typed(mine, "", "Diaz")...)                                         // an invalid form does not make an old one new
 		p.wantStatus(mine, http.StatusUnprocessableEntity)
 		a := p.post(path, typed(mine, "Anna", "Diaz")...)
@@ -159,7 +159,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 		if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" || !strings.Contains(a.body, `value="Anna"`) {
 			t.Error("it was saved, or what was typed is gone")
 		}
-		p.sees(p.follow(path, formValues(t, a.body)...), "The changes were saved.", "Anna Diaz")
+		p.sees(p.follow(path, formValues(t, a.body)...), "Changes saved.", "Anna Diaz")
 		p.wantStatus(p.post(path, formValues(t, a.body)...), http.StatusUnprocessableEntity)
 	})
 }

@@ -112,7 +112,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 			t.Error("the form lacks the value that is no option any more")
 		}
 		p.sees(p.follow(path, "seen", seen(), "first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown", shirt.Key()+" "+age.Key(), name(shirt), "M", name(age), ""),
-			"The changes were saved.", "Custom fields Shirt size M Since Jan 31, 2020 Member Yes")
+			"Changes saved.", "Custom fields Shirt size M Since Jan 31, 2020 Member Yes")
 		// Another person has changed it since.
 		old := seen()
 		p.follow(path, "seen", old, "first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown", age.Key(), name(age), "7")

@@ -48,7 +48,7 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses), len(c.Tags))
 	}
 	path := p.org(fmt.Sprintf("/contacts/%d", c.ID))
-	p.sees(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "The changes were saved.")
+	p.sees(p.follow(path, formValues(t, p.get(path+"/edit").body)...), "Changes saved.")
 	if after := s.contacts(p.account)[0]; after.Version() != c.Version() {
 		t.Errorf("the edit lost something: %+v", after)
 	}

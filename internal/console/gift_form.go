@@ -285,7 +285,7 @@ func (r *request) saveGift(record gifts.GiftRecord) error {
 	if in.Seen = r.form.Value(seenField); err == nil {
 		_, err = r.store.UpdateGift(r.Context(), r.account(), g.Code, in)
 	}
-	return r.saved("gift", g.Version(), err, giftPath(g.Code), "The changes were saved.")
+	return r.saved("gift", g.Version(), err, giftPath(g.Code), "Changes saved.")
 }
 
 // saved answers a form that changes something of this version, unless someone else has changed it meanwhile.

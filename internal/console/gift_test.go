@@ -188,7 +188,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 			return append(change, "seen", seen(p.get(gift+"/edit")), "transacted_at", "2026-01-31", "dedication.type", "", "dedication.name", "")
 		}
 		a = p.follow(gift, form("campaign_id", drive, "contact_id", benID, "note", "Thank by phone", "check_number", "77", "check_deposited_at", "2026-02-01", "fee", "1.25", "status", "succeeded")...)
-		p.sees(a, "The changes were saved.", "$50 from Ben Ek", "Winter drive", "Changed campaign from “Gala” to “Winter drive”.", "Changed contact from Zoë Okafor to Ben Ek.",
+		p.sees(a, "Changes saved.", "$50 from Ben Ek", "Winter drive", "Changed campaign from “Gala” to “Winter drive”.", "Changed contact from Zoë Okafor to Ben Ek.",
 			"Set note to “Thank by phone”.", "Set check number to “77”.", "Set check deposited to Feb 1, 2026.", "Set fee to $1.25.", "Changed status from Pledged to Received.", p.user.Name)
 		a = p.follow(gift, form("campaign_id", "", "contact_id", benID, "note", "")...)
 		p.sees(a, "Removed campaign “Winter drive”.", "Removed note “Thank by phone”.")
@@ -335,7 +335,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 			return p.follow(gift, "amount", amount, "method", method, "fee", "", "fee_covered", "", "seen", seen(p.get(gift+"/edit")))
 		}
 		a = correct("500", "cash")
-		p.sees(a, "The changes were saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Left $500", "Changed amount from $50 to $500.", "Changed method from Check to Cash.")
+		p.sees(a, "Changes saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Left $500", "Changed amount from $50 to $500.", "Changed method from Check to Cash.")
 		if strings.Contains(a.words(), "-$50") || strings.Contains(a.words(), "refunded") {
 			t.Errorf("a correction is told as a refund: %s", a.words())
 		}
@@ -485,7 +485,7 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 		p.sees(p.get(plan), "Latest gifts", "$20", "Active")
 		p.sees(p.get(plan+"/edit"), "Edit recurring gift")
 		a = p.follow(plan, "amount", "25", "frequency", "yearly", "method", "check", "campaign_id", "", "seen", seen(p.get(plan+"/edit")))
-		p.sees(a, "The changes were saved.", "$25 yearly from Zoë Okafor", "Check")
+		p.sees(a, "Changes saved.", "$25 yearly from Zoë Okafor", "Check")
 		a = p.post(plan, "amount", "26", "seen", "another state")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "Someone else changed this recurring gift")

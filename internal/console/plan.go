@@ -253,7 +253,7 @@ func (r *request) savePlan(plan giving.Plan) error {
 	if in.Seen = r.form.Value(seenField); err == nil {
 		_, err = r.store.UpdatePlan(r.Context(), r.account(), plan.Code, in)
 	}
-	return r.saved("recurring gift", plan.Version(), err, planPath(plan.Code), "The changes were saved.")
+	return r.saved("recurring gift", plan.Version(), err, planPath(plan.Code), "Changes saved.")
 }
 
 func (r *request) pausePlan(plan giving.Plan) error {
