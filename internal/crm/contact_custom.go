@@ -86,6 +86,14 @@ func customFieldsField() doc.Field[*Contact, *ContactInput] {
 				c.Custom, left = custom.TakeBack(c.Custom, d)
 				return left
 			},
+			Redo: func(c *Contact, d *doc.Difference, undone *doc.Undone[*Contact], _ string) (conflict bool) {
+				var of *doc.Undone[[]custom.Value]
+				if undone != nil {
+					of = &doc.Undone[[]custom.Value]{Was: undone.Was.Custom, Is: undone.Is.Custom}
+				}
+				c.Custom, conflict = custom.Redo(c.Custom, d, of)
+				return conflict
+			},
 		},
 		Read: func(r *doc.Reader, in *ContactInput) { in.Custom = custom.ReadInputs(r, in.Custom, maxSent) },
 		Take: func(form doc.Form, _ doc.Place, in *ContactInput) {

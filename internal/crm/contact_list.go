@@ -63,15 +63,12 @@ func appendPrimary(dst []byte, list []Typed) []byte {
 }
 
 func emailsField() doc.Field[*Contact, *ContactInput] {
-	return typedField("emails", "Email", "Emails", typedRule{kinds: []string{"personal", "work"}, prefix: EmailPrefix,
-		normal: func(value, _ string) (string, bool) { return text.NormalEmail(value) },
-		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.EmailForm) }},
+	return typedField("emails", "Email", "Emails", &emailRule,
 		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
 }
 
 func phonesField() doc.Field[*Contact, *ContactInput] {
-	return typedField("phones", "Phone", "Phones", typedRule{kinds: []string{"work", "home", "cell"}, prefix: PhonePrefix, normal: text.NormalPhone,
-		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.PhoneForm, c.Region) }},
+	return typedField("phones", "Phone", "Phones", &phoneRule,
 		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
 }
 
@@ -83,8 +80,16 @@ type typedRule struct {
 	refuse func(c *doc.Checker, at doc.Place)               // a value that has no normal form
 }
 
+var (
+	emailRule = typedRule{kinds: []string{"personal", "work"}, prefix: EmailPrefix,
+		normal: func(value, _ string) (string, bool) { return text.NormalEmail(value) },
+		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.EmailForm) }}
+	phoneRule = typedRule{kinds: []string{"work", "home", "cell"}, prefix: PhonePrefix, normal: text.NormalPhone,
+		refuse: func(c *doc.Checker, at doc.Place) { c.AddAt(at, "value", doc.PhoneForm, c.Region) }}
+)
+
 // typedField is a list of emails or phones; each has a match key in step with it.
-func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) doc.Field[*Contact, *ContactInput] {
+func typedField(name, label, plural string, rule *typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) doc.Field[*Contact, *ContactInput] {
 	elements := typedElements
 	elements.Key = func(t *Typed, region string) string { return rule.identity(t.Value, region) }
 	f := doc.List(name, label, plural, maxEmails, maxSent, elements, in, of)
@@ -110,13 +115,7 @@ func typedField(name, label, plural string, rule typedRule, in func(*Contact) *[
 	takeBack := f.Undo
 	f.Undo = func(c *Contact, d *doc.Difference, region string) bool {
 		left := takeBack(c, d, region)
-		var keys []string
-		for _, element := range *in(c) {
-			key, _ := rule.key(element.Value, region)
-			keys = append(keys, key)
-		}
-		c.replaceMatchKeys(rule.prefix, keys)
-		c.MatchKeys = slices.Compact(c.MatchKeys)
+		c.MatchKeys = rule.rekeyed(c.MatchKeys, *in(c), c.MatchKeys, region)
 		return left
 	}
 	replace := f.Patch
@@ -143,6 +142,25 @@ func (rule *typedRule) key(value, region string) (key string, ok bool) {
 		return "", ok
 	}
 	return rule.prefix + normal, ok
+}
+
+// rekeyed are match keys with those of a list. A number without its country has the key by which it was known, and not the one that it would have in the region of today.
+func (rule *typedRule) rekeyed(keys []string, list []Typed, known []string, region string) []string {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return strings.HasPrefix(key, rule.prefix) })
+	for i := range list {
+		key, _ := rule.key(list[i].Value, region)
+		if rule == &phoneRule && !ContainsSorted(known, key) {
+			at := slices.IndexFunc(known, func(key string) bool {
+				number, isPhone := strings.CutPrefix(key, PhonePrefix)
+				return isPhone && text.IsPhone(list[i].Value, number)
+			})
+			if at >= 0 {
+				key = known[at]
+			}
+		}
+		keys = append(keys, key)
+	}
+	return SortedKeys(WithoutEmpty(keys))
 }
 
 // identity is what two values of a list are compared by.

@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,65 @@ func (c *Contact) appendMerged(dst []byte) []byte {
 type MergeChoice struct {
 	PreferOther bool
 	Fields      map[string]int64 // the id of the contact whose value a field gets, by the name of the field
+	Rule        MergeRule
+	Without     []string // fields that the survivor gets nothing of
+}
+
+// MergeRule is what becomes of texts that both have and no one has chosen. The names are stored.
+type MergeRule string
+
+// The rules.
+const (
+	AbsorbRule    MergeRule = ""          // two contacts: the survivor's stay, and notes are put together
+	OverwriteRule MergeRule = "overwrite" // what was sent is newer
+	CompleteRule  MergeRule = "complete"  // what was sent only fills what is empty
+	AddRule       MergeRule = "add"       // what a person has typed is newer, and notes are put together
+)
+
+// keptChoice is a choice as a merge keeps it. It has no ids.
+type keptChoice struct {
+	Rule        MergeRule `json:"rule,omitempty"`
+	PreferOther bool      `json:"prefer_other,omitempty"`
+	Theirs      []string  `json:"theirs,omitempty"` // fields that got the value of the other contact
+	Mine        []string  `json:"mine,omitempty"`
+	Without     []string  `json:"without,omitempty"`
+}
+
+// Text is what a merge keeps of its choice.
+func (choice *MergeChoice) Text(survivor int64) string {
+	kept := keptChoice{Rule: choice.Rule, PreferOther: choice.PreferOther, Without: choice.Without}
+	for name, id := range choice.Fields {
+		if id == survivor {
+			kept.Mine = append(kept.Mine, name)
+		} else {
+			kept.Theirs = append(kept.Theirs, name)
+		}
+	}
+	slices.Sort(kept.Mine)
+	slices.Sort(kept.Theirs)
+	text, _ := json.Marshal(kept) // texts alone
+	return string(text)
+}
+
+// ReadMergeChoice is the choice that a merge of two contacts keeps.
+func ReadMergeChoice(text string, survivor, other int64) (choice MergeChoice, err error) {
+	if text == "" {
+		return choice, nil
+	}
+	var kept keptChoice
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(&kept); err == nil && !slices.Contains([]MergeRule{AbsorbRule, OverwriteRule, CompleteRule, AddRule}, kept.Rule) {
+		err = doc.NewInvalid("rule", doc.OneOf, "overwrite, complete, add")
+	}
+	choice = MergeChoice{Rule: kept.Rule, PreferOther: kept.PreferOther, Without: kept.Without, Fields: make(map[string]int64)}
+	for _, name := range kept.Mine {
+		choice.Fields[name] = survivor
+	}
+	for _, name := range kept.Theirs {
+		choice.Fields[name] = other
+	}
+	return choice, err
 }
 
 // MergeInput is what a client says about a merge.
@@ -91,7 +151,7 @@ func (choice *MergeChoice) prefersOther(name string, other int64) (prefers, chos
 	if id := choice.Fields[name]; id != 0 {
 		return id == other, true
 	}
-	return choice.PreferOther, false
+	return choice.PreferOther || choice.Rule == OverwriteRule || choice.Rule == AddRule, false
 }
 
 // CheckMerge refuses to merge another contact into this one. Both are of one account.
@@ -139,15 +199,16 @@ func (c Contact) Absorb(other *Contact, choice MergeChoice, region string, now t
 func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Contact, choice *MergeChoice, region string) {
 	prefers, chosen := choice.prefersOther(f.Name, other.ID)
 	switch {
+	case slices.Contains(choice.Without, f.Name):
 	case f.Unite != nil:
-		f.Unite(c, other, prefers, region)
+		f.Unite(c, other, prefers && choice.Rule == AbsorbRule, region)
 	case f.Differ != nil: // custom fields, one by one
 		for _, value := range other.Custom {
 			if prefers, _ := choice.prefersOther(f.Name+"."+custom.Key(value.Field), other.ID); prefers || c.CustomValue(value.Field).Value == "" {
 				c.Custom = custom.Put(c.Custom, value)
 			}
 		}
-	case f.Name == "note" && !chosen:
+	case f.Name == "note" && !chosen && (choice.Rule == AbsorbRule || choice.Rule == AddRule):
 		c.Note = joinNotes(c.Note, other.Note)
 	case f.Same(other, &blank):
 		if prefers && chosen {
@@ -156,33 +217,6 @@ func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Cont
 	case prefers && (chosen || !IsMark(f.Name)), f.Same(c, &blank):
 		f.Copy(c, other)
 	}
-}
-
-// Regain is a contact from which the undo of a merge has taken values, with those of them that another contact has which is still part of it. was is the contact before the undo: nothing comes
-// back that it did not have.
-func (c Contact) Regain(was, other *Contact, region string) Contact {
-	for i := range ContactTable {
-		f := &ContactTable[i]
-		if f.Merge == nil || f.Same(&c, was) || !was.has(f, other, region) {
-			continue
-		}
-		c.absorbField(f, other, &MergeChoice{}, region)
-		if prefix := map[string]string{"emails": EmailPrefix, "phones": PhonePrefix}[f.Name]; prefix != "" {
-			keys := slices.DeleteFunc(slices.Clone(other.MatchKeys), func(key string) bool { return !strings.HasPrefix(key, prefix) })
-			c.MatchKeys = SortedKeys(slices.Concat(c.MatchKeys, keys))
-		}
-	}
-	return c
-}
-
-// has tells whether a contact has all that another one has in a field.
-func (c *Contact) has(f *doc.Field[*Contact, *ContactInput], other *Contact, region string) bool {
-	if f.Unite == nil && f.Differ == nil && f.Name != "note" {
-		return f.Same(c, other)
-	}
-	both := *c
-	both.absorbField(f, other, &MergeChoice{}, region)
-	return f.Same(&both, c)
 }
 
 // joinNotes is two notes in one. A note that the other one says already is not said again.

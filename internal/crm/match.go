@@ -282,6 +282,18 @@ func (c Contact) Add(in ContactInput, now time.Time) (Contact, error) {
 	return c.Merge(in, now)
 }
 
+// AddChoice is how Add chooses, for a merge that keeps it.
+func (c *Contact) AddChoice() MergeChoice {
+	choice := MergeChoice{Rule: AddRule, Fields: make(map[string]int64), Without: []string{"type"}}
+	if isNameless := c.LastName == "" && strings.Contains(c.FirstName, "@"); !isNameless {
+		choice.Fields["first_name"], choice.Fields["middle_name"], choice.Fields["last_name"] = c.ID, c.ID, c.ID
+	}
+	if c.IsCompany {
+		choice.Without = append(choice.Without, "company")
+	}
+	return choice
+}
+
 // ImportRule says what an import does with a row about a contact that exists, and with one that shares an email or a phone with a contact of another name.
 type ImportRule struct {
 	Existing    CreateMode // Dedupe, Skip or Force
@@ -301,6 +313,20 @@ func (rule ImportRule) Merge(c Contact, in ContactInput, now time.Time) (Contact
 		return c.Merge(in, now)
 	}
 	return c.Complete(in, now)
+}
+
+// Choice is how Merge chooses, for a merge that keeps it.
+func (rule ImportRule) Choice(c *Contact, in *ContactInput) (choice MergeChoice) {
+	if choice.Rule = CompleteRule; rule.FileIsRight {
+		choice.Rule = OverwriteRule
+	}
+	if in.PersonName().Contradicts(c.PersonName()) {
+		choice.Without = []string{"first_name", "middle_name", "last_name"}
+		if c.IsCompany {
+			choice.Without = append(choice.Without, "company")
+		}
+	}
+	return choice
 }
 
 // Complete is Merge without overwriting: texts and custom fields that are empty are filled, and lists grow.

@@ -17,7 +17,9 @@ type Merge struct {
 	Review   Review
 	Undone   int64 // the change of the survivor that undid the merge, 0 while it stands
 	At       time.Time
-	Moving   int64 // the job that still moves gifts and plans to the survivor, or back to the other contact once the merge is undone; 0 where none is left to move
+	Choice   string // how texts were chosen that both have, as crm.MergeChoice writes it; "" where it was made before that was kept
+	Place    int64  // the change of the survivor at which it happened: its own, or that of the merge that it brings back
+	Moving   int64  // the job that still moves gifts and plans to the survivor, or back to the other contact once the merge is undone; 0 where none is left to move
 
 	// What the history says, if it is kept: who merged, by which way, and when that was undone.
 	Who      string
@@ -36,7 +38,7 @@ const (
 )
 
 const (
-	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at, moving FROM contact_merge WHERE account_id = $1`
+	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at, moving, choice, place FROM contact_merge WHERE account_id = $1`
 	SQLMerge     = MergeColumns + ` AND id = $2`
 	// The merges of a contact that stand and have brought another contact into it.
 	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0 AND undone = 0`
@@ -65,12 +67,12 @@ func (m *Merge) SentDocument() string {
 }
 
 func ScanMerge(r db.Row) Merge {
-	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7)), Moving: r.Int(8)}
+	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7)), Moving: r.Int(8), Choice: r.Text(9), Place: r.Int(10)}
 }
 
 // Values are the columns of the row.
 func (m *Merge) Values(account int64) []any {
-	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At), m.Moving}
+	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At), m.Moving, m.Choice, m.Place}
 }
 
 // MergedInto are all contacts that were merged into one, also by way of others.

@@ -28,7 +28,7 @@ var (
 	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
 	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
-	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at moving")
+	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at moving choice:text place")
 	FieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	SegmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
 	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")

@@ -156,6 +156,23 @@ func TakeBack(values []Value, d *doc.Difference) (before []Value, left bool) {
 	return values, false
 }
 
+// Redo are the values as a change of one has left them in another state. One that takes a change back gives back what that has taken here, from the values before it to those after it.
+func Redo(values []Value, d *doc.Difference, undone *doc.Undone[[]Value]) (is []Value, conflict bool) {
+	id := fieldOf(d)
+	now := rawIn(values, id)
+	switch {
+	case undone == nil:
+		after := string(d.After)
+		if after == "null" {
+			after = ""
+		}
+		return Put(values, Value{id, after}), string(rawOrNull(now)) != string(d.Before)
+	case now == rawIn(undone.Is, id):
+		return Put(values, Value{id, rawIn(undone.Was, id)}), false
+	}
+	return values, false
+}
+
 // fieldOf is the id of the custom field that a difference is about, 0 for none.
 func fieldOf(d *doc.Difference) int64 {
 	key, _ := strings.CutPrefix(d.Field, "custom_fields.")

@@ -208,15 +208,19 @@ func (of *Element[E]) unite(list, more []E, region string) []E {
 	return all
 }
 
-// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays.
+// index is where in a list an element is, whatever else it says; -1 for nowhere.
+func (of *Element[E]) index(list []E, e *E, region string) int {
+	key := of.Key(e, region)
+	return slices.IndexFunc(list, func(other E) bool { return of.Key(&other, region) == key })
+}
+
+// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays, and one that was removed since does not come back because the change had
+// moved or altered it.
 func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
 	kept = slices.Clone(list)
-	find := func(e *E) int {
-		key := of.Key(e, region)
-		return slices.IndexFunc(kept, func(other E) bool { return of.Key(&other, region) == key })
-	}
-	for _, e := range of.parse(d.In) {
-		if i := find(&e); i >= 0 && kept[i] == e {
+	in := of.parse(d.In)
+	for _, e := range in {
+		if i := of.index(kept, &e, region); i >= 0 && kept[i] == e {
 			kept = slices.Delete(kept, i, i+1)
 		} else if i >= 0 {
 			left = true
@@ -224,13 +228,69 @@ func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E
 	}
 	var back []E
 	for _, e := range of.parse(d.Out) {
-		if i := find(&e); i < 0 {
+		switch i := of.index(kept, &e, region); {
+		case i >= 0:
+			left = left || kept[i] != e
+		case of.index(in, &e, region) < 0 || of.index(list, &e, region) >= 0:
 			back = append(back, e)
-		} else if kept[i] != e {
-			left = true
 		}
 	}
 	return slices.Insert(kept, min(d.At, len(kept)), back...), left
+}
+
+// Undone is a change that another one takes back: the document before and after it, where everything is done again.
+type Undone[D any] struct{ Was, Is D }
+
+// Inverse is the difference that takes another one back.
+func (d Difference) Inverse() Difference {
+	d.Before, d.After, d.Out, d.In = d.After, d.Before, d.In, d.Out
+	return d
+}
+
+// apply does to a list what a change did to another state of it. What the change only moved is moved if it is there; what it has put in or altered is there afterwards. conflict tells that something was altered that
+// is not there.
+func (of *Element[E]) apply(list []E, d *Difference, region string) (is []E, conflict bool) {
+	out, in := of.parse(d.Out), of.parse(d.In)
+	if end := d.At + len(out); end <= len(list) && slices.Equal(list[d.At:end], out) && !slices.ContainsFunc(in, func(e E) bool { return of.index(list[:d.At], &e, region) >= 0 || of.index(list[end:], &e, region) >= 0 }) {
+		return slices.Concat(list[:d.At], in, list[end:]), false
+	}
+	var put []E
+	for i := range in {
+		was := of.index(out, &in[i], region)
+		if was >= 0 && of.index(list, &in[i], region) < 0 {
+			if out[was] == in[i] {
+				continue
+			}
+			conflict = true
+		}
+		put = append(put, in[i])
+	}
+	at := min(d.At, len(list))
+	is = slices.Clone(list)
+	for _, e := range slices.Concat(out, in) {
+		if i := of.index(is, &e, region); i >= 0 {
+			if is = slices.Delete(is, i, i+1); i < at {
+				at--
+			}
+		}
+	}
+	return slices.Insert(is, min(at, len(is)), put...), conflict
+}
+
+// Apply does to a document what a change did to another state of it; conflict tells that the field was not as the change had found it. A change that takes another one back gives back what that has taken here, and
+// not what it had taken there; undone is nil for any other change.
+func (s *Stored[D]) Apply(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) {
+	switch {
+	case s.Load == nil:
+	case s.Redo != nil:
+		return s.Redo(doc, d, undone, region)
+	case undone == nil:
+		conflict = string(s.value(doc)) != string(d.Before)
+		ReadKept(d.After, func(r *Reader) { s.Load(r, doc) })
+	case s.Same(doc, undone.Is):
+		s.Copy(doc, undone.Was)
+	}
+	return conflict
 }
 
 // Change is one thing that is different after a document was changed, in words for people.

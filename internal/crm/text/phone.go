@@ -24,6 +24,19 @@ func NormalPhone(value, region string) (key string, ok bool) {
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
+// IsPhone tells whether a text is a phone number, which is in its normal form, in the country of that number.
+func IsPhone(value, number string) bool {
+	if strings.HasPrefix(value, "+") {
+		return false // it has one normal form in every country
+	}
+	parsed, err := phonenumbers.Parse(number, "")
+	if err != nil {
+		return false
+	}
+	key, _ := NormalPhone(value, phonenumbers.GetRegionCodeForCountryCode(int(parsed.GetCountryCode())))
+	return key == number
+}
+
 // parsePhone reads a possible number of any country; local tells that its area code is missing.
 func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, ok bool) {
 	if utf8.RuneCountInString(value) > maxPhone || !utf8.ValidString(value) {

@@ -374,6 +374,18 @@ func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 		}
 		finishJobs(t, s)
 		wantState(t, "after the merges were undone", everything(t, s, account.Number), before)
+		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil { // of whoever a person has not parted
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		for _, group := range groups[:4] {
+			if groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: group.Members[0].ID}, crm.PageRequest{Page: 1, PerPage: 10}); err != nil || len(groups) != 1 || len(groups[0].Members) != 3 {
+				t.Errorf("%v: contacts whose merges were undone are merged again without a look, or no longer offered: %+v", err, groups)
+			}
+		}
 	})
 }
 

@@ -175,8 +175,7 @@ func TestAMergeIsUndoneOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// What a create or an import has merged becomes a contact of its own, once. The names of a spouse are for a person to look at.
-// What two contacts that were merged into a third one both have stays with it while one of them is part of it.
+// What two contacts that were merged into a third one both have stays with it while one of them is part of it, and the company is the one of the merge that stands.
 func TestAnUndoLeavesWhatAnotherMergedContactHas(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -192,7 +191,7 @@ func TestAnUndoLeavesWhatAnotherMergedContactHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := s.ContactRecord(t.Context(), account, survivor)
-		if got, want := fmt.Sprint(c.Company, c.Title, c.Emails, c.Phones, c.Tags, c.MatchKeys), "Chair[{ lee@example.org}] [{ 617-555-0100}] [board] [e:lee@example.org p:+16175550100]"; err != nil || got != want {
+		if got, want := fmt.Sprint(c.Company, c.Title, c.Emails, c.Phones, c.Tags, c.MatchKeys), "Lee BikesChair[{ lee@example.org}] [{ 617-555-0100}] [board] [e:lee@example.org p:+16175550100]"; err != nil || got != want {
 			t.Errorf("%v: the survivor has %s, want %s", err, got, want)
 		}
 		if _, err := s.UndoMerge(t.Context(), account, merges[1], "US"); err != nil {
@@ -204,6 +203,7 @@ func TestAnUndoLeavesWhatAnotherMergedContactHas(t *testing.T) {
 	})
 }
 
+// What a create or an import has merged becomes a contact of its own, once. The names of a spouse are for a person to look at.
 func TestAMergedCreateIsTakenApart(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number

@@ -292,32 +292,52 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 	if err != nil {
 		return made, nil, err
 	}
+	if change.Kind == history.DidMerge {
+		m, err := mergeOf(t, doc.IDAccount(row.ID), change.Revision)
+		if m != nil || err != nil {
+			return undoSent(t, row, m, region, now, err)
+		}
+	}
 	made, err = Change(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
 		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
 		return undone, err
 	})
-	if err == nil && change.Kind == history.DidMerge {
-		err = noteUndone(t, doc.IDAccount(row.ID), change.Revision, made.Tag.Revision)
-	}
 	return made, left, err
 }
 
-// noteUndone notes that what was sent is no longer part of a contact, because all that its import did is taken back. What brought another contact in is
-// left alone.
-func noteUndone(t *store.Tx, account, merge, revision int64) error {
+// mergeOf is the merge that a change is, nil where it is from before there were such rows, or the giver of a gift has learned something.
+func mergeOf(t *store.Tx, account, merge int64) (*store.Merge, error) {
 	known := Of(t.Account(account)).Merges
 	m, err := known.Get(t, account, merge)
 	delete(known.Rows, merge) // others write such rows, too
+	return m, err
+}
+
+// undoSent takes what was sent out of a contact again, because all that its import did is taken back. What brought another contact in is left alone.
+func undoSent(t *store.Tx, row *Stored, m *store.Merge, region string, now time.Time, err error) (made Document, left []string, _ error) {
 	switch {
-	case err != nil || m == nil: // it is from before there were such rows, or the giver of a gift has learned something
-		return err
+	case err != nil:
+		return made, nil, err
+	case m.Undone != 0:
+		return made, nil, store.Fault("", doc.NothingToUndo)
 	case m.Sent == "":
-		return store.Fault("", doc.UndoesMerge)
-	case m.Undone == 0:
-		m.Undone = revision
+		return made, nil, store.Fault("", doc.UndoesMerge)
+	}
+	account := doc.IDAccount(row.ID)
+	r := Rebuilding{T: t, A: t.Account(account), Region: region, Now: now}
+	part, err := SentContact(m.Sent, m.At)
+	if err != nil && m.SentDocument() != "" {
+		return made, nil, err
+	}
+	is, left, err := r.Without(row, m, &part)
+	if err == nil {
+		made, err = Record(t, row, 0, nil, func(crm.Contact) (crm.Contact, error) { return is, nil })
+	}
+	if err == nil {
+		m.Undone = made.Tag.Revision
 		t.Save(store.MergeTable, m.Values(account)...)
 	}
-	return err
+	return made, left, err
 }
 
 // undoNote hides a note, or shows one again that was hidden.

@@ -93,13 +93,13 @@ func CreateContact(t *store.Tx, account int64, n *NewContact, mode crm.CreateMod
 		if err != nil {
 			return Document{}, err
 		}
-		return mergeSent(t, found, n, merged, byPerson)
+		return mergeSent(t, found, n, merged, byPerson, found.Contact.AddChoice())
 	case merge:
 		merged, err := found.Contact.Merge(n.In, now)
 		if err != nil {
 			return Document{}, err
 		}
-		return mergeSent(t, found, n, merged, byMatch)
+		return mergeSent(t, found, n, merged, byMatch, crm.MergeChoice{Rule: crm.OverwriteRule})
 	}
 	return insertNew(t, account, n)
 }
@@ -117,9 +117,9 @@ const sqlLastMerges = store.MergeColumns + ` AND survivor = $2 ORDER BY id DESC 
 
 // mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already, and there is
 // none where the contact is nothing but what was sent, or for a row of a file. What a person has decided is not asked again.
-func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, by decider) (made Document, err error) {
+func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, by decider, choice crm.MergeChoice) (made Document, err error) {
 	account := doc.IDAccount(found.ID)
-	m := store.Merge{Survivor: found.ID, Sent: n.sent(), At: store.Moment(t.Author.At)}
+	m := store.Merge{Survivor: found.ID, Sent: n.sent(), At: store.Moment(t.Author.At), Choice: choice.Text(found.ID)}
 	if by != byPerson && !n.fits(&found.Contact) {
 		m.Review = store.ReviewPending
 	}
@@ -137,7 +137,7 @@ func mergeSent(t *store.Tx, found *Stored, n *NewContact, merged crm.Contact, by
 		made, err = Change(t, found, 0, func(crm.Contact) (crm.Contact, error) { return merged, nil })
 	default:
 		made, err = Record(t, found, history.DidMerge, nil, func(crm.Contact) (crm.Contact, error) { return merged, nil })
-		m.ID, m.Last = made.Tag.Revision, made.Tag.Revision
+		m.ID, m.Last, m.Place = made.Tag.Revision, made.Tag.Revision, made.Tag.Revision
 		t.Insert(store.MergeTable, m.Values(account)...)
 	}
 	made.Merged, made.Before, made.Merge, made.Review = true, found.Body, m.ID, m.Review == store.ReviewPending
@@ -289,5 +289,5 @@ func ImportContact(t *store.Tx, account int64, n *NewContact, p Plan, rule crm.I
 	if err != nil {
 		return made, err
 	}
-	return mergeSent(t, p.Into, n, merged, byFile)
+	return mergeSent(t, p.Into, n, merged, byFile, rule.Choice(&p.Into.Contact, &n.In))
 }

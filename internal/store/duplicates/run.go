@@ -383,10 +383,49 @@ func write(t *store.Tx, account int64, drop []key, add []row) error {
 			return err
 		}
 	}
+	undone, err := readParted(t.Conn, account, ids)
+	if err != nil {
+		return err
+	}
 	for _, r := range add {
+		if r.level < afterUndo && undone.have(r.a, r.b) {
+			r.level = afterUndo
+		}
 		if active[r.a] && active[r.b] && !dismissed[r.key] {
 			t.Save(store.DuplicateTable, r.values(account, 0, 0, 0)...)
 		}
 	}
 	return nil
+}
+
+// afterUndo is the surest level of contacts whose merge was undone: a person has a look before they are merged again.
+var afterUndo = int64(slices.Index(levels, duplicate.Likely))
+
+const sqlParted = `SELECT other, survivor FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0`
+
+// parted are contacts that were merged into others and taken out again, with these others.
+type parted map[key]bool
+
+func readParted(c db.Conn, account int64, ids []int64) (p parted, err error) {
+	p = make(parted)
+	if len(ids) == 0 {
+		return p, nil
+	}
+	return p, c.Each(func(r db.Row) error {
+		p[key{r.Int(0), r.Int(1)}] = true
+		return nil
+	}, sqlParted, account, ids)
+}
+
+// have tells whether the merge of two contacts was undone, or that of both into a third one.
+func (p parted) have(a, b int64) bool {
+	if p[key{a, b}] || p[key{b, a}] {
+		return true
+	}
+	for k := range p {
+		if k.a == a && p[key{b, k.b}] {
+			return true
+		}
+	}
+	return false
 }

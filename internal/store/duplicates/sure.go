@@ -159,7 +159,7 @@ func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *j
 }
 
 // samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that survives first. None comes back where something was changed since, or a person has said that
-// two of them are not the same, or for a pair whose groups are rather two people.
+// two of them are not the same or has undone their merge, or for a pair whose groups are rather two people.
 func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) ([]crm.Contact, error) {
 	if first.person < 0 {
 		return nil, nil
@@ -171,6 +171,10 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 	ids := linked(first.A, pairs)
 	apart, err := db.List(t.Conn, scanDismissal, sqlDismissed+` AND a = ANY($2)`, account, ids)
 	if err != nil || slices.ContainsFunc(apart, func(d dismissal) bool { return slices.Contains(ids, d.b) }) {
+		return nil, err
+	}
+	undone, err := readParted(t.Conn, account, ids)
+	if err != nil || slices.ContainsFunc(ids, func(id int64) bool { return slices.ContainsFunc(ids, func(other int64) bool { return id < other && undone.have(id, other) }) }) {
 		return nil, err
 	}
 	all, err := loadActive(t.Conn, account, ids)

@@ -63,12 +63,12 @@ func (f *Filter) where(account int64) (condition string, args []any) {
 	return condition, args
 }
 
-const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, COALESCE(c.actor, ''), COALESCE(c.door, 0), COALESCE(u.at, 0) FROM contact_merge AS m
+const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, m.choice, m.place, COALESCE(c.actor, ''), COALESCE(c.door, 0), COALESCE(u.at, 0) FROM contact_merge AS m
 	LEFT JOIN change AS c ON c.account_id = m.account_id AND c.revision = m.id LEFT JOIN change AS u ON u.account_id = m.account_id AND u.revision = m.undone`
 
 func scanListed(r db.Row) store.Merge {
 	m := store.ScanMerge(r)
-	m.Who, m.Channel, m.UndoneAt = r.Text(9), history.Channel(r.Int(10)), store.Moment(r.Int(11))
+	m.Who, m.Channel, m.UndoneAt = r.Text(11), history.Channel(r.Int(12)), store.Moment(r.Int(13))
 	return m
 }
 

@@ -2,6 +2,7 @@
 package merges
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -42,7 +43,7 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 			err = into.Matches(ctx, a)
 		}
 		if err == nil {
-			made, err = m.merge(survivor, in, store.Change{})
+			made, err = m.merge(survivor, in, nil)
 		}
 		begun = m.begun()
 		return made, err
@@ -62,7 +63,7 @@ func (s *MergeStore) wake(begun bool) {
 func MergeAll(t *store.Tx, a *store.Account, survivor int64, others []int64, region string, now time.Time) error {
 	m := newMerging(t, a, region, now)
 	for _, other := range others {
-		if _, err := m.merge(survivor, crm.MergeInput{Contact: other}, store.Change{}); err != nil {
+		if _, err := m.merge(survivor, crm.MergeInput{Contact: other}, nil); err != nil {
 			return err
 		}
 	}
@@ -159,9 +160,8 @@ func (m merging) record(row *contacts.Stored, kind history.Kind, undoes int64, m
 	return contacts.Record(m.t, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
 }
 
-// merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. parted is the change that took the same merge apart before: what it
-// changed is taken back.
-func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (made contacts.Document, err error) {
+// merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. again is a merge that was undone and is brought back, or nil.
+func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (made contacts.Document, err error) {
 	into, err := m.load(survivor)
 	if err != nil {
 		return made, err
@@ -176,11 +176,12 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 	if err != nil {
 		return made, err
 	}
-	before, _, err := takeBack(into.Contact, parted, m.region, m.now)
-	if err != nil {
-		return made, err
+	var merged crm.Contact
+	if again == nil {
+		merged, err = into.Contact.Absorb(&other.Contact, in.MergeChoice, m.region, m.now)
+	} else if in.MergeChoice, err = m.choiceOf(again, &other.Contact); err == nil {
+		merged, err = m.rebuilding().With(into, again, &other.Contact, in.MergeChoice)
 	}
-	merged, err := before.Absorb(&other.Contact, in.MergeChoice, m.region, m.now)
 	if err != nil {
 		return made, err
 	}
@@ -188,10 +189,14 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 		return made, err
 	}
 	told := doc.Differences{doc.NumberDifference("contact_id", other.ID, survivor)}
-	if made, err = m.record(into, history.DidMerge, parted.Revision, told, merged); err != nil {
+	var undone, place int64
+	if again != nil {
+		undone, place = again.Undone, again.Place
+	}
+	if made, err = m.record(into, history.DidMerge, undone, told, merged); err != nil {
 		return made, err
 	}
-	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.t.Author.At)}
+	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.t.Author.At), Choice: in.Text(survivor), Place: cmp.Or(place, made.Tag.Revision)}
 	if err = m.move(&row, func() (int64, error) { return m.leftBehind(&row) }); err != nil {
 		return made, err
 	}
@@ -201,16 +206,20 @@ func (m merging) merge(survivor int64, in crm.MergeInput, parted store.Change) (
 	return made, err
 }
 
-// takeBack is a contact as it was before a change. Where nothing of the change is left, it is as it is.
-func takeBack(c crm.Contact, change store.Change, region string, now time.Time) (before crm.Contact, left []string, err error) {
-	d, err := doc.ParseDifferences(change.Data)
+// choiceOf is the choice by which a merge was made.
+func (m merging) choiceOf(row *store.Merge, other *crm.Contact) (choice crm.MergeChoice, err error) {
+	if row.Choice != "" {
+		return crm.ReadMergeChoice(row.Choice, row.Survivor, other.ID)
+	}
+	change, err := store.FindIn(m.t.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, store.SQLChange, m.a.Account, row.ID)
 	if err != nil {
-		return c, nil, err
+		return choice, err
 	}
-	before, left, err = c.TakeBack(d, region, now)
-	var refused *doc.Invalid
-	if errors.As(err, &refused) && refused.Faults[0].Rule == doc.NothingToUndo {
-		return c, left, nil
-	}
-	return before, left, err
+	d, err := doc.ParseDifferences(change.Data)
+	return crm.ChoiceOf(d, other), err
+}
+
+// rebuilding does what has happened to a survivor again.
+func (m merging) rebuilding() contacts.Rebuilding {
+	return contacts.Rebuilding{T: m.t, A: m.a, Region: m.region, Now: m.now}
 }

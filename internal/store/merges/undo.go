@@ -1,7 +1,6 @@
 package merges
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -100,7 +98,7 @@ func Unmerge(t *store.Tx, a *store.Account, id int64, region string, now time.Ti
 	return err
 }
 
-// redo undoes an undo.
+// redo undoes an undo: the merge has happened after all, where it did, with what the other contact says now.
 func (m merging) redo(id int64) (u Undone, err error) {
 	parted, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, id)
 	if err == nil && (parted.Noun != history.ContactNoun || parted.Kind != history.DidPart) {
@@ -111,33 +109,23 @@ func (m merging) redo(id int64) (u Undone, err error) {
 	}
 	row, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, m.a.Account, parted.Undoes)
 	if err == nil {
-		u.Survivor, err = m.merge(row.Survivor, crm.MergeInput{Contact: row.Other}, parted)
+		u.Survivor, err = m.merge(row.Survivor, crm.MergeInput{Contact: row.Other}, &row)
 		u.merge = u.Survivor.Merge
 	}
 	return u, err
 }
 
 const (
-	sqlMergeChanges = store.ChangeColumns + ` AND revision >= $2 AND revision <= $3 ORDER BY revision`
-	sqlStanding     = store.MergeColumns + ` AND survivor = $2 AND undone = 0 AND id > $3 ORDER BY id LIMIT 100`
-	sqlPartedSince  = store.MergeColumns + ` AND survivor = $2 AND id < $3 AND undone > $3 ORDER BY id LIMIT 100`
-	sqlMergeAway    = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
+	sqlMergeAway = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
+	sqlJoined    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND revision < $5 ORDER BY revision DESC LIMIT 1`
 )
-
-// first is the first change of a merge.
-func first(row *store.Merge) int64 {
-	if row.Sent != "" {
-		return row.ID
-	}
-	return row.ID - 1
-}
 
 // refuse tells why a merge cannot be undone.
 func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 	switch {
 	case row.Undone != 0:
 		return store.Fault("", doc.UndoneMerge)
-	case first(row) < m.a.Oldest:
+	case row.ID < m.a.Oldest:
 		return store.Fault("", doc.MergeTooOld)
 	case survivor.Erased() || other.Erased() || row.Sent != "" && row.SentDocument() == "": // what was sent named a person who was erased
 		return store.Fault("", doc.ErasedMerge)
@@ -169,14 +157,13 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if err != nil {
 		return u, err
 	}
-	changes, err := db.List(m.t.Conn, store.ScanChange, sqlMergeChanges, m.a.Account, first(&row), row.ID)
+	joined, part, err := m.apart(&row, other)
 	if err != nil {
 		return u, err
 	}
-	own := changes[row.ID-first(&row)]
-	before, left, err := takeBack(survivor.Contact, own, m.region, m.now)
-	if err == nil {
-		before, err = m.regain(before, &survivor.Contact, &row)
+	before, left, err := m.rebuilding().Without(survivor, &row, &part)
+	if u.Left = left; err == nil {
+		before, err = m.withFreeIDs(before, &u)
 	}
 	if err != nil {
 		return u, err
@@ -184,12 +171,15 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if u.Survivor, err = m.record(survivor, history.DidPart, row.ID, nil, before); err != nil {
 		return u, err
 	}
-	u.undo, u.Left = u.Survivor.Tag.Revision, left
+	u.undo = u.Survivor.Tag.Revision
 	row.Undone = u.undo
+	if part, err = m.withFreeIDs(part, &u); err != nil {
+		return u, err
+	}
 	if row.Sent != "" {
-		row.Other, err = m.makeSent(row.Sent, &u)
+		row.Other, err = contacts.InsertContact(m.t, m.a.Account, part, part.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&part, m.a.Account))
 	} else {
-		err = m.bringBack(other, changes[0], &u)
+		_, err = m.record(other, history.DidRestore, joined, nil, part)
 	}
 	if err == nil {
 		err = m.move(&row, func() (int64, error) { return row.Last - row.ID, nil })
@@ -204,66 +194,21 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	return u, err
 }
 
-// regain gives the survivor back what contacts have, too, that were merged into it later and are still part of it: these merges added nothing that it had already. What it had kept in this way when earlier merges were undone goes first.
-func (m merging) regain(before crm.Contact, was *crm.Contact, undone *store.Merge) (crm.Contact, error) {
-	parted, err := db.List(m.t.Conn, store.ScanMerge, sqlPartedSince, m.a.Account, undone.Survivor, undone.ID)
-	for _, row := range parted {
-		change, unknown := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, row.ID)
-		if errors.Is(unknown, crm.ErrNotFound) {
-			continue
-		}
-		if before, _, err = takeBack(before, change, m.region, m.now); err != nil || unknown != nil {
-			return before, cmp.Or(unknown, err)
-		}
+// apart is what becomes of what was merged: the other contact as it was before it joined, or a contact of what was sent. joined is the change that made it part of the survivor.
+func (m merging) apart(row *store.Merge, other *contacts.Stored) (joined int64, part crm.Contact, err error) {
+	if row.Sent != "" {
+		part, err = contacts.SentContact(row.Sent, m.now)
+		return 0, part, err
 	}
+	change, err := store.FindIn(m.t.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, sqlJoined, m.a.Account, int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
 	if err != nil {
-		return before, err
+		return 0, part, err
 	}
-	standing, err := db.List(m.t.Conn, store.ScanMerge, sqlStanding, m.a.Account, undone.Survivor, undone.ID)
-	for _, row := range standing {
-		var part crm.Contact
-		if row.Other != 0 {
-			var other *contacts.Stored
-			if other, err = m.load(row.Other); err == nil {
-				part = other.Contact
-			}
-		} else if row.SentDocument() != "" {
-			part, err = contacts.SentContact(row.Sent, m.now)
-		}
-		if err != nil {
-			return before, err
-		}
-		before = before.Regain(was, &part, m.region)
-	}
-	return before, err
-}
-
-// bringBack makes the other contact what it was.
-func (m merging) bringBack(other *contacts.Stored, joined store.Change, u *Undone) error {
-	d, err := doc.ParseDifferences(joined.Data)
-	if err != nil {
-		return err
-	}
-	before, err := other.Contact.SeparateFrom(d, m.region, m.now)
+	d, err := doc.ParseDifferences(change.Data)
 	if err == nil {
-		before, err = m.withFreeIDs(before, u)
+		part, err = other.Contact.SeparateFrom(d, m.region, m.now)
 	}
-	if err == nil {
-		_, err = m.record(other, history.DidRestore, joined.Revision, nil, before)
-	}
-	return err
-}
-
-// makeSent makes a contact of what was sent.
-func (m merging) makeSent(sent string, u *Undone) (id int64, err error) {
-	c, err := contacts.SentContact(sent, m.now)
-	if err == nil {
-		c, err = m.withFreeIDs(c, u)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return contacts.InsertContact(m.t, m.a.Account, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&c, m.a.Account))
+	return change.Revision, part, err
 }
 
 // withFreeIDs is a contact without the external ids that another one has by now.

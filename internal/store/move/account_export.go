@@ -112,6 +112,8 @@ type (
 		Undone   int64  `json:"undone"`
 		At       int64  `json:"at"`
 		Moving   bool   `json:"moving,omitempty"` // not all gifts have moved yet
+		Choice   string `json:"choice,omitempty"`
+		Place    int64  `json:"place,omitempty"`
 	}
 	apartLine struct { // contacts that are not the same person
 		A       int64 `json:"contact_id_a"`
@@ -358,7 +360,7 @@ func (x *accountExport) history(w *LineWriter) error {
 func (x *accountExport) merges(w *LineWriter) error {
 	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
 		at := func(i int) int64 { return row[i].(int64) }
-		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8), at(9) != 0})
+		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8), at(9) != 0, row[10].(string), at(11)})
 	})
 }
 

@@ -426,13 +426,16 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return nil, err
 	}
-	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At)}
+	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At), Choice: l.Choice, Place: cmp.Or(l.Place, l.ID)}
 	err := cmp.Or(r.known(max(m.ID, 0)), r.known(max(m.Last, 0)), r.known(max(m.Undone, 0)), r.refers(m.Survivor, 0))
 	if err == nil && m.Other != 0 {
 		err = r.refers(m.Other, 0)
 	}
 	if err == nil && (m.ID <= r.merges || m.ID > 0 && m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
 		err = problem("is no merge that comes after the one before it")
+	}
+	if _, wrong := crm.ReadMergeChoice(m.Choice, m.Survivor, m.Other); err == nil && (wrong != nil || m.Place > m.ID) {
+		err = problem("is no merge that can have happened")
 	}
 	if err == nil && l.Moving && (m.Other == 0 || m.ID <= 0) {
 		err = problem("is no merge that moves gifts")
@@ -449,6 +452,7 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 	return func(w *accountWriter) error {
 		made := m
 		made.ID, made.Last, made.Undone = w.mergeID(m.ID), w.mergeID(m.Last), w.mergeID(m.Undone)
+		made.Place = w.mergeID(m.Place)
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
 		made.Moving = -contacts.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
 		w.Insert(store.MergeTable, made.Values(w.a.Account)...)

@@ -25,6 +25,14 @@ ALTER TABLE contact_merge ADD COLUMN moving BIGINT NOT NULL DEFAULT 0;
 
 CREATE INDEX contact_merge_moving ON contact_merge (account_id, id) WHERE moving <> 0;
 
+-- A merge is undone by doing everything else again that happened to the survivor since. choice says how the merge was made, which is not known of older ones, and place is the change at which it happened: an undo that was
+-- undone happens where the merge did that it brings back.
+ALTER TABLE contact_merge ADD COLUMN choice TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE contact_merge ADD COLUMN place BIGINT NOT NULL DEFAULT 0;
+
+UPDATE contact_merge SET place = id;
+
 -- What cannot be undone any more needs no review.
 UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
 `

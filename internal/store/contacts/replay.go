@@ -1,0 +1,279 @@
+package contacts
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// A merge is undone by doing again what else has happened to the survivor since (crm/contact_replay.go): other merges, with what they brought, and what people have changed. The history says what that was.
+
+const (
+	// Where the survivor must be gone back to, so that nothing is part of it that was taken out of it later, and nothing has come later that counts as there.
+	sqlEarlier  = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
+	sqlMergesOf = store.MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
+	sqlSince    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
+	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY revision`
+	sqlRenames  = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'`
+)
+
+// Rebuilding is a unit of work that makes a contact what it would be by other merges than it has.
+type Rebuilding struct {
+	T      *store.Tx
+	A      *store.Account
+	Region string
+	Now    time.Time
+
+	only   func(field string) bool
+	from   int64                    // the first change that happens again
+	events []crm.Event              // all that have happened since, with what they did
+	again  []crm.Event              // those that happen again
+	known  []string                 // match keys of contacts that are part of it
+	joins  map[int64][]store.Change // of contacts that were merged
+	drop   map[int64]bool           // changes that do not happen again
+	merges map[int64]*store.Merge   // those that stand, by their own change
+	others map[int64]*Stored
+}
+
+// Without is a survivor as it would be without a merge. left are fields that people have changed since, which stay as they want them.
+func (r Rebuilding) Without(survivor *Stored, merge *store.Merge, part *crm.Contact) (is crm.Contact, left []string, err error) {
+	own, err := store.FindIn(r.T.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, r.A.Account, merge.ID)
+	if errors.Is(err, crm.ErrNotFound) {
+		err = store.Fault("", doc.MergeTooOld)
+	}
+	if err != nil {
+		return is, nil, err
+	}
+	d, err := doc.ParseDifferences(own.Data)
+	if err != nil {
+		return is, nil, err
+	}
+	r.only = part.Touched(d)
+	return r.rebuild(survivor, merge, nil)
+}
+
+// With is a survivor as it would be if a merge that was undone had not been undone, but were made with the other contact as it is now.
+func (r Rebuilding) With(survivor *Stored, merge *store.Merge, other *crm.Contact, choice crm.MergeChoice) (is crm.Contact, err error) {
+	r.only = other.Touched(nil)
+	r.known = other.MatchKeys
+	is, _, err = r.rebuild(survivor, merge, &crm.Event{Revision: merge.Place, Other: other, Choice: choice})
+	return is, err
+}
+
+// rebuild does everything again from a merge on, but for the merge itself, or for what happens in its place.
+func (r *Rebuilding) rebuild(survivor *Stored, merge *store.Merge, instead *crm.Event) (is crm.Contact, left []string, err error) {
+	if err = r.goBack(survivor.ID, merge.Place); err == nil {
+		err = r.read(survivor.ID, merge)
+	}
+	if err == nil {
+		err = r.arrange()
+	}
+	if err != nil {
+		return is, nil, err
+	}
+	if instead != nil {
+		r.again = append(r.again, *instead)
+	}
+	slices.SortStableFunc(r.again, func(a, b crm.Event) int { return cmp.Compare(a.Revision, b.Revision) })
+	base := survivor.Contact.Back(r.events, r.only, r.Region)
+	again, left := base.Replay(r.again, r.only, r.Region, r.Now)
+	is, err = survivor.Contact.Rebuilt(&again, r.only, r.known, r.Region, r.Now)
+	return is, left, err
+}
+
+// goBack finds the first change that must happen again.
+func (r *Rebuilding) goBack(survivor, from int64) error {
+	for r.from = 0; r.from != from; {
+		r.from = from
+		var err error
+		if from, err = r.T.Int(sqlEarlier, r.A.Account, survivor, r.from); err != nil {
+			return err
+		}
+	}
+	if r.from < r.A.Oldest {
+		return store.Fault("", doc.MergeTooOld)
+	}
+	return nil
+}
+
+// read reads what has happened since, as far as it is about the fields in question.
+func (r *Rebuilding) read(survivor int64, merge *store.Merge) error {
+	r.drop, r.merges = map[int64]bool{merge.ID: true}, make(map[int64]*store.Merge)
+	all, err := db.List(r.T.Conn, store.ScanMerge, sqlMergesOf, r.A.Account, survivor, r.from)
+	for i := range all {
+		m := &all[i]
+		if m.Undone != 0 || m.ID == merge.ID {
+			r.drop[m.ID], r.drop[m.Undone] = true, true
+		} else {
+			r.merges[m.ID] = m
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range crm.ContactTable {
+		if name := crm.ContactTable[i].Name; r.only(name) {
+			names = append(names, `"`+name)
+		}
+	}
+	jobs := make(map[int64]*crm.BulkAction)
+	err = r.T.Each(func(row db.Row) error {
+		c := store.ScanChange(row)
+		e := crm.Event{Revision: c.Revision, Undoes: c.Undoes}
+		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(c.Data, name) }) {
+			d, err := doc.ParseDifferences(c.Data)
+			if err != nil {
+				return err
+			}
+			for i := range d { // they are of the row, which is gone soon
+				if name, _, _ := strings.Cut(d[i].Field, "."); r.only(name) {
+					e.Edit = append(e.Edit, d[i])
+				}
+			}
+		}
+		if c.Job != 0 && e.Edit.Has("tags") {
+			if jobs[c.Job] == nil {
+				jobs[c.Job] = new(crm.BulkAction)
+			}
+			e.Rename = jobs[c.Job]
+		}
+		if len(e.Edit) > 0 || r.merges[c.Revision] != nil {
+			r.events = append(r.events, e)
+		}
+		return nil
+	}, sqlSince, r.A.Account, int64(history.ContactNoun), survivor, r.from)
+	if err == nil {
+		err = r.readRenames(jobs)
+	}
+	return err
+}
+
+// readRenames finds which jobs have renamed tags. What a job did otherwise is like any change.
+func (r *Rebuilding) readRenames(jobs map[int64]*crm.BulkAction) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	ids := make([]int64, 0, len(jobs))
+	for id := range jobs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	err := r.T.Each(func(row db.Row) error { return json.Unmarshal([]byte(row.Text(1)), jobs[row.Int(0)]) }, sqlRenames, r.A.Account, ids)
+	for i := range r.events {
+		if e := &r.events[i]; e.Rename != nil && (e.Rename.Kind != crm.BulkRename || e.Undoes != 0) {
+			e.Rename = nil
+		}
+	}
+	return err
+}
+
+// arrange says what happens again: merges that stand, at their places, and changes.
+func (r *Rebuilding) arrange() error {
+	if err := r.readOthers(); err != nil {
+		return err
+	}
+	for _, e := range r.events {
+		m := r.merges[e.Revision]
+		switch {
+		case r.drop[e.Revision]:
+			continue
+		case m != nil:
+			part, err := r.part(m)
+			if err != nil {
+				return err
+			}
+			if part == nil {
+				break // it is no longer known what was sent, but what that did
+			}
+			r.known = append(r.known, part.MatchKeys...)
+			choice, err := crm.ReadMergeChoice(m.Choice, m.Survivor, part.ID)
+			if err != nil {
+				return err
+			}
+			if m.Choice == "" {
+				choice = crm.ChoiceOf(e.Edit, part)
+			}
+			e = crm.Event{Revision: m.Place, Other: part, Choice: choice}
+		}
+		r.again = append(r.again, e)
+	}
+	return nil
+}
+
+// readOthers reads the contacts that were merged, and their external ids, which a merge takes from them.
+func (r *Rebuilding) readOthers() error {
+	var ids []int64
+	for _, m := range r.merges {
+		if m.Other != 0 {
+			ids = append(ids, m.Other)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	r.others, r.joins = make(map[int64]*Stored), make(map[int64][]store.Change)
+	var unknown []int64
+	for _, id := range ids {
+		if row := Of(r.A).Contacts[id]; row != nil {
+			r.others[id] = row
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if len(unknown) > 0 {
+		if err := r.T.Each(func(row db.Row) error {
+			one := ScanContact(row)
+			r.others[one.ID] = one
+			return nil
+		}, SQLLoadContacts, r.A.Account, unknown); err != nil {
+			return err
+		}
+	}
+	if !r.only("external_ids") {
+		return nil
+	}
+	return r.T.Each(func(row db.Row) error {
+		if c := store.ScanChange(row); c.Kind == history.DidJoin {
+			c.Data = strings.Clone(c.Data)
+			r.joins[c.ID] = append(r.joins[c.ID], c)
+		}
+		return nil
+	}, sqlJoins, r.A.Account, int64(history.ContactNoun), ids, r.from)
+}
+
+// part is what a merge has brought, nil where that is not known any more.
+func (r *Rebuilding) part(m *store.Merge) (*crm.Contact, error) {
+	if m.Other == 0 {
+		if m.SentDocument() == "" {
+			return nil, nil
+		}
+		sent, err := SentContact(m.Sent, m.At)
+		sent.ID = crm.SentID
+		return &sent, err
+	}
+	row := r.others[m.Other]
+	if row == nil || row.Damage != nil {
+		return nil, nil
+	}
+	var joined store.Change
+	for _, c := range r.joins[m.Other] {
+		if c.Revision < m.ID {
+			joined = c
+		}
+	}
+	d, err := doc.ParseDifferences(joined.Data)
+	part := row.Contact.Back([]crm.Event{{Edit: d}}, func(field string) bool { return field == "external_ids" }, r.Region)
+	return &part, err
+}
