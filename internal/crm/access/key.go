@@ -43,18 +43,19 @@ func (p Permission) Names() []string {
 	return names
 }
 
-// ParsePermissions reads names; no name at all is every permission.
+// ParsePermissions reads names, of which one can be "all". No name at all is no permission.
 func ParsePermissions(names []string) (Permission, error) {
-	if len(names) == 0 {
-		return AllPermissions, nil
-	}
 	var p Permission
 	for _, name := range names {
 		i := slices.Index(permissionNames, name)
-		if i < 0 {
-			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(permissionNames, ", "))
+		switch {
+		case name == "all":
+			p = AllPermissions
+		case i < 0:
+			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s, or all.", name, strings.Join(permissionNames, ", "))
+		default:
+			p |= 1 << i
 		}
-		p |= 1 << i
 	}
 	return p, nil
 }
