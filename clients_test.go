@@ -33,7 +33,7 @@ func TestProgramsOfTheClientPagesWork(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.paste(`ACCOUNT=$(bin/donorbook account create --name "River Aid")
-				export DONORBOOK_KEY=$(bin/donorbook key create --account $ACCOUNT --name Program --permission all)
+				export DONORBOOK_KEY=$(bin/donorbook key create --account $ACCOUNT --name Program)
 				curl -sSf --cacert donorbook-data/tls/ca.pem -H "Authorization: Bearer $DONORBOOK_KEY" -H "Content-Type: application/json" \
 					https://localhost:8443/v1/contacts -d '{"first_name": "Cleo", "last_name": "Marsh"}'`) // a contact that no filter for a tag finds
 			w.follow(string(text))

@@ -40,7 +40,7 @@ func (s *program) uploader(name string) uploader {
 		s.t.Fatalf("%v: no one has signed in", err)
 	}
 	response.Body.Close()
-	secret := s.Run("key", "create", "--account", account, "--name", name, "--permission", "all")
+	secret := s.Run("key", "create", "--account", account, "--name", name)
 	return uploader{s, "/console/o/" + account + "/contacts/import", response.Cookies()[0].String(), secret}
 }
 

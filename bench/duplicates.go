@@ -40,7 +40,7 @@ func duplicates(args []string) {
 		return string(must(cmd.Output()))
 	}
 	account := strings.TrimSpace(output("account", "create", "--name", "Duplicates"))
-	key := strings.TrimSpace(output("key", "create", "--account", account, "--name", "bench", "--permission", "contacts:read,contacts:write,campaigns:read,campaigns:write,transactions:read,transactions:write"))
+	key := strings.TrimSpace(output("key", "create", "--account", account, "--name", "bench"))
 	address := freeAddress()
 	server := exec.Command(program, "--data", dir, "serve", "--tls", "off", "--rate-limit", "0", "--listen", address)
 	log := must(os.Create(filepath.Join(dir, "log")))

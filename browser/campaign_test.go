@@ -19,7 +19,7 @@ func (s *server) listed(key, query string) (campaigns []map[string]any) {
 
 func (s *server) key(account string) string {
 	s.t.Helper()
-	return s.donorbook("key", "create", "--account", account, "--name", "Website", "--permission", "all")
+	return s.donorbook("key", "create", "--account", account, "--name", "Website")
 }
 
 func TestACampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {

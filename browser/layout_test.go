@@ -96,7 +96,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 		longWord, longWord+longWord, strings.ToLower(longWord[:21])))
 	s.visitor(account, "maximiliana.featherstonehaugh@correspondence.example.org", "editor")
 	for _, args := range [][]string{
-		{"--name", "Website form", "--permission", "all"}, {"--name", longWord, "--permission", "contacts:read,contacts:write", "--expires", "2199-12-31"}, {"--name", "Newsletter", "--expires", "7d"},
+		{"--name", "Website form"}, {"--name", longWord, "--permission", "contacts:read,contacts:write", "--expires", "2199-12-31"}, {"--name", "Newsletter", "--expires", "7d"},
 	} {
 		s.donorbook(append([]string{"key", "create", "--account", account}, args...)...)
 	}

@@ -54,7 +54,7 @@ var listening = regexp.MustCompile(`\bserving\b.*\blisten=(\S+)`)
 
 func start(data string) (*exec.Cmd, error) {
 	var made [2]string
-	for i, args := range [][]string{{"account", "create", "--name", "River Aid"}, {"key", "create", "--name", "Examples", "--permission", "all", "--account"}} {
+	for i, args := range [][]string{{"account", "create", "--name", "River Aid"}, {"key", "create", "--name", "Examples", "--account"}} {
 		if i == 1 {
 			args = append(args, made[0])
 		}

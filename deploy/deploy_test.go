@@ -306,7 +306,7 @@ func newKeys(t *testing.T, database string, count int) (account string, keys []s
 	t.Helper()
 	account = donorbook(t, database, "account", "create", "--name", "Harbor Light")
 	for i := range count {
-		keys = append(keys, donorbook(t, database, "key", "create", "--account", account, "--permission", "all", "--name", fmt.Sprintf("Key %d", i)))
+		keys = append(keys, donorbook(t, database, "key", "create", "--account", account, "--name", fmt.Sprintf("Key %d", i)))
 	}
 	return account, keys
 }

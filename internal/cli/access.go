@@ -186,7 +186,7 @@ func (c *userResetPassword) Run(t *terminal) error {
 type keyCreate struct {
 	Account    string   `help:"Account ID." required:"" placeholder:"ID"`
 	Name       string   `help:"What the key is for." required:"" placeholder:"NAME"`
-	Permission []string `help:"contacts:read, contacts:write, campaigns:read, campaigns:write, transactions:read, transactions:write, or all; may be repeated. Default: ${default}." default:"contacts:read" placeholder:"P" sep:"none"`
+	Permission []string `help:"contacts:read, contacts:write, campaigns:read, campaigns:write, transactions:read, transactions:write, or all; may be repeated. Default: ${default}. Give each program only what it needs." default:"all" placeholder:"P" sep:"none"`
 	Expires    *string  `help:"When it expires: at the end of a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or after a while (90d, 12h). Default: never." placeholder:"WHEN"`
 }
 
@@ -211,9 +211,17 @@ func (c *keyCreate) Run(t *terminal) error {
 		if _, err = fmt.Fprintln(t.stdout, secret); err != nil {
 			return fmt.Errorf("key %d was created but could not be printed; revoke it and create another: %w", key.ID, err)
 		}
-		fmt.Fprintf(t.stderr, "Key %d for %s, with %s. Keep it safe: it is shown only once.\n", key.ID, oneLine(account.Name), strings.Join(key.Permissions.Names(), ", "))
+		fmt.Fprintf(t.stderr, "Key %d for %s, with %s. Keep it safe: it is shown only once.\n", key.ID, oneLine(account.Name), granted(key.Permissions))
 		return nil
 	})
+}
+
+// granted says what a key can do: without --permission, that is everything.
+func granted(p access.Permission) string {
+	if p == access.AllPermissions {
+		return "all permissions"
+	}
+	return strings.Join(p.Names(), ", ")
 }
 
 // input refuses empty values: a script with an unset variable must not get more permissions than it meant.

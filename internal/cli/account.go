@@ -41,7 +41,7 @@ func (c *accountCreate) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(t.stderr, "Next: "+t.command("key create --account "+account.ID+` --name "My first key" --permission all`))
+		fmt.Fprintln(t.stderr, "Next: "+t.command("key create --account "+account.ID+` --name "My first key"`))
 		_, err = fmt.Fprintln(t.stdout, account.ID)
 		return err
 	})

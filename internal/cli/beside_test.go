@@ -111,7 +111,7 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 				}
 				for _, line := range [][]string{
 					{"account", "create", "--name", name, "--parent", account},
-					{"key", "create", "--name", name, "--permission", "all", "--account", account},
+					{"key", "create", "--name", name, "--account", account},
 					{"campaign", "import", "--account", account, file},
 				} {
 					if code, _, stderr := runLine(t, append(line, "--data", data)...); code != exitOK {

@@ -127,19 +127,22 @@ func (c *contactUnmerge) Run(t *terminal) error {
 	})
 }
 
+// certain is what people call the level that is "sure" on the wire.
+const certain = "certain"
+
 type contactDuplicates struct {
 	Account string  `help:"Account ID." required:"" placeholder:"ID"`
 	CSV     bool    `name:"csv" help:"Print a CSV file."`
-	Level   *string `help:"Only pairs of this level: sure (certain matches), likely or possible." enum:"sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
+	Level   *string `help:"Only pairs of this level: certain (sure in the API), likely or possible." enum:"certain,sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
 }
 
 func (contactDuplicates) Help() string {
 	return `Prints pairs of contacts that may be the same person, most likely first, with reasons. Recent changes are checked first.
 
 	donorbook contact duplicates --account ID
-	donorbook contact duplicates --account ID --csv --level sure > sure.csv
+	donorbook contact duplicates --account ID --csv --level certain > certain.csv
 
-A "sure" pair is a certain match, wrong in fewer than 1 in 1,000 cases. "donorbook contact merge" merges two contacts.`
+A certain match is wrong in fewer than 1 in 1,000 cases; files and the API call it "sure". "donorbook contact merge" merges two contacts.`
 }
 
 func (c *contactDuplicates) Run(t *terminal) error {
@@ -170,6 +173,9 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 	var filter duplicates.Filter
 	if c.Level != nil {
 		filter.Level = duplicate.Level(*c.Level)
+		if *c.Level == certain {
+			filter.Level = duplicate.Sure
+		}
 	}
 	n := int64(0)
 	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
@@ -179,7 +185,11 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 			if c.CSV {
 				err = cmp.Or(err, out.Write([]string{strconv.FormatInt(p.A, 10), strconv.FormatInt(p.B, 10), fmt.Sprintf("%.6f", p.Probability), string(p.Level), reasons}))
 			} else {
-				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", p.Level, p.A, p.B, reasons)
+				level := string(p.Level)
+				if p.Level == duplicate.Sure {
+					level = certain
+				}
+				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", level, p.A, p.B, reasons)
 			}
 		}
 		if n += found.Count; failed != nil || n >= found.Total || found.Count == 0 {

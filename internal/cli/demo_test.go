@@ -114,7 +114,7 @@ func checkDemoContacts(p *process) {
 		if account.ParentID != nil && *account.ParentID == accounts[0].ID {
 			chapters++
 		}
-		key := result(t, "key", "create", "--data", p.data, "--account", account.ID, "--name", "Count", "--permission", "all")
+		key := result(t, "key", "create", "--data", p.data, "--account", account.ID, "--name", "Count")
 		for _, c := range p.contacts(key, "all") {
 			total++
 			if len(c.Tags) > 0 {

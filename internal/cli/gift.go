@@ -346,7 +346,7 @@ func (t *terminal) printGift(asked bool, made gifts.GiftDocument) error {
 type giftRefund struct{ giftAmount }
 
 func (giftRefund) Help() string {
-	return `Records a refund and lowers every total that the gift is part of. Donorbook doesn't send the refund: issue it through your bank or payment processor. "gift undo-refund" undoes it.
+	return `Records a refund and lowers every total that the gift is part of. Donorbook doesn't send the refund: issue it through your bank or payment provider. "gift undo-refund" undoes it.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }
@@ -371,14 +371,14 @@ type giftCorrect struct {
 	Account    string `help:"Account ID." required:"" placeholder:"ID"`
 	Amount     string `help:"Amount paid." placeholder:"N"`
 	Method     string `help:"Method: ${methods}." placeholder:"METHOD"`
-	Fee        string `help:"The payment processor's fee." placeholder:"N"`
+	Fee        string `help:"The payment provider's fee." placeholder:"N"`
 	FeeCovered string `help:"The part of the fee that the donor covered." placeholder:"N" name:"fee-covered"`
 	Gift       string `arg:"" help:"Gift ID; see \"donorbook gift list\"."`
 	JSON       bool   `help:"Print the gift as the API returns it." name:"json"`
 }
 
 func (giftCorrect) Help() string {
-	return `Corrects a mistake. The ledger keeps the wrong payment, gets an entry that reverses it, then the right one; every total follows. A gift from a payment processor cannot be corrected. A partly refunded gift can be corrected after "gift undo-refund".
+	return `Corrects a mistake. The ledger keeps the wrong payment, gets an entry that reverses it, then the right one; every total follows. A gift from a payment provider cannot be corrected. A partly refunded gift can be corrected after "gift undo-refund".
 
 	donorbook gift correct --account ID GIFT --amount 500
 	donorbook gift correct --account ID GIFT --method cash`

@@ -248,7 +248,7 @@ func (p *process) contacts(key, scope string) []client.Contact {
 func newKey(t *testing.T, data string) (account, key string) {
 	t.Helper()
 	account = result(t, "account", "create", "--data", data, "--name", "Harbor Light")
-	return account, result(t, "key", "create", "--data", data, "--account", account, "--name", "Test", "--permission", "all")
+	return account, result(t, "key", "create", "--data", data, "--account", account, "--name", "Test")
 }
 
 // dial opens a bare connection, without anything that an HTTP client would do.

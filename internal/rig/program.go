@@ -116,7 +116,7 @@ func (p *Program) Run(args ...string) string {
 // Account makes an account, and returns the secret of a key of it.
 func (p *Program) Account(name string) (secret string) {
 	p.t.Helper()
-	return p.Run("key", "create", "--account", p.Run("account", "create", "--name", name), "--name", name, "--permission", "all")
+	return p.Run("key", "create", "--account", p.Run("account", "create", "--name", name), "--name", name)
 }
 
 // MemoryPeak is the most memory that the program has had so far, in bytes.

@@ -198,11 +198,11 @@ func TestParseExpiry(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"2026-01-30":           "must lie in the future",
-		"2026-01-31T12:00:00Z": "must lie in the future",
-		"-1h":                  "must lie in the future",
-		"0s":                   "must lie in the future",
-		"1ms":                  "must lie in the future", // times are kept to the second
+		"2026-01-30":           "must be in the future",
+		"2026-01-31T12:00:00Z": "must be in the future",
+		"-1h":                  "must be in the future",
+		"0s":                   "must be in the future",
+		"1ms":                  "must be in the future", // times are kept to the second
 		"0d":                   "is not understood",
 		"-1d":                  "is not understood",
 		"36501d":               "is not understood",

@@ -13,10 +13,10 @@ export DONORBOOK_DATA=$work/data
 root=$("$program" account create --name "River Aid")
 chapter=$("$program" account create --name "River Aid North" --parent "$root")
 other=$("$program" account create --name "Hill Trust")
-key=$("$program" key create --account "$root" --name Website --permission contacts:read,contacts:write,campaigns:read,campaigns:write,transactions:read,transactions:write)
+key=$("$program" key create --account "$root" --name Website)
 reader=$("$program" key create --account "$root" --name Reader --permission contacts:read)
-north=$("$program" key create --account "$chapter" --name North --permission contacts:read,contacts:write,campaigns:read,campaigns:write,transactions:read,transactions:write)
-revoked=$("$program" key create --account "$root" --name Old --permission contacts:read,contacts:write,campaigns:read,campaigns:write,transactions:read,transactions:write)
+north=$("$program" key create --account "$chapter" --name North)
+revoked=$("$program" key create --account "$root" --name Old)
 "$program" key revoke "$("$program" key list --account "$root" --json | python3 -c 'import json,sys; print([k["id"] for k in json.load(sys.stdin) if k["name"]=="Old"][0])')" >/dev/null
 cat >"$work/campaigns.json" <<JSON
 [{"title": "Winter Coat Drive", "goal": 18000, "raised": 4250.5, "donors": 31, "description": "<p>Warm <b>coats</b></p>", "beneficiaries": ["$other"]},
