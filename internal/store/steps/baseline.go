@@ -1,6 +1,6 @@
 package steps
 
-// baselineSQL makes schema 13, that of release 0.10, before which nothing was given to anyone. It is frozen. The texts are as SQLite has kept them since, word for word and space for space, because the schema of a
+// baselineSQL makes schema 13, that of release 0.10, before which nothing was given to anyone. It is frozen. The texts are as a database file has kept them since, word for word and space for space, because the schema of a
 // backup is compared with them: columns that were added by a step of their own stand on one line.
 const baselineSQL = `
 CREATE TABLE account (
