@@ -265,9 +265,7 @@ func (w *Filtering) area(start string) error {
 	if err := w.weigh(w.row.ContactSeq); err != nil {
 		return err
 	}
-	err := w.conn.Each(func(r db.Row) error {
-		return derived.DamagedSet(w.row.Account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
-	}, sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
+	err := w.conn.Each(addNamedBlock(w.row.Account, &set), sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
 	w.keep(&set)
 	return err
 }

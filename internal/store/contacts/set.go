@@ -24,6 +24,13 @@ func AddBlocks(c db.Conn, account int64, name string, from int64, set *db.Set) e
 	}, sqlSet, account, name, from)
 }
 
+// addNamedBlock adds a block of any set, which its row names.
+func addNamedBlock(account int64, set *db.Set) func(db.Row) error {
+	return func(r db.Row) error {
+		return derived.DamagedSet(account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
+	}
+}
+
 // FirstOfSet are the ids of the first contacts of a set, in ascending order.
 func FirstOfSet(c db.Conn, account int64, name string, limit int) (ids []int64, err error) {
 	const most = 64 // bytes of a row for each contact in it, of which there is at least one
