@@ -54,7 +54,7 @@ var (
 // Schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
 // order.
 var Schema = db.Schema{
-	Steps: steps.All,
+	Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 	Tables: []*db.Table{
 		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
 		ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
@@ -79,7 +79,7 @@ func Distribution() (commands []string, forgotten string) {
 func wordsOfRow(row []any) (string, error) {
 	account, id := row[0].(int64), row[1].(int64)
 	contact, err := crm.ParseContact(id, row[ContactTable.At("body")].([]byte), SplitKeys(row[ContactTable.At("match_keys")].(string)))
-	return find.SearchDocument(&contact, account), err
+	return find.ContactRows(&contact, account).Words, err
 }
 
 // Match keys hold no line feed: no email, phone number or external id can.

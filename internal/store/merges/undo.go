@@ -9,7 +9,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -177,7 +176,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 		return u, err
 	}
 	if row.Sent != "" {
-		row.Other, err = contacts.InsertContact(m.t, m.a.Account, part, part.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&part, m.a.Account))
+		row.Other, err = contacts.InsertContact(m.t, m.a.Account, part)
 	} else {
 		_, err = m.record(other, history.DidRestore, joined, nil, part)
 	}
