@@ -87,11 +87,7 @@ func customFieldsField() doc.Field[*Contact, *ContactInput] {
 				return left
 			},
 			Redo: func(c *Contact, d *doc.Difference, undone *doc.Undone[*Contact], _ string) (conflict bool) {
-				var of *doc.Undone[[]custom.Value]
-				if undone != nil {
-					of = &doc.Undone[[]custom.Value]{Was: undone.Was.Custom, Is: undone.Is.Custom}
-				}
-				c.Custom, conflict = custom.Redo(c.Custom, d, of)
+				c.Custom, conflict = custom.Redo(c.Custom, d, doc.Within(undone, func(c *Contact) []custom.Value { return c.Custom }))
 				return conflict
 			},
 		},

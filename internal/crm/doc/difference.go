@@ -241,6 +241,14 @@ func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E
 // Undone is a change that another one takes back: the document before and after it, where everything is done again.
 type Undone[D any] struct{ Was, Is D }
 
+// Within is the same of a part of the document; nil for none.
+func Within[D, V any](undone *Undone[D], part func(D) V) *Undone[V] {
+	if undone == nil {
+		return nil
+	}
+	return &Undone[V]{part(undone.Was), part(undone.Is)}
+}
+
 // Inverse is the difference that takes another one back.
 func (d Difference) Inverse() Difference {
 	d.Before, d.After, d.Out, d.In = d.After, d.Before, d.In, d.Out
@@ -277,6 +285,19 @@ func (of *Element[E]) apply(list []E, d *Difference, region string) (is []E, con
 	return slices.Insert(is, min(at, len(is)), put...), conflict
 }
 
+// redo is apply of a change that may take another one back: then it gives back what that has taken here.
+func (of *Element[E]) redo(list []E, d *Difference, undone *Undone[[]E], region string) (is []E, conflict bool) {
+	change := *d
+	if undone != nil {
+		out := of.parse(d.Out)
+		change.In = slices.DeleteFunc(slices.Clone(d.In), func(element json.RawMessage) bool {
+			e := of.parse([]json.RawMessage{element})
+			return of.index(out, &e[0], region) < 0 && (of.index(undone.Was, &e[0], region) < 0 || of.index(undone.Is, &e[0], region) >= 0)
+		})
+	}
+	return of.apply(list, &change, region)
+}
+
 // Apply does to a document what a change did to another state of it; conflict tells that the field was not as the change had found it. A change that takes another one back gives back what that has taken here, and
 // not what it had taken there; undone is nil for any other change.
 func (s *Stored[D]) Apply(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) {
@@ -309,4 +330,10 @@ func ListChanges(label string, was, is []string) (changes []Change) {
 		changes = append(changes, Change{Field: label + " added", After: text})
 	}
 	return changes
+}
+
+// Place is where in the table a field is; a name may go on behind a dot.
+func (t Table[D, I]) Place(name string) int {
+	name, _, _ = strings.Cut(name, ".")
+	return slices.IndexFunc(t, func(f Field[D, I]) bool { return f.Name == name })
 }

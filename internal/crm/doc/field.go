@@ -45,10 +45,8 @@ type Stored[D any] struct {
 	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what is taken back whole.
 	Undo func(doc D, d *Difference, region string) (left bool)
 
-	// Redo does to it what a change did to another state of it, where that is not the value as a whole.
-	Redo func(doc D, d *Difference, undone *Undone[D], region string) (conflict bool)
-
-	Copy func(doc, from D) // gives it the value of another document; nil for lists and for what is never sent
+	Redo func(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) // does what Apply does; nil for what is changed whole
+	Copy func(doc, from D)                                                            // gives it the value of another document; nil for lists and for what is never sent
 
 	// Of a list:
 	Plural string // what people call all elements
@@ -311,15 +309,7 @@ func List[D, I any, E comparable](name, label, plural string, limit, read int, o
 				return left
 			},
 			Redo: func(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) {
-				change := *d
-				if undone != nil {
-					change.In = slices.DeleteFunc(slices.Clone(d.In), func(element json.RawMessage) bool {
-						e := of.parse([]json.RawMessage{element})
-						isBack := of.index(of.parse(d.Out), &e[0], region) < 0
-						return isBack && (of.index(*in(undone.Was), &e[0], region) < 0 || of.index(*in(undone.Is), &e[0], region) >= 0)
-					})
-				}
-				*in(doc), conflict = of.apply(*in(doc), &change, region)
+				*in(doc), conflict = of.redo(*in(doc), d, Within(undone, func(doc D) []E { return *in(doc) }), region)
 				return conflict
 			},
 			Fill: func(doc D, _ Place, set Setter) {
@@ -357,12 +347,6 @@ func (t Table[D, I]) Find(name string) *Field[D, I] {
 		}
 	}
 	return nil
-}
-
-// Place is where in the table a field is; a name may go on behind a dot.
-func (t Table[D, I]) Place(name string) int {
-	name, _, _ = strings.Cut(name, ".")
-	return slices.IndexFunc(t, func(f Field[D, I]) bool { return f.Name == name })
 }
 
 // Read takes the value of one key that was sent. Keys that are unknown or read-only are ignored.
