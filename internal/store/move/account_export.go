@@ -362,6 +362,10 @@ func (x *accountExport) merges(w *LineWriter) error {
 	})
 }
 
+func lineOfMerge(m *store.Merge) mergeLine {
+	return mergeLine{m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, store.Seconds(m.At), m.Moving != 0}
+}
+
 // apart writes which contacts a person has called different people. Other pairs are found again.
 func (x *accountExport) apart(w *LineWriter) error {
 	at := store.DuplicateTable.At

@@ -8,7 +8,6 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -60,7 +59,7 @@ type accountReader struct {
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
 	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
-		merges: math.MinInt64, merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
+		merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
@@ -427,14 +426,14 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 		return nil, err
 	}
 	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At)}
-	err := cmp.Or(r.known(max(m.ID, 0)), r.known(max(m.Last, 0)), r.known(max(m.Undone, 0)), r.refers(m.Survivor, 0))
+	err := cmp.Or(r.known(m.ID), r.known(m.Last), r.known(m.Undone), r.refers(m.Survivor, 0))
 	if err == nil && m.Other != 0 {
 		err = r.refers(m.Other, 0)
 	}
-	if err == nil && (m.ID <= r.merges || m.ID > 0 && m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
+	if err == nil && (m.ID <= r.merges || m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
 		err = problem("is no merge that comes after the one before it")
 	}
-	if err == nil && l.Moving && (m.Other == 0 || m.ID <= 0) {
+	if err == nil && l.Moving && m.Other == 0 {
 		err = problem("is no merge that moves gifts")
 	}
 	if err == nil && m.Other != 0 && m.Undone == 0 && r.merged[m.Other] != m.Survivor {
@@ -448,7 +447,7 @@ func (r *accountReader) merge(line []byte) (importLine, error) {
 	}
 	return func(w *accountWriter) error {
 		made := m
-		made.ID, made.Last, made.Undone = w.mergeID(m.ID), w.mergeID(m.Last), w.mergeID(m.Undone)
+		made.ID, made.Last, made.Undone = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone) // one that the history has forgotten keeps its number, too
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
 		made.Moving = -contacts.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
 		w.Insert(store.MergeTable, made.Values(w.a.Account)...)

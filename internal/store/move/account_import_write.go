@@ -89,17 +89,6 @@ func (w *accountWriter) revision(revision int64) int64 {
 	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
 }
 
-// mergeID is the change of a merge as it is from now on. One that was no longer kept is below zero: no change has such a number.
-func (w *accountWriter) mergeID(revision int64) int64 {
-	switch {
-	case revision <= 0:
-		return revision
-	case revision < w.line.Sequences.Oldest:
-		return -revision
-	}
-	return w.revision(revision)
-}
-
 // placeContact writes a contact as it was, under the next sequence number.
 func placeContact(t *store.Tx, a *store.Account, c crm.Contact, at contacts.Trace) error {
 	if err := contacts.MoveSets(t, a, c.ID, nil, contacts.SetsOf(&c)); err != nil {

@@ -6,19 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -42,6 +41,7 @@ type erasureProgress struct {
 	At     int64        `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
 	Key    string       `json:"key,omitempty"`    // of the answer that was looked at last
 	End    int64        `json:"end,omitempty"`    // the last change that there was
+	Parts  int64        `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
 }
 
 // erasurePart is a part of the work. The numbers are stored.
@@ -94,16 +94,81 @@ func eraseStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 	return e.scrub(ctx)
 }
 
-// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed.
+// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed, and contacts that were merged
+// into these become stubs, too.
 func (e *eraser) begin(ctx context.Context) error {
+	now := e.Now()
 	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		if err := json.Unmarshal(next.Spec, &e.spec); err != nil { // someone may have been added
+		var at erasureProgress
+		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &at)); err != nil { // someone may have been added
 			return err
 		}
 		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
 			return err
 		}
-		next.Progress = jobs.JSONOf(erasureProgress{Part: eraseDocuments, End: a.Revision})
+		more, err := e.eraseMerged(t, a, &at, now)
+		if !more {
+			at = erasureProgress{Part: eraseDocuments, End: a.Revision, Parts: at.Parts}
+		}
+		next.Progress = jobs.JSONOf(at)
+		return err
+	})
+}
+
+// eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet. They are a part of the job, which it turns to when it is done with those it is at.
+func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, at *erasureProgress, now time.Time) (more bool, err error) {
+	var found []*contacts.Stored
+	for at.Person < len(e.spec.Contacts) && len(found) < e.unit {
+		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[at.Person], at.At, int64(e.unit-len(found)))
+		if err != nil {
+			return false, err
+		}
+		if len(some) == 0 {
+			at.Person, at.At = at.Person+1, 0
+		}
+		for _, m := range some {
+			row, err := loadMerged(t, a, m.Other)
+			if at.At = m.ID; err == nil && !row.Contact.Erased() {
+				found = append(found, row)
+			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
+				return false, err
+			}
+		}
+	}
+	people, err := makeStubs(t, a, found, now)
+	if len(people) > 0 {
+		at.Parts++
+		t.Save(store.JobPartTable, a.Account, e.job.ID, at.Parts, []byte(jobs.JSONOf(people)))
+	}
+	return len(found) >= e.unit, err
+}
+
+const sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
+
+// turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
+func (e *eraser) turn(ctx context.Context) (more bool, err error) {
+	if e.at.Parts == 0 {
+		return false, nil
+	}
+	var people []crm.Identity
+	part, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, func(r db.Row) int64 {
+		people = nil
+		_ = json.Unmarshal(r.Bytes(1), &people) // which we wrote
+		return r.Int(0)
+	}, sqlFirstPart, e.job.Account, e.job.ID)
+	if errors.Is(err, crm.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if e.spec.Asked == nil {
+		e.spec.Asked = e.spec.Contacts
+	}
+	e.spec.Contacts, e.spec.People, e.spec.Gifts = store.Collect(people, func(i crm.Identity) int64 { return i.Contact }), people, nil
+	e.at = erasureProgress{Parts: e.at.Parts}
+	return true, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
+		t.Delete(store.JobPartTable, a.Account, e.job.ID, part)
 		return nil
 	})
 }
@@ -120,7 +185,9 @@ func (e *eraser) note(ctx context.Context, n store.Needs, write func(t *store.Tx
 }
 
 // next goes on with the next part of the work.
-func (e *eraser) next() { e.at = erasureProgress{Part: e.at.Part + 1, End: e.at.End} }
+func (e *eraser) next() {
+	e.at = erasureProgress{Part: e.at.Part + 1, End: e.at.End, Parts: e.at.Parts}
+}
 
 // names tells whether anyone of those who are erased is named.
 func (e *eraser) names(in func(*crm.Identity) bool) bool {
@@ -159,13 +226,9 @@ func (e *eraser) segments(ctx context.Context) error {
 // merges forgets what merges keep of a person: what was sent, which may be part of another contact, and what the history of another contact says of the time when the person was part of it. It tells whether all
 // merges were looked at.
 func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
-	var forgotten, changes []int64
+	var forgotten []int64
 	for start := time.Now(); len(forgotten) == 0 && !ended && time.Since(start) < eraseSearch; {
-		after := e.at.At
-		if after == 0 {
-			after = math.MinInt64 // some that came with account files are below 0
-		}
-		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, after, int64(eraseUnit))
+		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
 		if err != nil {
 			return false, err
 		}
@@ -179,19 +242,16 @@ func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
 				forgotten = append(forgotten, m.ID)
 			}
 			if other && m.Undone != 0 {
-				changes = append(changes, m.ID, m.Undone)
+				if err := e.forgetPart(ctx, m); err != nil {
+					return false, err
+				}
 			}
 		}
 	}
 	if ended && len(forgotten) == 0 {
 		return true, nil
 	}
-	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		if err := t.Run(store.SQLForgetSent, a.Account, forgotten); err != nil {
-			return err
-		}
-		return t.Run(sqlEmptyChanges, a.Account, changes)
-	})
+	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(store.SQLForgetSent, a.Account, forgotten) })
 }
 
 // sent tells whether a merge keeps what was sent about a person.
@@ -242,9 +302,8 @@ func (e *eraser) history(ctx context.Context) error {
 
 // queriesIn are the queries that a change of a segment tells of.
 func queriesIn(data string) string {
-	differences, _ := doc.ParseDifferences(data) // what cannot be read has none
 	var all []byte
-	for _, d := range differences {
+	for _, d := range differencesOf(data) {
 		for _, value := range []json.RawMessage{d.Before, d.After} {
 			var query string
 			if d.Field == "query" && json.Unmarshal(value, &query) == nil {
@@ -303,7 +362,7 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string
 			return err
 		}
 		return c.Each(func(r db.Row) error {
-			if key := notes[r.Int(0)]; history.Noun(r.Int(3)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(4)) {
+			if key := notes[r.Int(0)]; history.Noun(r.Int(1)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(3)) {
 				found[key] = lengths[key]
 			}
 			return nil
@@ -412,6 +471,9 @@ func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 func (e *eraser) scrub(ctx context.Context) error {
 	switch e.at.Part {
 	case eraseWords:
+		if more, err := e.turn(ctx); more || err != nil {
+			return err
+		}
 		e.spec.People, e.spec.Gifts = nil, nil
 		if _, err := e.Db.MergeSearch(ctx, store.WordsTable, true); err != nil {
 			return err
