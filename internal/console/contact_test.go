@@ -150,7 +150,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 		}
 		mine, theirs := p.get(path+"/edit"), p.get(path+"/edit")
 		p.sees(p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...), "Changes saved.") // within the second in which it was added
-		mine = p.post(path, typed(mine, "", "Diaz")...)                                         // an invalid form does not make an old one new
+		mine = p.post(path, typed(mine, "", "Diaz")...)                                // an invalid form does not make an old one new
 		p.wantStatus(mine, http.StatusUnprocessableEntity)
 		a := p.post(path, typed(mine, "Anna", "Diaz")...)
 		p.wantStatus(a, http.StatusUnprocessableEntity)

@@ -79,7 +79,7 @@ func Distribution() (commands []string, forgotten string) {
 func wordsOfRow(row []any) (string, error) {
 	account, id := row[0].(int64), row[1].(int64)
 	contact, err := crm.ParseContact(id, row[ContactTable.At("body")].([]byte), SplitKeys(row[ContactTable.At("match_keys")].(string)))
-	return find.SearchDocument(&contact, account), err
+	return find.ContactRows(&contact, account).Words, err
 }
 
 // Match keys hold no line feed: no email, phone number or external id can.

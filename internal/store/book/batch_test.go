@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // script is a number of changes of contacts that run as one batch. Each records its answer.
@@ -251,14 +252,14 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		x := script{t: t, s: s}
-		for i := range contacts.FewCandidates + 4 {
+		for i := range derived.FewCandidates + 4 {
 			x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i), crm.Force)
 		}
 		x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 		x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 		x.mustRun(account)
-		x.wantAnswer(contacts.FewCandidates+4, doc.MakeID(account, 11), true)
-		x.wantAnswer(contacts.FewCandidates+5, doc.MakeID(account, 1), true)
+		x.wantAnswer(derived.FewCandidates+4, doc.MakeID(account, 11), true)
+		x.wantAnswer(derived.FewCandidates+5, doc.MakeID(account, 1), true)
 		wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
 	})
 }

@@ -263,8 +263,7 @@ func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
 				}
 				contact.ID = doc.MakeID(account.Number, a.ContactSeq+1)
 				at := contacts.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
-				contacts.AddContact(x, a, at, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account.Number))
-				return contacts.MoveSets(x, a, contact.ID, nil, contacts.SetsOf(&contact))
+				return contacts.PlaceContact(x, a, at, contact, find.ContactRows(&contact, account.Number))
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/jobs"
 )
 
@@ -170,7 +171,7 @@ func TestConcurrentManyCitiesAreLookedUpTogether(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		var looks atomic.Int64
 		spyOn(t, s).asked = func(sql string) {
-			if sql == contacts.SQLBlocks {
+			if sql == derived.SQLBlocks {
 				looks.Add(1)
 			}
 		}

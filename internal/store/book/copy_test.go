@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -129,7 +128,7 @@ func fillContact(x *store.Tx, account int64, in crm.ContactInput, archived bool)
 	if err != nil {
 		return err
 	}
-	id, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account))
+	id, err := contacts.InsertContact(x, account, contact)
 	if err != nil || !archived {
 		return err
 	}

@@ -193,14 +193,14 @@ func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
 			closeAfter(t, s)
 			account := newAccount(t, s).Number
 			err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
-				a := x.Account(account)
 				for i := range int64(blocks * each) {
 					contact := crm.Contact{ID: doc.MakeID(account, i/each*db.BlockSize+i%each+1), FirstName: "A", CreatedAt: time.Now(), UpdatedAt: time.Now()}
 					for n := range int64(tags) {
 						contact.Tags = append(contact.Tags, fmt.Sprintf("t%d", i%each*tags+n))
 					}
-					contacts.WriteContact(x, x.Insert, a, i+1, contacts.Trace{}, contact, contact.AppendBody(nil))
-					clear(contacts.Of(a).Contacts)
+					body := contact.AppendBody(nil)
+					row := contacts.Stored{ID: contact.ID, CreatedAt: i + 1, Body: body, Checksum: store.Checksum(body), Contact: contact}
+					x.Insert(store.ContactTable, row.Values(account)...)
 				}
 				return nil
 			})

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // If the database of a running node is replaced by an older copy, the node must not answer from its cache.
@@ -32,7 +34,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						if loadErr != nil {
 							return loadErr
 						}
-						err = errors.Join(err, contacts.MoveSets(tx, row, id, contacts.SetsOf(&gone.Contact), nil))
+						err = errors.Join(err, derived.Put(tx, row, id, &find.Rows{Sets: gone.Rows().Sets}, new(find.Rows)))
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
 							`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`,

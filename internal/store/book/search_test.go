@@ -174,7 +174,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 			for i := first; i < min(first+part, n); i++ {
 				contact, err := crm.NewContact(input(t, body(i)), s.Now())
 				if err == nil {
-					_, err = contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account))
+					_, err = contacts.InsertContact(x, account, contact)
 				}
 				if err != nil {
 					return err

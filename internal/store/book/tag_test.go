@@ -15,7 +15,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -151,7 +150,7 @@ func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 		creating := func(end func() error) func() error {
 			return func() error {
 				return s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
-					if _, err := contacts.InsertContact(x, account, contact, contact.AppendBody(nil), find.SearchDocument(&contact, account)); err != nil {
+					if _, err := contacts.InsertContact(x, account, contact); err != nil {
 						return err
 					}
 					return end()

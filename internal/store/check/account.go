@@ -320,7 +320,7 @@ func (c *accountCheck) tellName(n sharedName, left uint64) error {
 
 // toldSet is what a check calls a set: its tag, what its contacts lack, gave for or have in common, or the archive.
 func toldSet(name string) string {
-	if detail, ok := strings.CutPrefix(name, contacts.LackingSet); ok {
+	if detail, ok := strings.CutPrefix(name, find.LackingSet); ok {
 		return "no " + detail
 	}
 	if campaign, ok := strings.CutPrefix(name, contacts.DonorSet); ok {
@@ -329,10 +329,10 @@ func toldSet(name string) string {
 	if words := find.TellCommonWord(name); words != "" {
 		return words
 	}
-	if name == contacts.ArchiveSet {
+	if name == find.ArchiveSet {
 		return "archived"
 	}
-	return "tag " + name[min(len(contacts.TagSet), len(name)):]
+	return "tag " + name[min(len(find.TagSet), len(name)):]
 }
 
 // everyWord compares the words of all accounts at once: a database may keep words in an order of their own, so that those of one contact cost as

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
 )
 
@@ -101,15 +102,11 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 	}
 	if s.Damage != nil { // it keeps the match keys that are noted beside its document: an upgrade is no reason to lose it
 		d.damaged[s.ID] = true
-		d.active += 1 - s.Archived
 		d.on.lost(Problem{Contact: s.ID, What: "its document is damaged: " + restoreIt})
-		if s.Archived != 0 {
-			g.sets = append(g.sets, contacts.ArchiveSet)
-		}
 		if d.merged[s.ID] != 0 {
-			g.sets = append(g.sets, contacts.MergedSet)
+			g.sets = append(g.sets, find.MergedSet)
 		}
-		d.keep(s.ID, store.SplitKeys(s.MatchKeys), nil, g.sets)
+		d.keep(s.ID, find.UnreadableRows(store.SplitKeys(s.MatchKeys), s.Archived != 0), g.sets)
 		return nil
 	}
 	should := d.shouldBe(s, g)
@@ -122,12 +119,9 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 	if is := d.merged[s.ID]; is != c.MergedInto {
 		d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("its document says that it was merged into contact %d, and the record of merges says contact %d (0 is none): %s", c.MergedInto, is, restoreIt)})
 	}
-	tags := c.Tags
-	if d.active += 1 - should.Archived; c.Archived() {
-		tags = nil // they count active contacts
-	}
-	d.keep(s.ID, c.MatchKeys, tags, append(contacts.SetsOf(c), g.sets...))
-	d.on.derived(store.WordsTable, d.Account, s.ID, find.SearchDocument(c, d.Account))
+	rows := should.Rows()
+	d.keep(s.ID, rows, g.sets)
+	d.on.derived(store.WordsTable, d.Account, s.ID, rows.Words)
 	return d.settle(store.ContactTable, s.Row(d.Account, s.Columns), should.Values(d.Account))
 }
 
@@ -159,19 +153,21 @@ func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored 
 	return should
 }
 
-// keep notes what contacts are found by together: match keys, tags and sets.
-func (d *derivation) keep(id int64, keys, tags, sets []string) {
-	for _, key := range keys {
+// keep adds what follows from a contact, and the sets of those who gave.
+func (d *derivation) keep(id int64, rows *find.Rows, gave []string) {
+	for _, key := range rows.Keys {
 		d.on.derived(store.IndexTable, d.Account, key, id)
 	}
-	for _, name := range tags {
+	for _, name := range rows.Tags {
 		d.tags[name]++
 	}
-	if block := contacts.BlockOf(id); block != d.sets.block {
+	d.active += rows.Active
+	if block := derived.BlockOf(id); block != d.sets.block {
 		d.sets.end(d)
 		d.sets.block = block
 	}
-	d.sets.add(id, sets)
+	d.sets.add(id, rows.Sets)
+	d.sets.add(id, gave)
 }
 
 // blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of

@@ -229,7 +229,7 @@ func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in h
 func Mention(t *store.Tx, a *store.Account, row *Stored, kind history.Kind, data string) (revision int64) {
 	at := row.Trace
 	at.Revision = t.Record(a, history.ContactNoun, row.ID, kind, data)
-	WriteContact(t, t.Save, a, row.CreatedAt, at, row.Contact, row.Body)
+	PutColumns(t, a, row, row.Contact.Stats, at)
 	return at.Revision
 }
 

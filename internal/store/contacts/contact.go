@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 )
 
 // UsualBody is room for the document of most contacts.
@@ -55,7 +56,7 @@ func editNeeds(id int64, in crm.ContactInput) store.Needs {
 
 // tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
 func tagNeeds(id int64, tags []string) store.Needs {
-	return store.Needs{Contact: id, Sets: SetNames(TagSet, tags)}
+	return store.Needs{Contact: id, Sets: find.SetNames(find.TagSet, tags)}
 }
 
 func syncNeeds(id int64, tags []string) store.Needs {
@@ -65,7 +66,9 @@ func syncNeeds(id int64, tags []string) store.Needs {
 }
 
 // MoveNeeds is what a change looks up that takes a contact to the archive or back.
-func MoveNeeds(id int64) store.Needs { return store.Needs{Contact: id, Sets: []string{ArchiveSet}} }
+func MoveNeeds(id int64) store.Needs {
+	return store.Needs{Contact: id, Sets: []string{find.ArchiveSet}}
+}
 
 // AddTags adds tags to a contact.
 func (s *ContactStore) AddTags(ctx context.Context, account, id int64, tags []string) (Document, error) {
@@ -147,6 +150,8 @@ type Stored struct {
 	Damage                  error          // where it cannot be read
 	Columns                 contactColumns // as they are kept; known where all contacts are gone through
 	Trace
+
+	rows *find.Rows // what follows from it, where that was worked out
 }
 
 // Trace is what the row of a contact says beside its document.
@@ -181,7 +186,9 @@ func ScanContact(r db.Row) *Stored {
 func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
 	row, known := Of(a).Contacts[id]
 	if !known {
-		_, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id})
+		if _, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id}); row != nil {
+			Of(a).Contacts[id] = row
+		}
 	}
 	return row, err
 }
@@ -209,9 +216,6 @@ func Load(t *store.Tx, account, id int64) (*Stored, error) {
 	}
 	return row, row.Damage
 }
-
-// FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
-const FewCandidates = 8
 
 // Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.
 func Change(t *store.Tx, s *Stored, kind history.Kind, decide func(crm.Contact) (crm.Contact, error)) (Document, error) {
@@ -245,53 +249,15 @@ func save(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, chang
 }
 
 func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, changed crm.Contact, body []byte) error {
-	account := doc.IDAccount(s.ID)
-	a, err := t.LockAccount(account)
+	a, err := t.LockAccount(doc.IDAccount(s.ID))
 	if err != nil {
 		return err
 	}
-	gone, added := crm.KeyChange(&s.Contact, &changed)
+	_, added := crm.KeyChange(&s.Contact, &changed)
 	if err := CheckIDs(t, a, s.ID, added); err != nil {
 		return err
 	}
-	moved := changed.Archived() != s.Contact.Archived()
-	if !sameSets(&s.Contact, &changed) {
-		if err := MoveSets(t, a, s.ID, SetsOf(&s.Contact), SetsOf(&changed)); err != nil {
-			return err
-		}
-	}
-	if moved || !slices.Equal(s.Contact.Tags, changed.Tags) {
-		countTags(t, account, s.Contact, -1)
-		countTags(t, account, changed, 1)
-	}
-	if moved || find.SortName(&s.Contact) != find.SortName(&changed) {
-		clear(Of(a).crowds)
-	}
-	if moved {
-		a.Touch(t)
-		a.ContactActive += 1 - 2*Flag(changed.Archived())
-	}
-	if moved && changed.Archived() {
-		Of(a).leaving = append(Of(a).leaving, s.ID)
-	}
-	WriteContact(t, t.Save, a, s.CreatedAt, trace(t, a, s, &changed, kind, more), changed, body)
-	for _, key := range gone {
-		dropKey(t, a, key, s.ID)
-	}
-	insertKeys(t, a, s.ID, added)
-	if words := find.SearchDocument(&changed, account); words != find.SearchDocument(&s.Contact, account) {
-		t.Save(store.WordsTable, account, s.ID, words)
-	}
-	return nil
-}
-
-// WriteContact writes a contact, and notes it for the changes that come after.
-func WriteContact(t *store.Tx, write func(*db.Table, ...any), a *store.Account, createdAt int64, at Trace, c crm.Contact, body []byte) {
-	at.Custom = Flag(len(c.Custom) > 0)
-	c.LastGift, c.Given = store.Moment(at.LastGift), at.Given
-	row := &Stored{ID: c.ID, CreatedAt: createdAt, Trace: at, Archived: Flag(c.Archived()), MatchKeys: store.JoinKeys(c.MatchKeys), Body: body, Checksum: store.Checksum(body), Contact: c}
-	Of(a).Contacts[row.ID] = row
-	write(store.ContactTable, row.Values(a.Account)...)
+	return put(t, a, s, newStored(changed, body, s.CreatedAt, s.Trace), func() int64 { return record(t, a, s, &changed, kind, more) })
 }
 
 // Values are the columns of the row of a contact that can be read.
@@ -303,47 +269,10 @@ func (s *Stored) Row(account int64, c contactColumns) []any {
 		s.Revision, s.LastGift, s.Custom}
 }
 
-// InsertContact gives a new contact its id and writes it. Contacts are numbered as they are made: none was made before the one before it.
-func InsertContact(t *store.Tx, account int64, c crm.Contact, body []byte, words string) (id int64, err error) {
-	a, err := t.LockAccount(account)
-	if err != nil {
-		return 0, err
-	}
-	if a.ContactSeq >= doc.MaxSeq {
-		return 0, store.ErrNoMoreIDs
-	}
-	c.ID = doc.MakeID(account, a.ContactSeq+1)
-	if last := store.Moment(a.LastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
-		c.CreatedAt, c.UpdatedAt = last, last
-		body = c.AppendBody(make([]byte, 0, len(body)))
-	}
-	if err := CheckIDs(t, a, c.ID, c.MatchKeys); err != nil {
-		return 0, err
-	}
-	if err := MoveSets(t, a, c.ID, nil, SetsOf(&c)); err != nil {
-		return 0, err
-	}
-	at := Trace{Revision: t.Record(a, history.ContactNoun, c.ID, history.DidCreate, "")}
-	AddContact(t, a, at, c, body, words)
-	return c.ID, nil
-}
-
-// AddContact writes a contact under the next sequence number. Its sets have it already.
-func AddContact(t *store.Tx, a *store.Account, at Trace, c crm.Contact, body []byte, words string) {
-	a.Touch(t)
-	a.ContactSeq++
-	a.ContactActive += 1 - Flag(c.Archived())
-	a.LastCreated = max(a.LastCreated, store.Seconds(c.CreatedAt))
-	countTags(t, a.Account, c, 1)
-	WriteContact(t, t.Insert, a, a.LastCreated, at, c, body)
-	insertKeys(t, a, c.ID, c.MatchKeys)
-	t.Insert(store.WordsTable, a.Account, c.ID, words)
-}
-
 // CheckIDs refuses to give a contact external ids of another one, which may be archived.
 func CheckIDs(t *store.Tx, a *store.Account, id int64, keys []string) error {
 	for _, key := range crm.KindsOfKeys(keys)[0] {
-		having, err := holders(t, a, key)
+		having, err := derived.Holders(t, a, key)
 		if err != nil {
 			return err
 		}
@@ -352,24 +281,6 @@ func CheckIDs(t *store.Tx, a *store.Account, id int64, keys []string) error {
 		}
 	}
 	return nil
-}
-
-func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
-	for _, key := range keys {
-		if found, known := Of(a).Keys[key]; known {
-			Of(a).Keys[key] = append(found, id)
-		}
-		t.Insert(store.IndexTable, a.Account, key, id)
-	}
-}
-
-// dropKey takes a key from a contact.
-func dropKey(t *store.Tx, a *store.Account, key string, id int64) {
-	t.Delete(store.IndexTable, a.Account, key, id)
-	delete(Of(a).crowds, key)
-	if found, known := Of(a).Keys[key]; known {
-		Of(a).Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
-	}
 }
 
 func Flag(b bool) int64 {
@@ -407,8 +318,8 @@ const (
 	storedRead = 200 // as the statement says
 )
 
-// trace notes the change of a contact, and is what its row says from then on. A kind of 0 is what the difference is called.
-func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind history.Kind, more doc.Differences) Trace {
+// record notes the change of a contact. A kind of 0 is what the difference is called.
+func record(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind history.Kind, more doc.Differences) (revision int64) {
 	differences := append(s.Contact.Differences(changed), more...)
 	switch kind {
 	case 0:
@@ -416,7 +327,5 @@ func trace(t *store.Tx, a *store.Account, s *Stored, changed *crm.Contact, kind 
 	case history.DidErase:
 		differences = nil // the history must not keep what was erased
 	}
-	at := s.Trace
-	at.Revision = t.Record(a, history.ContactNoun, s.ID, kind, differences.Text())
-	return at
+	return t.Record(a, history.ContactNoun, s.ID, kind, differences.Text())
 }

@@ -36,8 +36,8 @@ type NewContact struct {
 	In        crm.ContactInput
 	fresh     crm.Contact
 	body      []byte
-	words     string
-	MatchKeys []string // that are looked up
+	rows      *find.Rows // that follow from it
+	MatchKeys []string   // that are looked up
 }
 
 func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now time.Time) (*NewContact, error) {
@@ -45,7 +45,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 	if err != nil {
 		return nil, err
 	}
-	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), words: find.SearchDocument(&fresh, account)}
+	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), rows: find.ContactRows(&fresh, account)}
 	if n.MatchKeys = in.MatchKeys(); mode == crm.Force {
 		n.MatchKeys = in.IDKeys() // which must be no other contact's
 	}
@@ -53,7 +53,7 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 }
 
 func (n *NewContact) Needs() store.Needs {
-	return store.Needs{Keys: append(slices.Clip(n.MatchKeys), n.In.UnnamedIDKeys()...), Contact: n.In.ID, Sets: SetsOf(&n.fresh)}
+	return store.Needs{Keys: append(slices.Clip(n.MatchKeys), n.In.UnnamedIDKeys()...), Contact: n.In.ID, Sets: n.rows.Sets}
 }
 
 // MatchNew finds the contact that a new one is merged into, nil where there is none.
@@ -174,7 +174,7 @@ func SentContact(sent string, now time.Time) (crm.Contact, error) {
 
 // insertNew makes the contact.
 func insertNew(t *store.Tx, account int64, n *NewContact) (Document, error) {
-	id, err := InsertContact(t, account, n.fresh, n.body, n.words)
+	id, err := insert(t, account, n.fresh, n.body, n.rows)
 	if err != nil {
 		return Document{}, err
 	}
@@ -273,7 +273,6 @@ func exported(t *store.Tx, account, id int64, fits func(*crm.Contact) bool) (*St
 	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
 		return nil, err
 	}
-	Of(a).Contacts[found.ID] = found
 	return found, nil
 }
 

@@ -131,7 +131,6 @@ func Current(t *store.Tx, a *store.Account, id int64) (d Document, err error) {
 	case row.Contact.Erased():
 		return d, crm.ErrArchived
 	}
-	Of(a).Contacts[id] = row
 	return document(t, &row.Contact, row.Body)
 }
 

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 )
 
 // What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning in it, and not its
@@ -83,7 +84,7 @@ func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.Co
 			}
 			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
 			if scope != crm.Active && !f.Merged {
-				err = w.noneOf(MergedSet)
+				err = w.noneOf(find.MergedSet)
 				w.all = w.left
 			}
 			w.filter.Given = f.Given.InMinor(row.Currency)
@@ -169,13 +170,13 @@ func (w *Filtering) bySets() (err error) {
 	if f.ExternalID != "" && err == nil {
 		err = w.withID(crm.ExternalIDKeys(f.ExternalID))
 	}
-	each(SetNames(TagSet, f.Tags), w.anyOf)
-	each(SetNames(TagSet, f.NoTag), w.noneOf)
-	each(SetNames(LackingSet, f.Has), w.noneOf)
-	each(SetNames(LackingSet, f.Lacks), w.anyOf)
+	each(find.SetNames(find.TagSet, f.Tags), w.anyOf)
+	each(find.SetNames(find.TagSet, f.NoTag), w.noneOf)
+	each(find.SetNames(find.LackingSet, f.Has), w.noneOf)
+	each(find.SetNames(find.LackingSet, f.Lacks), w.anyOf)
 	each(GiftSets(f.Gave.Campaign), w.anyOf)
 	if len(f.AnyTag) > 0 && err == nil {
-		err = w.anyOf(SetNames(TagSet, f.AnyTag)...)
+		err = w.anyOf(find.SetNames(find.TagSet, f.AnyTag)...)
 	}
 	each(f.AbsentWords(), w.noneOf)
 	for _, words := range f.CommonWords() {
@@ -261,12 +262,10 @@ func (w *Filtering) noneOf(names ...string) error {
 // area keeps those who live where ZIP codes begin so.
 func (w *Filtering) area(start string) error {
 	var set db.Set
-	err := w.weigh(w.row.ContactSeq)
-	if err == nil {
-		err = w.conn.Each(func(r db.Row) error {
-			return damagedSet(w.row.Account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
-		}, sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
+	if err := w.weigh(w.row.ContactSeq); err != nil {
+		return err
 	}
+	err := w.conn.Each(addNamedBlock(w.row.Account, &set), sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
 	w.keep(&set)
 	return err
 }
@@ -277,7 +276,7 @@ func (w *Filtering) withKey(keys ...string) error {
 	err := w.conn.Each(func(r db.Row) error {
 		set.Add(doc.IDSeq(r.Int(1)))
 		return nil
-	}, SQLMatch, w.row.Account, keys)
+	}, derived.SQLMatch, w.row.Account, keys)
 	w.keep(&set)
 	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
 	return err

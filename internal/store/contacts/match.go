@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 )
 
 // crowd is what a unit of work knows of a key that many contacts have: who of them is active, and how they are called. It is read once, so that each row
@@ -26,10 +27,10 @@ const sqlCrowd = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND id
 func crowdAbout(t *store.Tx, a *store.Account, key string, in *crm.ContactInput) ([]int64, error) {
 	c, err := crowdOf(t, a, key)
 	switch name := in.PersonName(); {
-	case err != nil || len(c.ids) <= FewCandidates:
+	case err != nil || len(c.ids) <= derived.FewCandidates:
 		return c.ids, err
 	case !name.IsCompany && (in.FirstName == nil || in.LastName == nil), name.IsCompany && in.Company == nil:
-		return c.ids[:FewCandidates], nil
+		return c.ids[:derived.FewCandidates], nil
 	default:
 		return append(c.ids[:1:1], c.named[SortName(name)]...), nil
 	}
@@ -42,7 +43,7 @@ func SortName(name crm.PersonName) string {
 
 // crowdOf is the crowd of a key. Contacts that the unit of work knows are not read again: some of them are not stored yet.
 func crowdOf(t *store.Tx, a *store.Account, key string) (c *crowd, err error) {
-	holders, err := holders(t, a, key)
+	holders, err := derived.Holders(t, a, key)
 	if c = Of(a).crowds[key]; c == nil {
 		c = &crowd{named: make(map[string][]int64)}
 	}
@@ -60,7 +61,7 @@ func crowdOf(t *store.Tx, a *store.Account, key string) (c *crowd, err error) {
 			return nil
 		}, sqlCrowd, a.Account, unread)
 	}
-	if c.holders = len(holders); err == nil && Of(a).Keys[key] != nil {
+	if c.holders = len(holders); err == nil && derived.Of(a).Keys[key] != nil {
 		Of(a).crowds[key] = c
 	}
 	return c, err
@@ -82,7 +83,7 @@ func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (bes
 // came, the value alone tells, if one contact has it.
 func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {
 	for _, id := range in.AddedIDs {
-		ids, err := holders(t, a, id.Key())
+		ids, err := derived.Holders(t, a, id.Key())
 		if err == nil && len(ids) == 0 {
 			ids, err = sharing(t, a, id)
 		}
@@ -103,7 +104,7 @@ func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, erro
 func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) {
 	if id.Source != crm.ImportSource {
 		id.Source = crm.ImportSource
-		return holders(t, a, id.Key())
+		return derived.Holders(t, a, id.Key())
 	}
 	start := crm.ExternalIDKeys(id.Value)
 	return db.List(t.Conn, store.Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
@@ -183,8 +184,8 @@ func MatchFitting(t *store.Tx, account int64, in *crm.ContactInput, keys []strin
 // same name.
 func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
 	for _, key := range keys {
-		found, err := holders(t, a, key)
-		if err == nil && len(found) > FewCandidates {
+		found, err := derived.Holders(t, a, key)
+		if err == nil && len(found) > derived.FewCandidates {
 			found, err = crowdAbout(t, a, key, in)
 		}
 		if err != nil {
@@ -194,14 +195,6 @@ func candidates(t *store.Tx, a *store.Account, in *crm.ContactInput, keys []stri
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
-}
-
-// holders are the contacts that have a key, in any order.
-func holders(t *store.Tx, a *store.Account, key string) ([]int64, error) {
-	if found, known := Of(a).Keys[key]; known {
-		return found, nil
-	}
-	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
 }
 
 const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
@@ -214,7 +207,6 @@ func closest(t *store.Tx, account int64, in *crm.ContactInput, ids []int64, fits
 		if err != nil {
 			return nil, nil, err
 		}
-		Of(t.Account(account)).Contacts[id] = s // others may have the same key
 		if s.Contact.Archived() {
 			continue
 		}

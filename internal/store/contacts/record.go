@@ -61,7 +61,7 @@ func (s *ContactStore) Counts(ctx context.Context, account int64) (Counts, error
 		if n = (Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}); err != nil || n.Archived == 0 {
 			return n, err
 		}
-		merged, err := s.Sets.of(c, &row, MergedSet)
+		merged, err := s.Sets.of(c, &row, find.MergedSet)
 		if err == nil {
 			n.Archived -= merged.count
 		}

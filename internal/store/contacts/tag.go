@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -87,16 +88,6 @@ func (s *ContactStore) AlikeTags(ctx context.Context, account int64, limit int) 
 
 func scanTag(r db.Row) TagCount { return TagCount{r.Text(0), r.Int(1)} }
 
-// countTags notes that an account has more contacts with these tags, or fewer. Only active contacts count.
-func countTags(t *store.Tx, account int64, c crm.Contact, n int64) {
-	if c.Archived() {
-		return
-	}
-	for _, name := range c.Tags {
-		t.Add(store.TagTable, n, account, crm.FoldTag(name), name)
-	}
-}
-
 // ArchivedWithTags is how many archived contacts have each of some tags. A tag that none has is missing.
 func (s *ContactStore) ArchivedWithTags(ctx context.Context, account int64, names []string) (map[string]int64, error) {
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]int64, error) {
@@ -105,17 +96,17 @@ func (s *ContactStore) ArchivedWithTags(ctx context.Context, account int64, name
 		if err != nil || row.ContactSeq == row.ContactActive {
 			return sizes, err
 		}
-		archive, err := s.Sets.of(c, &row, ArchiveSet)
+		archive, err := s.Sets.of(c, &row, find.ArchiveSet)
 		if err != nil {
 			return nil, err
 		}
-		merged, err := s.Sets.of(c, &row, MergedSet)
+		merged, err := s.Sets.of(c, &row, find.MergedSet)
 		for _, name := range names {
 			if err != nil {
 				return nil, err
 			}
 			var tagged *heldSet
-			if tagged, err = s.Sets.of(c, &row, TagSet+name); err == nil {
+			if tagged, err = s.Sets.of(c, &row, find.TagSet+name); err == nil {
 				both := archive.Clone()
 				both.AndNot(&merged.Set)
 				if both.And(&tagged.Set); both.Count() > 0 {

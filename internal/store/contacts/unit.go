@@ -5,22 +5,20 @@ import (
 	"slices"
 
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 )
 
 // contactUnit is what a batch knows of the contacts of an account.
 type contactUnit struct {
-	Keys     map[string][]int64 // the contacts that have a key, for keys that were looked up
-	Contacts map[int64]*Stored  // those that were looked up; nil where there is none
-	crowds   map[string]*crowd  // of keys that many contacts have
-	fields   *custom.Fields     // nil where no change has needed them
-	sets     contactSets
+	Contacts map[int64]*Stored // those that were looked up; nil where there is none
+	crowds   map[string]*crowd // of keys that many contacts have
+	fields   *custom.Fields    // nil where no change has needed them
 	Merges   store.Lookup[int64, *store.Merge]
 
 	leaving []int64 // contacts that are no longer active, and so no duplicates
-
-	setsMoved bool // a contact that was there before has joined a set, or left one
 }
 
 const sqlMerges = store.MergeColumns + ` AND id = ANY($2)`
@@ -35,25 +33,21 @@ var contactsPart = &store.Part{}
 func init() {
 	*contactsPart = store.Part{
 		Begin: func() any {
-			return &contactUnit{Keys: make(map[string][]int64), Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), sets: make(contactSets), Merges: store.NewLookup(sqlMerges, scanMerge)}
+			return &contactUnit{Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), Merges: store.NewLookup(sqlMerges, scanMerge)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
-			var keys []string
 			var ids []int64
 			for _, n := range all {
-				if keys = append(keys, n.Keys...); n.Contact != 0 {
+				if n.Contact != 0 {
 					ids = append(ids, n.Contact)
 				}
 			}
-			return cmp.Or(lookUpKeys(a, t, keys), lookUpContacts(a, t, ids), lookUpSets(a, t, all))
+			return lookUpContacts(a, t, ids)
 		},
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpContacts(a, t, foundByKeys(a)), lookUpFoundSets(a, t, all))
 		},
-		Write: func(t *store.Tx, a *store.Account) error {
-			WriteSets(t, a)
-			return forgetPairs(t, a)
-		},
+		Write: forgetPairs,
 	}
 	store.Register(contactsPart)
 }
@@ -73,24 +67,7 @@ func Of(a *store.Account) *contactUnit { return a.Known[contactsPart.Number].(*c
 // PrefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
 const PrefetchLimit = 200
 
-const (
-	SQLMatch        = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
-	SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given FROM contact WHERE account_id = $1 AND id = ANY($2)`
-)
-
-func lookUpKeys(a *store.Account, t *store.Tx, keys []string) error {
-	slices.Sort(keys)
-	if keys = slices.Compact(keys); len(keys) == 0 {
-		return nil
-	}
-	for _, key := range keys {
-		Of(a).Keys[key] = nil
-	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		Of(a).Keys[r.Text(0)] = append(Of(a).Keys[r.Text(0)], r.Int(1))
-		return nil
-	}, SQLMatch, a.Account, keys)
-}
+const SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
 func lookUpContacts(a *store.Account, t *store.Tx, ids []int64) error {
 	slices.Sort(ids)
@@ -114,22 +91,30 @@ func lookUpContacts(a *store.Account, t *store.Tx, ids []int64) error {
 
 // foundByKeys are the contacts that were found by keys. Where many have one, the change that needs them looks them up.
 func foundByKeys(a *store.Account) (ids []int64) {
-	for _, found := range Of(a).Keys {
-		if len(found) <= FewCandidates {
+	for _, found := range derived.Of(a).Keys {
+		if len(found) <= derived.FewCandidates {
 			ids = append(ids, found...)
 		}
 	}
 	return slices.DeleteFunc(ids, func(id int64) bool { return Of(a).Contacts[id] != nil })
 }
 
-// Having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs them looks them up.
-func Having(a *store.Account, keys []string) (ids []int64) {
-	for _, key := range keys {
-		if found := Of(a).Keys[key]; len(found) <= FewCandidates {
-			ids = append(ids, found...)
+// lookUpFoundSets asks for the sets that contacts may leave, now that it is known which they are in.
+func lookUpFoundSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
+	blocks := make(map[int64][]string)
+	for _, n := range all {
+		row := Of(a).Contacts[n.Contact]
+		if row == nil {
+			continue
+		}
+		if block := derived.BlockOf(row.ID); n.Tags {
+			blocks[block] = append(blocks[block], find.SetNames(find.TagSet, row.Contact.Tags)...)
+		}
+		if block := derived.BlockOf(row.ID); n.Words {
+			blocks[block] = append(blocks[block], find.CommonWords(&row.Contact)...)
 		}
 	}
-	return ids
+	return derived.LookUpBlocks(a, t, blocks)
 }
 
 // ContactStore has the contacts of a database, with their tags, lists and custom fields.

@@ -8,7 +8,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -199,8 +198,7 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 // save writes the giver, where it is new or has learned something.
 func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 	if g.isNew {
-		body := g.contact.AppendBody(make([]byte, 0, contacts.UsualBody))
-		return contacts.InsertContact(t, a.Account, g.contact, body, find.SearchDocument(&g.contact, a.Account))
+		return contacts.InsertContact(t, a.Account, g.contact)
 	}
 	_, err = contacts.Change(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.ID, err

@@ -139,19 +139,18 @@ func SaveStats(t *store.Tx, a *store.Account, contact int64, before, after *givi
 	if err != nil {
 		return err
 	}
-	changed := row.Contact
-	at := row.Trace
-	changed.Stats, at.Given = StatsOf(sums, a.Currency), GivenOf(sums)
+	stats, at := StatsOf(sums, a.Currency), row.Trace
+	at.Given = GivenOf(sums)
 	if at.LastGift, err = lastGift(t, row, before, after); err != nil {
 		return err
 	}
 	switch {
 	case kind != 0:
 		at.Revision = t.Record(a, history.ContactNoun, contact, kind, data)
-	case changed.Stats == row.Contact.Stats && at == row.Trace:
+	case stats == row.Contact.Stats && at == row.Trace:
 		return nil
 	}
-	contacts.WriteContact(t, t.Save, a, row.CreatedAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.Body)+16)))
+	contacts.PutColumns(t, a, row, stats, at)
 	return nil
 }
 
@@ -165,10 +164,10 @@ func settleStats(t *store.Tx, a *store.Account, contact int64) error {
 	if err != nil {
 		return err
 	}
-	changed, at := row.Contact, row.Trace
-	changed.Stats, at.Given = StatsOf(sums, a.Currency), GivenOf(sums)
+	stats, at := StatsOf(sums, a.Currency), row.Trace
+	at.Given = GivenOf(sums)
 	if at.LastGift, err = findLastGift(t, contact); err == nil {
-		contacts.WriteContact(t, t.Save, a, row.CreatedAt, at, changed, changed.AppendBody(make([]byte, 0, len(row.Body)+16)))
+		contacts.PutColumns(t, a, row, stats, at)
 	}
 	return err
 }

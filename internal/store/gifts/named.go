@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
@@ -29,7 +30,7 @@ func (s *GiftStore) ContactNamed(ctx context.Context, account int64, name, regio
 		return 0, store.Fault("contact", noContact)
 	}
 	ids, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) {
-		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, contacts.SQLMatch, account, []string{key})
+		found, err := db.List(c, func(r db.Row) int64 { return r.Int(1) }, derived.SQLMatch, account, []string{key})
 		if err != nil || len(found) == 0 {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // giftUnit is what a batch knows of the gifts and plans of an account.
@@ -113,7 +114,7 @@ func givers(a *store.Account, n *store.Needs) []int64 {
 	if n.Contact != 0 {
 		return []int64{n.Contact}
 	}
-	ids := contacts.Having(a, n.Keys)
+	ids := derived.Having(a, n.Keys)
 	if len(ids) == 0 {
 		ids = append(ids, 0) // the sums of all
 	}

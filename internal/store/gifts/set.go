@@ -4,6 +4,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // Those who gave for a campaign, and of whose gift something is left, are a set: they are found without a look at the gifts.
@@ -19,11 +20,11 @@ func lookUpPlanSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
 		}
 		if plan := knownPlan(a, n.Gift); plan != nil {
 			for _, id := range givers(a, n) {
-				blocks[contacts.BlockOf(id)] = append(blocks[contacts.BlockOf(id)], contacts.GiftSets(plan.Campaign)...)
+				blocks[derived.BlockOf(id)] = append(blocks[derived.BlockOf(id)], contacts.GiftSets(plan.Campaign)...)
 			}
 		}
 	}
-	return contacts.LookUpBlocks(a, t, blocks)
+	return derived.LookUpBlocks(a, t, blocks)
 }
 
 // moveGiftSets moves a giver to the set of a gift and out of the one that it had, where no other gift is left. It sees the gift as it
@@ -32,7 +33,7 @@ func moveGiftSets(t *store.Tx, a *store.Account, before, after *giving.Gift) err
 	if before != nil && before.Campaign != 0 && before.Net() > 0 && (before.Contact != after.Contact || before.Campaign != after.Campaign || after.Net() <= 0) {
 		still, err := t.Exists(sqlGaveToCampaign, a.Account, before.Contact, before.Campaign)
 		if err == nil && !still {
-			err = contacts.MoveSets(t, a, before.Contact, contacts.GiftSets(before.Campaign), nil)
+			err = derived.MoveSets(t, a, before.Contact, contacts.GiftSets(before.Campaign), nil)
 		}
 		if err != nil {
 			return err
@@ -41,5 +42,5 @@ func moveGiftSets(t *store.Tx, a *store.Account, before, after *giving.Gift) err
 	if after.Net() <= 0 {
 		return nil
 	}
-	return contacts.MoveSets(t, a, after.Contact, nil, contacts.GiftSets(after.Campaign))
+	return derived.MoveSets(t, a, after.Contact, nil, contacts.GiftSets(after.Campaign))
 }

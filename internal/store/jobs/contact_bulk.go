@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
@@ -194,14 +195,14 @@ func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*co
 // loadBulkSets reads the sets that contacts may join or leave, together.
 func loadBulkSets(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored) error {
 	blocks := make(map[int64][]string)
-	names := append(contacts.SetNames(contacts.TagSet, action.Tags), contacts.ArchiveSet)
+	names := append(find.SetNames(find.TagSet, action.Tags), find.ArchiveSet)
 	if action.Becomes != "" {
-		names = append(names, contacts.TagSet+action.Becomes)
+		names = append(names, find.TagSet+action.Becomes)
 	}
 	for _, row := range rows {
-		blocks[contacts.BlockOf(row.ID)] = append(append(blocks[contacts.BlockOf(row.ID)], names...), contacts.SetNames(contacts.TagSet, row.Contact.Tags)...)
+		blocks[derived.BlockOf(row.ID)] = append(append(blocks[derived.BlockOf(row.ID)], names...), find.SetNames(find.TagSet, row.Contact.Tags)...)
 	}
-	if err := contacts.LookUpBlocks(a, t, blocks); err != nil {
+	if err := derived.LookUpBlocks(a, t, blocks); err != nil {
 		return err
 	}
 	return t.Fetch()

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/table"
 )
 
@@ -201,7 +202,7 @@ func (tr *trial) place(t *store.Tx, a *store.Account, keys []string, name crm.Pe
 			}
 			having := append(slices.Clone(row.Contact.MatchKeys), key)
 			slices.Sort(having)
-			row.Contact.MatchKeys, contacts.Of(a).Contacts[h.id], contacts.Of(a).Keys[key] = having, row, append(contacts.Of(a).Keys[key], h.id)
+			row.Contact.MatchKeys, contacts.Of(a).Contacts[h.id], derived.Of(a).Keys[key] = having, row, append(derived.Of(a).Keys[key], h.id)
 		}
 	}
 	return nil

@@ -9,10 +9,12 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // A tag that many contacts have is renamed or deleted by a job (contact_bulk.go). Each unit of work takes some of the contacts that still have
@@ -182,7 +184,7 @@ func noteTags(t *store.Tx, a *store.Account, w TagWork) {
 func beginTagJob(t *store.Tx, a *store.Account, w TagWork) (job int64, err error) {
 	progress := BulkProgress{}
 	for _, name := range w.Names {
-		size, err := t.Int(sqlSetSize, a.Account, contacts.TagSet+name) // also of contacts that were merged into others
+		size, err := t.Int(sqlSetSize, a.Account, find.TagSet+name) // also of contacts that were merged into others
 		if err != nil {
 			return 0, err
 		}
@@ -213,7 +215,7 @@ func tagUnderWay(t *store.Tx, account int64, w TagWork) (job int64, err error) {
 // findTagged are some contacts that have one of several tags, as many as are asked for where there are as many. It sees what the batch has done
 // before.
 func findTagged(t *store.Tx, a *store.Account, names []string, limit int) (ids []int64, err error) {
-	contacts.WriteSets(t, a)
+	derived.WriteSets(t, a)
 	for _, name := range names {
 		found, err := tagged(t.Conn, a.Account, name, limit)
 		if err != nil {
@@ -231,7 +233,7 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 	if !crm.IsTagName(name) {
 		return nil, nil
 	}
-	return contacts.FirstOfSet(c, account, contacts.TagSet+name, limit)
+	return contacts.FirstOfSet(c, account, find.TagSet+name, limit)
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.

@@ -146,9 +146,6 @@ func (m merging) load(id int64) (*contacts.Stored, error) {
 	if errors.Is(err, crm.ErrNotFound) {
 		return &contacts.Stored{}, nil
 	}
-	if err == nil {
-		contacts.Of(m.a).Contacts[id] = row
-	}
 	return row, err
 }
 

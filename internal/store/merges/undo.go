@@ -10,7 +10,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -263,7 +262,7 @@ func (m merging) makeSent(sent string, u *Undone) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return contacts.InsertContact(m.t, m.a.Account, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&c, m.a.Account))
+	return contacts.InsertContact(m.t, m.a.Account, c)
 }
 
 // withFreeIDs is a contact without the external ids that another one has by now.

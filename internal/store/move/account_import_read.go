@@ -273,9 +273,10 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 	return func(w *accountWriter) error {
 		made := c
 		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
-		w.stage(made.ID, contacts.SetsOf(&made), nil, func() error {
+		rows := find.ContactRows(&made, w.a.Account)
+		w.stage(made.ID, rows.Sets, nil, func() error {
 			w.done.Contacts++
-			return placeContact(w.Tx, w.a, made, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift})
+			return contacts.PlaceContact(w.Tx, w.a, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
 		})
 		return nil
 	}, err

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
@@ -32,13 +31,13 @@ type accountWriter struct {
 
 // stage notes what is to be written about a contact when its sets and sums were looked up, together with those of the whole unit.
 func (w *accountWriter) stage(contact int64, sets, cells []string, write func() error) {
-	block := contacts.BlockOf(contact)
+	block := derived.BlockOf(contact)
 	w.sets[block], w.cells, w.staged = append(w.sets[block], sets...), append(w.cells, cells...), append(w.staged, write)
 }
 
 // place writes what was staged.
 func (w *accountWriter) place() error {
-	if err := cmp.Or(contacts.LookUpBlocks(w.a, w.Tx, w.sets), campaigns.Of(w.a).Giving.Load(w.Tx, w.a.Account, w.cells)); err != nil {
+	if err := cmp.Or(derived.LookUpBlocks(w.a, w.Tx, w.sets), campaigns.Of(w.a).Giving.Load(w.Tx, w.a.Account, w.cells)); err != nil {
 		return err
 	}
 	for _, write := range w.staged {
@@ -64,7 +63,7 @@ func (w *accountWriter) settleGiven() error {
 		} else { // of this unit, and not written yet
 			at := row.Trace
 			at.Given = gifts.GivenOf(sums)
-			contacts.WriteContact(w.Tx, w.Save, w.a, row.CreatedAt, at, row.Contact, row.Body)
+			contacts.PutColumns(w.Tx, w.a, row, row.Contact.Stats, at)
 		}
 		if err != nil {
 			return err
@@ -87,15 +86,6 @@ func (w *accountWriter) revision(revision int64) int64 {
 		return 0
 	}
 	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
-}
-
-// placeContact writes a contact as it was, under the next sequence number.
-func placeContact(t *store.Tx, a *store.Account, c crm.Contact, at contacts.Trace) error {
-	if err := contacts.MoveSets(t, a, c.ID, nil, contacts.SetsOf(&c)); err != nil {
-		return err
-	}
-	contacts.AddContact(t, a, at, c, c.AppendBody(make([]byte, 0, contacts.UsualBody)), find.SearchDocument(&c, a.Account))
-	return nil
 }
 
 // data is what a change says, with the ids in it as they are from now on.

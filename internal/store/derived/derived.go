@@ -1,0 +1,151 @@
+// Package derived writes what follows from records beside their own rows: the sets that contacts are in, match keys, words and counts of tags. find.Rows says what
+// that is, and Put is the one way in which it changes. Nothing else writes these tables, but a repair, which derives all of them anew.
+package derived
+
+import (
+	"cmp"
+	"slices"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// unit is what a batch knows of the derived rows of an account.
+type unit struct {
+	Keys map[string][]int64 // the contacts that have a key, for keys that were looked up
+	sets contactSets
+
+	setsMoved bool // a contact that was there before has joined a set, or left one
+}
+
+var part = &store.Part{}
+
+func init() {
+	*part = store.Part{
+		Begin: func() any { return &unit{Keys: make(map[string][]int64), sets: make(contactSets)} },
+		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
+			return cmp.Or(lookUpKeys(a, t, all), lookUpSets(a, t, all))
+		},
+		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpFoundSets(a, t, all) },
+		Write: func(t *store.Tx, a *store.Account) error {
+			WriteSets(t, a)
+			return nil
+		},
+	}
+	store.Register(part)
+}
+
+func Of(a *store.Account) *unit { return a.Known[part.Number].(*unit) }
+
+var none = new(find.Rows)
+
+// Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record that is new. It fails before it changes anything.
+// What it needs to know and was not looked up before is looked up at once.
+func Put(t *store.Tx, a *store.Account, id int64, before, after *find.Rows) error {
+	saveWords := t.Save
+	if before == nil {
+		before, saveWords = none, t.Insert
+	}
+	if !slices.Equal(before.Sets, after.Sets) {
+		if err := MoveSets(t, a, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
+			return err
+		}
+	}
+	if before.Active != after.Active {
+		a.Touch(t)
+		a.ContactActive += after.Active - before.Active
+	}
+	if !slices.Equal(before.Tags, after.Tags) {
+		countTags(t, a, without(before.Tags, after.Tags), -1)
+		countTags(t, a, without(after.Tags, before.Tags), 1)
+	}
+	if !slices.Equal(before.Keys, after.Keys) {
+		dropKeys(t, a, id, without(before.Keys, after.Keys))
+		insertKeys(t, a, id, without(after.Keys, before.Keys))
+	}
+	if before.Words != after.Words {
+		saveWords(store.WordsTable, a.Account, id, after.Words)
+	}
+	return nil
+}
+
+// without are the names that are not among others.
+func without(names, others []string) []string {
+	if len(others) == 0 {
+		return names
+	}
+	other := make(map[string]bool, len(others))
+	for _, name := range others {
+		other[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return other[name] })
+}
+
+// countTags notes that an account has more contacts with these tags, or fewer.
+func countTags(t *store.Tx, a *store.Account, names []string, n int64) {
+	for _, name := range names {
+		t.Add(store.TagTable, n, a.Account, crm.FoldTag(name), name)
+	}
+}
+
+func insertKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
+	for _, key := range keys {
+		if found, known := Of(a).Keys[key]; known {
+			Of(a).Keys[key] = append(found, id)
+		}
+		t.Insert(store.IndexTable, a.Account, key, id)
+	}
+}
+
+func dropKeys(t *store.Tx, a *store.Account, id int64, keys []string) {
+	for _, key := range keys {
+		t.Delete(store.IndexTable, a.Account, key, id)
+		if found, known := Of(a).Keys[key]; known {
+			Of(a).Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
+		}
+	}
+}
+
+const SQLMatch = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
+
+// lookUpKeys asks for the contacts that have a key.
+func lookUpKeys(a *store.Account, t *store.Tx, all []*store.Needs) error {
+	var keys []string
+	for _, n := range all {
+		keys = append(keys, n.Keys...)
+	}
+	slices.Sort(keys)
+	if keys = slices.Compact(keys); len(keys) == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		Of(a).Keys[key] = nil
+	}
+	return t.Tx.Prefetch(func(r db.Row) error {
+		Of(a).Keys[r.Text(0)] = append(Of(a).Keys[r.Text(0)], r.Int(1))
+		return nil
+	}, SQLMatch, a.Account, keys)
+}
+
+// Holders are the contacts that have a key, in any order.
+func Holders(t *store.Tx, a *store.Account, key string) ([]int64, error) {
+	if found, known := Of(a).Keys[key]; known {
+		return found, nil
+	}
+	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
+}
+
+// FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
+const FewCandidates = 8
+
+// Having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs them looks them up.
+func Having(a *store.Account, keys []string) (ids []int64) {
+	for _, key := range keys {
+		if found := Of(a).Keys[key]; len(found) <= FewCandidates {
+			ids = append(ids, found...)
+		}
+	}
+	return ids
+}
