@@ -146,6 +146,64 @@ func loadMerged(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, erro
 	return row, err
 }
 
+// eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet. They are a part of the job, which it turns to when it is done with those it is at.
+func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, at *erasureProgress, now time.Time) (more bool, err error) {
+	var found []*contacts.Stored
+	for at.Person < len(e.spec.Contacts) && len(found) < e.unit {
+		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[at.Person], at.At, int64(e.unit-len(found)))
+		if err != nil {
+			return false, err
+		}
+		if len(some) == 0 {
+			at.Person, at.At = at.Person+1, 0
+		}
+		for _, m := range some {
+			row, err := loadMerged(t, a, m.Other)
+			if at.At = m.ID; err == nil && !row.Contact.Erased() {
+				found = append(found, row)
+			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
+				return false, err
+			}
+		}
+	}
+	people, err := makeStubs(t, a, found, now)
+	if len(people) > 0 {
+		at.Parts++
+		t.Save(store.JobPartTable, a.Account, e.job.ID, at.Parts, []byte(jobs.JSONOf(people)))
+	}
+	return len(found) >= e.unit, err
+}
+
+const sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
+
+// turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
+func (e *eraser) turn(ctx context.Context) (more bool, err error) {
+	if e.at.Parts == 0 {
+		return false, nil
+	}
+	var people []crm.Identity
+	part, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, func(r db.Row) int64 {
+		people = nil
+		_ = json.Unmarshal(r.Bytes(1), &people) // which we wrote
+		return r.Int(0)
+	}, sqlFirstPart, e.job.Account, e.job.ID)
+	if errors.Is(err, crm.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if e.spec.Asked == nil {
+		e.spec.Asked = e.spec.Contacts
+	}
+	e.spec.Contacts, e.spec.People, e.spec.Gifts = store.Collect(people, func(i crm.Identity) int64 { return i.Contact }), people, nil
+	e.at = erasureProgress{Parts: e.at.Parts}
+	return true, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
+		t.Delete(store.JobPartTable, a.Account, e.job.ID, part)
+		return nil
+	})
+}
+
 // erasureOf is the open job that erases a contact, 0 for none.
 func erasureOf(t *store.Tx, a *store.Account, contact int64) (int64, error) {
 	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)

@@ -17,7 +17,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -28,7 +27,6 @@ import (
 const (
 	eraseUnit   = 200                   // changes, answers or rows of one unit of work, about
 	eraseBytes  = 1 << 20               // that one unit of work overwrites, about
-	eraseRange  = 10_000                // changes that are looked at with one statement
 	eraseSearch = 20 * time.Millisecond // for which one turn looks for something to do
 )
 
@@ -40,7 +38,6 @@ type erasureProgress struct {
 	ID     int64        `json:"id,omitempty"`     // of the document or the job that is looked at
 	At     int64        `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
 	Key    string       `json:"key,omitempty"`    // of the answer that was looked at last
-	End    int64        `json:"end,omitempty"`    // the last change that there was
 	Parts  int64        `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
 }
 
@@ -108,68 +105,10 @@ func (e *eraser) begin(ctx context.Context) error {
 		}
 		more, err := e.eraseMerged(t, a, &at, now)
 		if !more {
-			at = erasureProgress{Part: eraseDocuments, End: a.Revision, Parts: at.Parts}
+			at = erasureProgress{Part: eraseDocuments, Parts: at.Parts}
 		}
 		next.Progress = jobs.JSONOf(at)
 		return err
-	})
-}
-
-// eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet. They are a part of the job, which it turns to when it is done with those it is at.
-func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, at *erasureProgress, now time.Time) (more bool, err error) {
-	var found []*contacts.Stored
-	for at.Person < len(e.spec.Contacts) && len(found) < e.unit {
-		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[at.Person], at.At, int64(e.unit-len(found)))
-		if err != nil {
-			return false, err
-		}
-		if len(some) == 0 {
-			at.Person, at.At = at.Person+1, 0
-		}
-		for _, m := range some {
-			row, err := loadMerged(t, a, m.Other)
-			if at.At = m.ID; err == nil && !row.Contact.Erased() {
-				found = append(found, row)
-			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
-				return false, err
-			}
-		}
-	}
-	people, err := makeStubs(t, a, found, now)
-	if len(people) > 0 {
-		at.Parts++
-		t.Save(store.JobPartTable, a.Account, e.job.ID, at.Parts, []byte(jobs.JSONOf(people)))
-	}
-	return len(found) >= e.unit, err
-}
-
-const sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
-
-// turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
-func (e *eraser) turn(ctx context.Context) (more bool, err error) {
-	if e.at.Parts == 0 {
-		return false, nil
-	}
-	var people []crm.Identity
-	part, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, func(r db.Row) int64 {
-		people = nil
-		_ = json.Unmarshal(r.Bytes(1), &people) // which we wrote
-		return r.Int(0)
-	}, sqlFirstPart, e.job.Account, e.job.ID)
-	if errors.Is(err, crm.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if e.spec.Asked == nil {
-		e.spec.Asked = e.spec.Contacts
-	}
-	e.spec.Contacts, e.spec.People, e.spec.Gifts = store.Collect(people, func(i crm.Identity) int64 { return i.Contact }), people, nil
-	e.at = erasureProgress{Parts: e.at.Parts}
-	return true, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		t.Delete(store.JobPartTable, a.Account, e.job.ID, part)
-		return nil
 	})
 }
 
@@ -186,7 +125,7 @@ func (e *eraser) note(ctx context.Context, n store.Needs, write func(t *store.Tx
 
 // next goes on with the next part of the work.
 func (e *eraser) next() {
-	e.at = erasureProgress{Part: e.at.Part + 1, End: e.at.End, Parts: e.at.Parts}
+	e.at = erasureProgress{Part: e.at.Part + 1, Parts: e.at.Parts}
 }
 
 // names tells whether anyone of those who are erased is named.
@@ -264,24 +203,27 @@ func (e *eraser) sent(m *store.Merge) bool {
 	return e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) })
 }
 
-// Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no channel.
-const sqlLooseChanges = `SELECT revision, noun, id, data FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3
-	AND (noun = $4 OR noun = $5 AND door = $6 AND data LIKE '%"contact_id"%')`
+const (
+	sqlSegmentChanges = store.ChangeColumns + ` AND noun = $2 AND id <> 0 AND (id, revision) > ($3, $4) ORDER BY id, revision LIMIT $5`
+	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
+	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND revision > $2 AND data LIKE '%"contact_id"%' ORDER BY revision LIMIT $3`
+)
 
-// history empties changes that name a person and that no document of theirs leads to.
+// history empties changes that name a person and that no document of theirs leads to: those of segments, then old ones of gifts.
 func (e *eraser) history(ctx context.Context) error {
 	var found []int64
-	for start := time.Now(); len(found) == 0 && e.at.At < e.at.End && time.Since(start) < eraseSearch; {
-		to := min(e.at.At+eraseRange, e.at.End)
-		changes, err := store.List(ctx, e.JobStore.Base, func(r db.Row) store.Change {
-			return store.Change{Revision: r.Int(0), Noun: history.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
-		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(history.SegmentNoun), int64(history.GiftNoun), int64(history.OtherChannel))
+	for start := time.Now(); len(found) == 0 && e.at.Part == eraseHistory && time.Since(start) < eraseSearch; {
+		sql, args := sqlSegmentChanges, []any{e.job.Account, int64(history.SegmentNoun), e.at.ID, e.at.At, int64(eraseUnit)}
+		if e.at.Noun == history.GiftNoun {
+			sql, args = sqlLooseGifts, []any{e.job.Account, e.at.At, int64(eraseUnit)}
+		}
+		changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, args...)
 		if err != nil {
 			return err
 		}
 		for i := range changes {
 			c := &changes[i]
-			if c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
+			if e.at.ID, e.at.At = c.ID, c.Revision; c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
 				found = append(found, c.Revision)
 			}
 			for _, contact := range e.spec.Contacts {
@@ -292,10 +234,13 @@ func (e *eraser) history(ctx context.Context) error {
 				}
 			}
 		}
-		e.at.At = to
-	}
-	if e.at.At == e.at.End {
-		e.next()
+		if len(changes) < eraseUnit {
+			if e.at.ID, e.at.At = 0, 0; e.at.Noun == history.GiftNoun {
+				e.next()
+			} else {
+				e.at.Noun = history.GiftNoun
+			}
+		}
 	}
 	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(sqlEmptyChanges, a.Account, found) })
 }
