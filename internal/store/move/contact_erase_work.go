@@ -206,7 +206,7 @@ func (e *eraser) sent(m *store.Merge) bool {
 const (
 	sqlSegmentChanges = store.ChangeColumns + ` AND noun = $2 AND id <> 0 AND (id, revision) > ($3, $4) ORDER BY id, revision LIMIT $5`
 	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
-	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND revision > $2 AND data LIKE '%"contact_id"%' ORDER BY revision LIMIT $3`
+	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 )
 
 // history empties changes that name a person and that no document of theirs leads to: those of segments, then old ones of gifts.
@@ -215,7 +215,7 @@ func (e *eraser) history(ctx context.Context) error {
 	for start := time.Now(); len(found) == 0 && e.at.Part == eraseHistory && time.Since(start) < eraseSearch; {
 		sql, args := sqlSegmentChanges, []any{e.job.Account, int64(history.SegmentNoun), e.at.ID, e.at.At, int64(eraseUnit)}
 		if e.at.Noun == history.GiftNoun {
-			sql, args = sqlLooseGifts, []any{e.job.Account, e.at.At, int64(eraseUnit)}
+			sql, args = sqlLooseGifts, []any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}
 		}
 		changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, args...)
 		if err != nil {

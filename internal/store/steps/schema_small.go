@@ -32,7 +32,7 @@ UPDATE contact_merge SET last = -last WHERE last < 0;
 UPDATE contact_merge SET undone = -undone WHERE undone < 0;
 
 -- Gifts that became another contact's before the history told contacts of their gifts: an erasure finds them without reading the whole history.
-CREATE INDEX change_loose ON change (account_id, revision) WHERE noun = 3 AND door = 0;
+CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND door = 0;
 
 -- What cannot be undone any more needs no review.
 UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
