@@ -281,8 +281,8 @@ func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 	return lines
 }
 
-// listed adds a file to the manifest.
-func listed(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+// alsoListed adds a file to the manifest.
+func alsoListed(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
 	t.Helper()
 	var manifest move.Manifest
 	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
@@ -407,8 +407,8 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 			"manifest.json: does not name contacts.jsonl":                         unlisted(t, whole, move.ContactFile),
 			"history.jsonl, line 1: is not the next change":                       broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
 			"history.jsonl, line 5: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
-			"manifest.json: names letters.jsonl, which is no file":                listed(t, whole, "letters.jsonl"),
-			"manifest.json: names contacts.jsonl, which is no file":               listed(t, whole, move.ContactFile),
+			"manifest.json: names letters.jsonl, which is no file":                alsoListed(t, whole, "letters.jsonl"),
+			"manifest.json: names contacts.jsonl, which is no file":               alsoListed(t, whole, move.ContactFile),
 		} {
 			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
 			var problem *move.FileProblem

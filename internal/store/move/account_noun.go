@@ -28,7 +28,7 @@ type noun struct {
 var nouns = []*noun{
 	{file: AccountFile, export: exportSettings, read: line(readSettings), end: func(r *accountReader) string {
 		if r.row != 1 {
-			return "must have one line, with the settings of the account and how far it has counted"
+			return oneLine
 		}
 		return ""
 	}},
@@ -57,6 +57,8 @@ var nouns = []*noun{
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys},
 }
+
+const oneLine = "must have one line, with the settings of the account and how far it has counted"
 
 func always(*accountReader) bool { return true }
 

@@ -93,6 +93,9 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 }
 
 func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
+	if r.row > 1 {
+		return nil, &FileProblem{File: AccountFile, Reason: oneLine}
+	}
 	r.line = *l
 	q := r.line.Sequences
 	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > doc.MaxSeq {
