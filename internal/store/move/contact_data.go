@@ -105,7 +105,7 @@ func (d *ContactData) find(c db.Conn, w store.Weigh, id int64) error {
 // Contact is whose data it is.
 func (d *ContactData) Contact() *crm.Contact { return &d.contact }
 
-// Write writes the file: an object with the contact, the contacts that were merged into it, their gifts and plans in the form of the API, what merges keep, and what was changed, by whom.
+// Write writes the file: an object with the contact, the contacts that were merged into it, their gifts and plans in the form of the API, what was changed, by whom, and what merges keep.
 func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 	w := &arrays{to: to}
 	w.text.WriteString(`{"contact":`)
@@ -135,18 +135,18 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 			return p.Append(nil), nil
 		})
 	}
-	w.begin("merges")
-	if err == nil {
-		err = d.each(ctx, w, d.merges, sqlMergesByID, func(r db.Row) ([]byte, error) {
-			m := store.ScanMerge(r)
-			return plainJSON(lineOfMerge(&m))
-		})
-	}
 	w.begin("history")
 	if err == nil {
 		err = d.each(ctx, w, d.History, contacts.SQLOldest, func(r db.Row) ([]byte, error) {
 			c := store.ScanChange(r)
 			return plainJSON(lineOf(&c))
+		})
+	}
+	w.begin("merges")
+	if err == nil {
+		err = d.each(ctx, w, d.merges, sqlMergesByID, func(r db.Row) ([]byte, error) {
+			m := store.ScanMerge(r)
+			return plainJSON(lineOfMerge(&m))
 		})
 	}
 	if err != nil {
