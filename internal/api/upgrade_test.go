@@ -7,18 +7,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -39,7 +37,7 @@ type oldAnswer struct {
 // A database of any released schema opens in this program, which answers every request as the older program did.
 func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
 	fixtures, err := filepath.Glob("testdata/schemas/schema*.json.gz")
-	if err != nil || len(fixtures) < 4 {
+	if err != nil || len(fixtures) == 0 {
 		t.Fatalf("%d fixtures: %v", len(fixtures), err)
 	}
 	for _, fixture := range fixtures {
@@ -68,6 +66,77 @@ func eachFixture(t *testing.T, version int, test func(t *testing.T, name string,
 	})
 }
 
+// The texts of objects in SQLite are compared with a backup's, so that every space counts; PostgreSQL keeps what they mean.
+const (
+	sqliteSchema   = `SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || COALESCE(sql, '') AS line FROM sqlite_schema ORDER BY 1)`
+	postgresSchema = `SELECT string_agg(line, chr(10) ORDER BY line) FROM (
+		SELECT concat_ws(' ', c.relname, a.attnum - (SELECT COUNT(*) FROM pg_attribute AS gone WHERE gone.attrelid = c.oid AND gone.attisdropped AND gone.attnum > 0 AND gone.attnum < a.attnum),
+			a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcollation, pg_get_expr(d.adbin, d.adrelid)) AS line
+			FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+			WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public') AS lines`
+)
+
+// A database that was upgraded has the very schema of a new one, which the baseline and the steps after it make.
+func TestAnUpgradedDatabaseHasTheSchemaOfANewOne(t *testing.T) {
+	eachFixture(t, 13, func(t *testing.T, _ string, o store.Options) {
+		fresh := store.Options{Data: t.TempDir()}
+		if o.Database != "" {
+			fresh = store.Options{Database: rig.Database(t)}
+		}
+		schemaOf := func(o store.Options) string {
+			t.Helper()
+			s, err := book.Open(t.Context(), o)
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Database == "" {
+				return sqliteText(t, filepath.Join(o.Data, "donorbook.db"), sqliteSchema)
+			}
+			conn, err := pgx.Connect(t.Context(), o.Database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(context.Background())
+			var text string
+			if err := conn.QueryRow(t.Context(), postgresSchema).Scan(&text); err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		was, is := strings.Split(schemaOf(o), "\n"), strings.Split(schemaOf(fresh), "\n")
+		for i := range max(len(was), len(is)) {
+			if i >= len(was) || i >= len(is) || was[i] != is[i] {
+				t.Fatalf("line %d: upgraded\n%s\nnew\n%s", i, strings.Join(was[min(i, len(was)):min(i+5, len(was))], "\n"), strings.Join(is[min(i, len(is)):min(i+5, len(is))], "\n"))
+			}
+		}
+		if len(was) < 100 {
+			t.Errorf("%d lines were compared", len(was))
+		}
+	})
+}
+
+func sqliteText(t *testing.T, file, query string) string {
+	t.Helper()
+	c, err := sqlite3.Open("file:" + file + "?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	statement, _, err := c.Prepare(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer statement.Close()
+	if !statement.Step() {
+		t.Fatal(statement.Err())
+	}
+	return statement.ColumnText(0)
+}
+
 // killedUpgrade is the variable that makes this program upgrade a database and kill itself midway.
 const killedUpgrade = "DONORBOOK_TEST_KILLED_UPGRADE"
 
@@ -91,8 +160,8 @@ func dieUpgrading(options string) {
 
 // An upgrade that is killed midway leaves the database as it was, and the next start upgrades it.
 func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
-	eachFixture(t, 3, func(t *testing.T, name string, o store.Options) {
-		for _, reports := range []int{1, 3} { // while checksums are computed, and while the search is built
+	eachFixture(t, 13, func(t *testing.T, name string, o store.Options) {
+		for _, reports := range []int{1, 2} { // of the first account, and of the last
 			options, err := json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports})
 			if err != nil {
 				t.Fatal(err)
@@ -108,19 +177,10 @@ func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
 	})
 }
 
-var (
-	erasedMark   = regexp.MustCompile(`,"erased_at":"[^"]*"`)
-	campaignEnds = regexp.MustCompile(`,"code":"[^"]*","status":"(published|draft|closed)"}`)
-)
-
 func answersAsBefore(t *testing.T, name string, o store.Options) {
 	var asked []oldAnswer
 	if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil || len(asked) == 0 {
 		t.Fatalf("%d answers: %v", len(asked), err)
-	}
-	var version int
-	if _, err := fmt.Sscanf(filepath.Base(name), "schema%d", &version); err != nil {
-		t.Fatal(err)
 	}
 	for round := range 2 { // upgraded, then opened again
 		s, err := book.Open(t.Context(), o)
@@ -130,40 +190,14 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		server, stop := startServer(t, s, settings{region: "US", baseURL: "https://donors.example.org"})
 		for _, old := range asked {
 			got := server.ask(t, "GET", old.Path, old.Key, "")
-			body := got.body
 			if round > 0 && strings.Contains(old.Path, "/activities") {
 				continue // they have the create of the first round
 			}
-			if version < 10 { // contacts say that they were erased since, and activities name the plan that they are about
-				body = erasedMark.ReplaceAllString(body, "")
-			}
-			if version < 11 && strings.HasPrefix(old.Path, "/v1/campaigns") { // which have a code and a status since
-				body = campaignEnds.ReplaceAllString(body, "}")
-			}
-			if version < 10 && strings.Contains(old.Path, "/activities") {
-				body = strings.ReplaceAll(body, `,"plan_id":null`, "")
-			}
-			if version < 11 && strings.HasPrefix(old.Path, "/v1/contacts") { // which have got keys since
-				body = strings.ReplaceAll(body, ","+newKeys, "")
-			}
-			if got.status != old.Status || body != old.Body {
-				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(body), old.Status, clip(old.Body))
+			if got.status != old.Status || got.body != old.Body {
+				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(old.Body))
 			}
 		}
 		key := asked[0].Key
-		for _, path := range []string{"/v1/transactions", "/v1/plans"} { // keys keep the permissions that they were created with
-			if wasAsked(asked, path) {
-				continue
-			}
-			if got := server.ask(t, "GET", path, key, ""); got.status != 403 {
-				t.Errorf("a key of before gifts: GET %s: %d %s", path, got.status, clip(got.body))
-			}
-		}
-		for method, path := range map[string]string{"POST": "/v1/campaigns", "PATCH": "/v1/campaigns/1", "DELETE": "/v1/campaigns/1"} {
-			if got := server.ask(t, method, path, key, ""); version < 8 && got.status != 403 {
-				t.Errorf("a key of before campaigns:write: %s %s: %d %s", method, path, got.status, clip(got.body))
-			}
-		}
 		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
 		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
@@ -187,11 +221,6 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Error(err)
 		}
 	}
-}
-
-// wasAsked tells whether the program knew a path at that schema.
-func wasAsked(asked []oldAnswer, path string) bool {
-	return slices.ContainsFunc(asked, func(a oldAnswer) bool { return a.Path == path })
 }
 
 func unpacked(t *testing.T, path string) []byte {
@@ -222,54 +251,4 @@ func load(t *testing.T, url, statements string) {
 	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// People who were erased with an older schema were known by their name. They are marked since, and stay erased.
-func TestPeopleErasedBeforeStayErased(t *testing.T) {
-	eachFixture(t, 9, func(t *testing.T, name string, o store.Options) {
-		var asked []oldAnswer
-		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
-			t.Fatal(err)
-		}
-		s, err := book.Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, stop := startServer(t, s, settings{region: "US"})
-		defer stop()
-		erased := 0
-		for _, key := range slices.Sorted(maps.Keys(keysOf(asked))) {
-			var list struct {
-				Data []struct {
-					ID        int64
-					FirstName string `json:"first_name"`
-					ErasedAt  string `json:"erased_at"`
-				}
-			}
-			answer := server.ask(t, "GET", "/v1/contacts?scope=archived&per_page=100", key, "")
-			if err := json.Unmarshal([]byte(answer.body), &list); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range list.Data {
-				if c.FirstName != "Erased" {
-					continue
-				}
-				erased++
-				if again := server.ask(t, "PATCH", fmt.Sprintf("/v1/contacts/%d/restore", c.ID), key, ""); c.ErasedAt == "" || again.status != http.StatusForbidden {
-					t.Errorf("contact %d: erased at %q, restored with status %d", c.ID, c.ErasedAt, again.status)
-				}
-			}
-		}
-		if erased == 0 {
-			t.Error("the fixture has no one who was erased")
-		}
-	})
-}
-
-func keysOf(asked []oldAnswer) map[string]bool {
-	keys := make(map[string]bool)
-	for _, a := range asked {
-		keys[a.Key] = true
-	}
-	return keys
 }

@@ -175,7 +175,7 @@ func anIndex(t *testing.T, archive []byte) string {
 func TestOlderBackupsAreRestored(t *testing.T) {
 	t.Parallel()
 	fixtures, err := filepath.Glob("../api/testdata/schemas/schema*.db.gz")
-	if err != nil || len(fixtures) < 8 {
+	if err != nil || len(fixtures) == 0 {
 		t.Fatalf("%d fixtures: %v", len(fixtures), err)
 	}
 	for _, fixture := range fixtures {

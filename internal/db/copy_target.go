@@ -53,7 +53,7 @@ func inspect(c Conn, schema *Schema) (s databaseState, err error) {
 // checkSource finds out whether there is something to copy.
 func (k *copier) checkSource(c Conn) error {
 	s, err := inspect(c, k.schema)
-	known := len(k.schema.Steps)
+	known := k.schema.Version()
 	switch k.identity = s.identity; {
 	case err != nil:
 		return err

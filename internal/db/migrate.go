@@ -10,11 +10,16 @@ import (
 
 // Schema is what a database looks like.
 type Schema struct {
-	Steps  []Step   // its length is the schema's version
-	Tables []*Table // all that have data, in the order in which a copy fills them: what makes data reachable comes last
+	Steps    []Step   // the first makes a new database
+	Squashed int      // how many steps that were taken before it has in it
+	Since    string   // the release that has made such databases; where steps were squashed
+	Tables   []*Table // all that have data, in the order in which a copy fills them: what makes data reachable comes last
 
 	Derived Derived
 }
+
+// Version is that of a database that has taken every step.
+func (s *Schema) Version() int { return s.Squashed + len(s.Steps) }
 
 // Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
 // Where Work is nil, nothing is derived.
@@ -66,12 +71,16 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 			return err
 		case version >= copyMark:
 			return ErrUnfinished
-		case version > len(schema.Steps):
+		case version > schema.Version():
 			return newerSchema(version, schema)
+		case version > 0 && version <= schema.Squashed:
+			return olderSchema(schema)
 		}
-		for ; version < len(schema.Steps); version++ {
-			if err := t.apply(schema.Steps[version], version+1, progress); err != nil {
-				return fmt.Errorf("migration %d: %w", version+1, err)
+		for version < schema.Version() {
+			before := version
+			version = max(version, schema.Squashed) + 1
+			if err := t.apply(schema.Steps[version-schema.Squashed-1], before, version, progress); err != nil {
+				return fmt.Errorf("migration %d: %w", version, err)
 			}
 		}
 		if c, keeps := t.conn.(interface{ forgetAll() error }); keeps { // no one says again what the steps say
@@ -85,7 +94,12 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 
 // newerSchema refuses what a newer program has made: this one does not know what it would read or leave out.
 func newerSchema(version int, schema *Schema) error {
-	return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, len(schema.Steps))
+	return fmt.Errorf("the database has schema version %d, and this program knows versions up to %d: use a newer donorbook", version, schema.Version())
+}
+
+// olderSchema refuses what only the release that knows its steps brings up to date.
+func olderSchema(schema *Schema) error {
+	return fmt.Errorf("the database was written by a donorbook older than %s: open it with donorbook %[1]s once, then start this version", schema.Since)
 }
 
 // change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be interrupted.
@@ -121,8 +135,8 @@ func (t *Tx) lockVersion() error {
 // done tells whether there is nothing to do.
 func (s *Schema) done(c conn) (bool, error) {
 	version, err := schemaVersion(c)
-	if err != nil || version != len(s.Steps) || s.Derived.Work == nil {
-		return err == nil && version == len(s.Steps), err
+	if err != nil || version != s.Version() || s.Derived.Work == nil {
+		return err == nil && version == s.Version(), err
 	}
 	derived, err := Conn{conn: c}.Int(sqlDerived, s.Derived.Name)
 	return derived == s.Derived.Version, err
@@ -154,7 +168,8 @@ func schemaVersion(c conn) (version int, err error) {
 	return int(n), err
 }
 
-func (t *Tx) apply(step Step, version int, progress Progress) error {
+// apply takes a step, after which a new database has the versions that were squashed as well.
+func (t *Tx) apply(step Step, before, version int, progress Progress) error {
 	for statement := range strings.SplitSeq(t.dialect.spell(step.SQL), ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
@@ -168,8 +183,12 @@ func (t *Tx) apply(step Step, version int, progress Progress) error {
 			return err
 		}
 	}
-	_, err := t.Exec(sqlAddVersion, int64(version))
-	return err
+	for number := before + 1; number <= version; number++ {
+		if _, err := t.Exec(sqlAddVersion, int64(number)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var schemaWord = regexp.MustCompile(`\{(\w+)( \w+)?\}`)

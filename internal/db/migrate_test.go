@@ -238,3 +238,53 @@ func TestKeysCompareByBytes(t *testing.T) {
 		}
 	})
 }
+
+// A database from before the steps that were squashed is refused, in words that say what to do, and stays as it is. A new one has every version.
+func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
+	eachOptions(t, func(t *testing.T, o Options) {
+		versions := func(o Options) (found []int64) {
+			t.Helper()
+			d := openTiny(t, o)
+			err := d.Read(t.Context(), func(c Conn) (err error) {
+				found, err = List(c, func(r Row) int64 { return r.Int(0) }, sqlVersions)
+				return err
+			})
+			if err = errors.Join(err, d.Close()); err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		squashed := func(n int) Options {
+			o, schema := o, *o.Schema
+			schema.Squashed, schema.Since = n, "0.10"
+			schema.Steps = []Step{{SQL: schema.Steps[0].SQL + schema.Steps[1].SQL}, {SQL: "CREATE TABLE more (x BIGINT NOT NULL);\n"}}
+			o.Schema = &schema
+			return o
+		}
+		if found := versions(o); !slices.Equal(found, []int64{1, 2}) {
+			t.Fatalf("a database of two steps has the versions %v", found)
+		}
+		refused, err := Open(t.Context(), squashed(2))
+		if err == nil {
+			refused.Close() //nolint:errcheck // the test has failed
+		}
+		if err == nil || !strings.Contains(err.Error(), "older than 0.10: open it with donorbook 0.10 once, then start this version") {
+			t.Errorf("it was opened, or: %v", err)
+		}
+		if found := versions(o); !slices.Equal(found, []int64{1, 2}) {
+			t.Errorf("then it has the versions %v", found)
+		}
+		if found := versions(squashed(1)); !slices.Equal(found, []int64{1, 2, 3}) { // the baseline is its schema
+			t.Errorf("upgraded it has the versions %v", found)
+		}
+		fresh := squashed(1)
+		if fresh.Dir != "" {
+			fresh.Dir = t.TempDir()
+		} else if fresh.URL, err = Cluster.Database(); err != nil {
+			t.Fatal(err)
+		}
+		if found := versions(fresh); !slices.Equal(found, []int64{1, 2, 3}) {
+			t.Errorf("a new one has the versions %v", found)
+		}
+	})
+}

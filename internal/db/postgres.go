@@ -108,7 +108,6 @@ var postgresDialect = dialect{
 		"key":       `TEXT COLLATE "C"`,
 		"clustered": "",
 		"search":    postgresSearchTable,
-		"starts":    "", // it keeps none
 	},
 	search:   postgresSearch,
 	texts:    cached(postgresTexts),

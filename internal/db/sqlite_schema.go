@@ -49,8 +49,10 @@ func checkSchema(ctx context.Context, c *sqliteConn, schema *Schema) (version in
 		return 0, err
 	case number >= copyMark:
 		return 0, ErrUnfinished
-	case number > int64(len(schema.Steps)):
+	case number > int64(schema.Version()):
 		return int(number), newerSchema(int(number), schema)
+	case number <= int64(schema.Squashed):
+		return int(number), olderSchema(schema)
 	}
 	known, err := schemaOfVersion(ctx, schema, int(number))
 	if err != nil {
@@ -83,7 +85,7 @@ func schemaOfVersion(ctx context.Context, schema *Schema, version int) (texts ma
 	c.writes = true
 	c.engine.write <- c
 	defer func() { err = errors.Join(err, c.close()) }()
-	if err := migrate(ctx, c.engine, &Schema{Steps: schema.Steps[:version]}, nil); err != nil {
+	if err := migrate(ctx, c.engine, &Schema{Steps: schema.Steps[:version-schema.Squashed], Squashed: schema.Squashed}, nil); err != nil {
 		return nil, err
 	}
 	return schemaTexts(Conn{conn: c})

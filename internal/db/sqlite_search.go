@@ -9,18 +9,11 @@ import (
 func init() { sqlite3.AutoExtension(fts5.Register) }
 
 // A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which document has
-// which word, and a look at all words. The texts are frozen, because steps of schemas have them. The first one also had an index of the first letters of
-// words.
-const (
-	sqliteFirstSearch = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, prefix='9', tokenize="ascii tokenchars '@.#+~=-_'");
+// which word, and a look at all words. The text is frozen, because a step of the schema has it.
+const sqliteSearchTable = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '@.#+~=-_'");
 
 CREATE VIRTUAL TABLE %s_word USING fts5vocab(%s, instance);
 `
-	sqliteSearchTable = `DROP TABLE %s;
-
-CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '@.#+~=-_'");
-`
-)
 
 var sqliteSearch = searchDialect{
 	find:      `SELECT rowid FROM %s WHERE %s MATCH $2 LIMIT $3`,

@@ -54,7 +54,7 @@ var (
 // Schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
 // order.
 var Schema = db.Schema{
-	Steps: steps.All,
+	Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 	Tables: []*db.Table{
 		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
 		ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,

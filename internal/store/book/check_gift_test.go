@@ -16,7 +16,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
-	"donorbook/internal/store/steps"
 )
 
 // withGifts is an account with some gifts: from two contacts, in two years, for a campaign and for none, with a refund and a
@@ -105,21 +104,6 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 		checkGiving(t, s, account, people)
-	})
-}
-
-// A campaign with a damaged document does not prevent an upgrade of the database; the check reports it.
-func TestADamagedCampaignDoesNotStopTheUpgrade(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, _ := withGifts(t, s)
-		damage(t, s, `UPDATE campaign SET url_at = 100000 WHERE account_id = $1`, account.Number)
-		err := s.UpdateAccount(t.Context(), account.Number, func(x *store.Tx) error { return steps.FillCells(x.Tx, nil) })
-		if err != nil {
-			t.Error(err)
-		}
-		if _, report := checkAll(t, s, true); report.Repaired == 0 {
-			t.Error("the check has not found the damage")
-		}
 	})
 }
 

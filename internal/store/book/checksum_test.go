@@ -128,21 +128,3 @@ func TestACopyRefusesADamagedDocument(t *testing.T) {
 		wantDamage(t, "a campaign", err, fmt.Sprintf("campaign %d", made.ID))
 	})
 }
-
-// An older database gets its checksums, for more documents than one statement reads.
-func TestAnOlderDatabaseGetsChecksums(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		const account, step = 1_234_567, 500 // as many are read with one statement
-		bodies := make([]string, 2*step+1)
-		for i := range bodies {
-			bodies[i] = fmt.Sprintf(`{"first_name":"P%d"}`, i)
-		}
-		oldDatabase(t, o, account, bodies)
-		s := open(t, o) // its end compares all checksums with the documents
-		for _, seq := range []int64{1, step, step + 1, 2*step + 1} {
-			if got := get(t, s, account, doc.MakeID(account, seq)); got.FirstName != fmt.Sprintf("P%d", seq-1) {
-				t.Errorf("contact %d is %+v", seq, got)
-			}
-		}
-	})
-}

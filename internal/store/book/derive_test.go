@@ -1,7 +1,6 @@
 package book
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -15,108 +14,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/steps"
 )
-
-// oldDatabase makes a database as version 1 of the schema left it, with contacts that have a key for each word of a name.
-func oldDatabase(t testing.TB, o store.Options, account int64, bodies []string) {
-	t.Helper()
-	old := o.ForDB(time.Now)
-	old.Schema = &db.Schema{Steps: steps.All[:1]}
-	d, err := db.Open(t.Context(), old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = d.Update(t.Context(), account, (*store.Needs)(nil), func(b db.Batch) error {
-		return fillOldDatabase(t, b.(*store.Tx), account, bodies)
-	})
-	if err := errors.Join(err, d.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func fillOldDatabase(t testing.TB, x *store.Tx, account int64, bodies []string) (err error) {
-	run := func(sql string, args ...any) {
-		if err == nil {
-			_, err = x.Exec(sql, args...)
-		}
-	}
-	run(`INSERT INTO account (account_id, public_id, name, parent, created_at) VALUES ($1, 'old', 'Old', 0, 0)`, account)
-	active := int64(0)
-	for i, body := range bodies {
-		id, revision := doc.MakeID(account, int64(i+1)), int64(i+1)
-		contact, err := crm.NewContact(input(t, body), time.Now())
-		if err != nil {
-			return err
-		}
-		if strings.Contains(body, "Archived") {
-			contact = contact.Archive(time.Now())
-		}
-		active += 1 - contacts.Flag(contact.Archived())
-		run(`INSERT INTO contact (account_id, id, revision, archived, match_keys, body) VALUES ($1, $2, $3, $4, $5, $6)`,
-			account, id, revision, contacts.Flag(contact.Archived()), store.JoinKeys(contact.MatchKeys), contact.AppendBody(nil))
-		run(`INSERT INTO contact_change (account_id, revision, id, archived) VALUES ($1, $2, $3, $4)`, account, revision, id, contacts.Flag(contact.Archived()))
-		for _, key := range append([]string{"n:ana", "t:old"}, contact.MatchKeys...) { // it had keys for names and tags too
-			run(`INSERT INTO contact_index (account_id, id, key) VALUES ($1, $2, $3)`, account, id, key)
-		}
-	}
-	n := int64(len(bodies))
-	run(`INSERT INTO account_tally (account_id, revision, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, $2, $2, $3, 0, 0)`, account, n, active)
-	return err
-}
-
-// A contact that was archived in a database of the first version still is, and every contact can be archived and restored.
-func TestAnOlderDatabaseKeepsItsArchive(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		const account = 1_234_567
-		oldDatabase(t, o, account, []string{`{"first_name":"A"}`, `{"first_name":"Archived B"}`, `{"first_name":"C"}`, `{"first_name":"Archived D"}`})
-		s := open(t, o) // its end compares the archivals with the contacts
-		wantLists(t, s, account, []int64{1, 3}, []int64{2, 4})
-		archive(t, s, account, doc.MakeID(account, 1))
-		restore(t, s, account, doc.MakeID(account, 2))
-		wantLists(t, s, account, []int64{2, 3}, []int64{1, 4})
-		restore(t, s, account, doc.MakeID(account, 1))
-		archive(t, s, account, doc.MakeID(account, 1))
-		create(t, s, account, `{"first_name":"E"}`)
-		wantLists(t, s, account, []int64{2, 3, 5}, []int64{1, 4})
-	})
-}
-
-func TestAnOlderDatabaseCanBeSearched(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		const account = 1_234_567
-		bodies := []string{
-			`{"first_name":"Maria","last_name":"Smith","company":"Acme","emails":[{"value":"maria@x.org"}],"tags":["VIP","board"]}`,
-			`{"first_name":"Archived","last_name":"Smith","tags":["VIP"]}`,
-		}
-		for i := range 1_500 { // more than one statement reads; contacts that share a phone are told apart by name
-			bodies = append(bodies, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","phones":[{"value":"212-555-0100"}],"tags":["many"]}`, i))
-		}
-		oldDatabase(t, o, account, bodies)
-		s := open(t, o) // its end compares the index and the counts with the documents
-		for text, want := range map[string][]int64{"smith mar": {1}, "maria": {1}, "acme smith": {1}, "p1499": {1_502}, "ek p7 ": {10, 73}} {
-			got := search(t, s, account, crm.Active, typed(text), 25)
-			if slices.Sort(got); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
-				t.Errorf("%q: got %v, want %v", text, got, want)
-			}
-		}
-		if got := search(t, s, account, crm.Archived, typed("smith"), 25); !slices.Equal(got, []int64{2}) {
-			t.Errorf("the archived one: got %v", got)
-		}
-		wantTags(t, s, account, contacts.TagCount{Name: "many", Contacts: 1_500}, contacts.TagCount{Name: "board", Contacts: 1}, contacts.TagCount{Name: "VIP", Contacts: 1})
-
-		for body, want := range map[string]int64{
-			`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"MARIA@x.org"}],"tags":["new"]}`:    1,
-			`{"first_name":"p777","last_name":"EK","phones":[{"value":"+1 212 555 0100"}],"tags":["new"]}`:    780,
-			`{"first_name":"Nobody","last_name":"Ek","phones":[{"value":"(212) 555-0100"}],"tags":["newer"]}`: 3,
-		} {
-			if d := create(t, s, account, body); !d.Merged || doc.IDSeq(d.ID) != want {
-				t.Errorf("%s was merged into %d: %v, want %d", body, doc.IDSeq(d.ID), d.Merged, want)
-			}
-		}
-		wantTags(t, s, account, contacts.TagCount{Name: "many", Contacts: 1_500}, contacts.TagCount{Name: "new", Contacts: 2}, contacts.TagCount{Name: "board", Contacts: 1}, contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "VIP", Contacts: 1})
-	})
-}
 
 // forgetDerived leaves a database as if another version of the program had derived other things.
 func forgetDerived(t *testing.T, s *Book) {

@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
-	"donorbook/internal/store/steps"
 )
 
 // fillTagged makes contacts that have a tag: some have another one before it or behind it, and every seventh is archived.
@@ -316,36 +315,5 @@ func TestConcurrentChangeOfATagSeesItsBatch(t *testing.T) {
 		}
 		finishJobs(t, s)
 		wantTagsIn(t, s, account, map[string]int{"many": jobs.BulkUnit, "new": jobs.BulkAtOnce + 1 - jobs.BulkUnit})
-	})
-}
-
-// Before there were jobs, work on tags had a table of its own.
-func TestConcurrentWorkOnATagGoesOnAfterAnUpgrade(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		const account = 1_234_567
-		oldDatabase(t, o, account, []string{`{"first_name":"A","tags":["old","x"]}`, `{"first_name":"Archived","tags":["old"]}`, `{"first_name":"C","tags":["gone"]}`})
-		older := o.ForDB(time.Now)
-		older.Schema = &db.Schema{Steps: steps.All[:8]}
-		d, err := db.Open(t.Context(), older)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = d.Update(t.Context(), account, (*store.Needs)(nil), func(b db.Batch) error {
-			return b.(*store.Tx).Run(`INSERT INTO tag_work (account_id, name, becomes, actor, created_at) VALUES ($1, 'old', 'new "one"', 'ana@example.org', 7), ($1, 'gone', '', '', 8)`, int64(account))
-		})
-		if err := errors.Join(err, d.Close()); err != nil {
-			t.Fatal(err)
-		}
-		s := open(t, o)
-		works, err := s.TagsUnderWay(t.Context(), account)
-		if err != nil || len(works) != 2 {
-			t.Fatalf("%v: under way: %+v", err, works)
-		}
-		finishJobs(t, s)
-		wantTagsIn(t, s, account, map[string]int{`new "one" x`: 1, `new "one"`: 1, "": 1})
-		jobs, _, err := s.Jobs(t.Context(), account, crm.PageRequest{Page: 1, PerPage: 10})
-		if err != nil || len(jobs) != 2 || jobs[0].Actor != "ana@example.org" || !jobs[0].Undoable() {
-			t.Errorf("%v: the jobs are %+v", err, jobs)
-		}
 	})
 }

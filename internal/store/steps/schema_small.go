@@ -1,6 +1,10 @@
 package steps
 
-import "donorbook/internal/db"
+import (
+	"encoding/binary"
+
+	"donorbook/internal/db"
+)
 
 // step14SQL is the step that keeps pages and background work small, and numbers exact. Once it is released, what is in this file stays as it is, and
 // uses nothing that may become different.
@@ -14,11 +18,6 @@ CREATE INDEX duplicate_rank ON duplicate (account_id, state, level, probability 
 
 CREATE INDEX duplicate_group ON duplicate (account_id, state, person, probability DESC, a, b, level);
 
--- The total of a contact is exact: in the smallest unit of the account's currency, as the sums of its gifts are, and no longer in whole units.
-UPDATE contact SET given = giving.amount FROM giving, account_tally
-	WHERE account_tally.account_id = contact.account_id AND giving.account_id = contact.account_id AND contact.last_gift <> 0
-	AND giving.cell = '0000000000000000/00000000/' || account_tally.currency || '/' || substr('000000000' || (contact.id % 1000000000), length(CAST(contact.id % 1000000000 AS TEXT)) + 1);
-
 -- A merge moves gifts and plans, or its undo moves them back, in the background where they are many: moving is the job that does it. last is the last change of the merge so far, and for an undo the last
 -- one that is not taken back yet. Other changes may lie between.
 ALTER TABLE contact_merge ADD COLUMN moving BIGINT NOT NULL DEFAULT 0;
@@ -29,28 +28,89 @@ CREATE INDEX contact_merge_moving ON contact_merge (account_id, id) WHERE moving
 UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
 `
 
-const sqlStep14Merged = `SELECT account_id, other FROM contact_merge WHERE other <> 0 AND undone = 0`
+const (
+	sqlStep14Accounts = `SELECT account_id, contact_seq FROM account_tally ORDER BY account_id`
+
+	// The total of a contact is exact: in the smallest unit of the account's currency, as the sums of its gifts are, and no longer in whole units.
+	sqlStep14Given = `UPDATE contact SET given = giving.amount FROM giving, account_tally
+		WHERE contact.account_id = $1 AND contact.id > $2 AND contact.id <= $3 AND contact.last_gift <> 0 AND account_tally.account_id = $1 AND giving.account_id = $1
+		AND giving.cell = '0000000000000000/00000000/' || account_tally.currency || '/' || substr('000000000' || (contact.id % 1000000000), length(CAST(contact.id % 1000000000 AS TEXT)) + 1)`
+
+	sqlStep14Merged = `SELECT account_id, other FROM contact_merge WHERE other <> 0 AND undone = 0`
+	sqlStep14Save   = `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, $2, $3, $4, $5)`
+)
+
+const step14Block = 4096 // contacts
+
+func fillStep14(t *db.Tx, progress db.Progress) error {
+	if err := fillGiven(t, progress); err != nil {
+		return err
+	}
+	return fillMerged(t)
+}
+
+func fillGiven(t *db.Tx, progress db.Progress) error {
+	type account struct{ number, contacts int64 }
+	accounts, err := db.List(t.Conn, func(r db.Row) account { return account{r.Int(0), r.Int(1)} }, sqlStep14Accounts)
+	if err != nil {
+		return err
+	}
+	done, total := int64(0), int64(0)
+	for _, a := range accounts {
+		total += a.contacts
+	}
+	for _, a := range accounts {
+		lead := a.number
+		if lead < 1_000_000 {
+			lead--
+		}
+		for seq := int64(0); seq < a.contacts; seq += step14Block {
+			first := lead*1_000_000_000 + seq
+			if _, err := t.Exec(sqlStep14Given, a.number, first, first+step14Block); err != nil {
+				return err
+			}
+			done += min(step14Block, a.contacts-seq)
+			progress("making the totals of contacts exact", done, total)
+		}
+	}
+	return nil
+}
 
 // fillMerged makes the set of the contacts that were merged into others.
-func fillMerged(t *db.Tx, _ db.Progress) error {
+func fillMerged(t *db.Tx) error {
 	type place struct{ account, block int64 }
-	merged := make(map[place]*step11Bits)
+	merged := make(map[place]*[step14Block / 8]byte)
 	err := t.Each(func(r db.Row) error {
 		seq := r.Int(1)%1_000_000_000 - 1
-		at := place{r.Int(0), seq / step11Block}
+		at := place{r.Int(0), seq / step14Block}
 		if merged[at] == nil {
-			merged[at] = new(step11Bits)
+			merged[at] = new([step14Block / 8]byte)
 		}
-		merged[at].put(seq % step11Block)
+		merged[at][seq%step14Block/8] |= 1 << (seq % 8)
 		return nil
 	}, sqlStep14Merged)
-	for at, bits := range merged {
+	for at, block := range merged {
 		if err == nil {
-			err = bits.save(t, at.account, "merged", at.block)
+			size, stored := step14Stored(block)
+			err = t.Prefetch(nil, sqlStep14Save, at.account, "merged", at.block, size, stored)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	return t.Fetch()
+}
+
+// step14Stored is a block as it is kept: a bit for each contact, or a list of them where that is shorter.
+func step14Stored(block *[step14Block / 8]byte) (size int64, stored []byte) {
+	for at := range uint16(step14Block) {
+		if block[at/8]&(1<<(at%8)) != 0 {
+			size++
+			stored = binary.LittleEndian.AppendUint16(stored, at)
+		}
+	}
+	if len(stored) >= len(block) {
+		stored = block[:]
+	}
+	return size, stored
 }

@@ -26,18 +26,12 @@ JSON
 "$program" campaign import --account "$root" "$work/campaigns.json" >/dev/null
 echo '[{"title": "Library of the North"}]' >"$work/north.json"
 "$program" campaign import --account "$chapter" "$work/north.json" >/dev/null
-if [ "$version" -ge 2 ]; then
-	"$program" user create --email ana@example.org --name "Ana Reyes" --account "$root" --role owner >/dev/null
-fi
-if [ "$version" -ge 7 ]; then
-	"$program" account settings "$root" --address $'River Aid\n1 Pier Road\nOakland, CA 94607' --tax-id 04-1234567 >/dev/null
-	"$program" account settings "$other" --currency EUR >/dev/null
-	echo '[{"title": "Spring Drive", "status": "draft", "payment_link": "https://pay.example.org/spring"}]' >"$work/draft.json"
-	"$program" campaign import --account "$root" "$work/draft.json" >/dev/null
-fi
-if [ "$version" -ge 10 ]; then
-	"$program" account settings "$chapter" --timezone America/Chicago >/dev/null
-fi
+"$program" user create --email ana@example.org --name "Ana Reyes" --account "$root" --role owner >/dev/null
+"$program" account settings "$root" --address $'River Aid\n1 Pier Road\nOakland, CA 94607' --tax-id 04-1234567 >/dev/null
+"$program" account settings "$other" --currency EUR >/dev/null
+echo '[{"title": "Spring Drive", "status": "draft", "payment_link": "https://pay.example.org/spring"}]' >"$work/draft.json"
+"$program" campaign import --account "$root" "$work/draft.json" >/dev/null
+"$program" account settings "$chapter" --timezone America/Chicago >/dev/null
 
 port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 "$program" serve --tls off --listen "127.0.0.1:$port" --base-url https://donors.example.org --rate-limit 0 --log-level error >/dev/null &
@@ -66,48 +60,42 @@ send "$north" POST /v1/contacts '{"first_name":"Nora","last_name":"North","email
 send "$key" POST "/v1/contacts?force_create=true" '{"first_name":"Amelia","last_name":"Twin","emails":[{"value":"amelia@example.org"}]}'
 
 campaign() { curl -sf -H "Authorization: Bearer $key" "$url/v1/campaigns" | python3 -c 'import json,sys; print([c["id"] for c in json.load(sys.stdin)["data"] if c["slug"]==sys.argv[1]][0])' "$1"; }
-if [ "$version" -ge 7 ]; then
-	coats=$(campaign winter-coat-drive) gala=$(campaign gala)
-	send "$key" POST /v1/plans "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":25,\"frequency\":\"monthly\",\"method\":\"card\",\"start_at\":\"2025-12-31\",\"external_id\":\"plan-1\"}"
-	plan=$(id)
-	send "$key" POST /v1/plans '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","frequency":"yearly","status":"paused","method":"direct_debit","start_at":"2024-02-29"}'
-	for month in 01 02 03; do
-		send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"plan_id\":\"$plan\",\"amount\":25.75,\"fee\":1,\"fee_covered\":0.75,\"method\":\"card\",\"transacted_at\":\"2026-$month-28\"}"
-	done
-	send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":100,\"method\":\"check\",\"check_number\":\"1077\",\"transacted_at\":\"2025-11-30T18:30:00+01:00\",\"external_id\":\"old-4711\",\"note\":\"Für Mäntel 🧥\",\"dedication\":{\"type\":\"in_memory_of\",\"name\":\"Grace Okafor\"}}"
-	gift=$(id)
-	send "$key" POST "/v1/transactions/$gift/refund" '{"amount":30.5}'
-	send "$key" PATCH "/v1/transactions/$gift" '{"check_deposited_at":"2025-12-03","communication_opt_in":true}'
-	send "$key" POST /v1/transactions "{\"first_name\":\"Marta\",\"last_name\":\"Gold\",\"email\":\"marta@example.org\",\"campaign_id\":$gala,\"amount\":250,\"method\":\"bank_transfer\",\"transacted_at\":\"2026-02-14\"}" # in EUR
-	send "$key" POST /v1/transactions '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","method":"paypal","transacted_at":"2026-02-15"}'
-	send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":500,\"method\":\"stock\",\"status\":\"pending\",\"transacted_at\":\"2026-03-01\"}"
-	send "$key" POST /v1/transactions '{"first_name":"Person 4","last_name":"Lake","email":"p4@example.org","amount":12,"method":"cash","transacted_at":"2026-03-02"}'
-	send "$key" POST "/v1/transactions/$(id)/refund"
-	send "$north" POST /v1/transactions '{"first_name":"Nora","last_name":"North","email":"p1@example.org","amount":40,"method":"venmo","transacted_at":"2026-03-03"}'
-fi
-if [ "$version" -ge 9 ]; then
-	cat >"$work/people.csv" <<CSV
+coats=$(campaign winter-coat-drive) gala=$(campaign gala)
+send "$key" POST /v1/plans "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":25,\"frequency\":\"monthly\",\"method\":\"card\",\"start_at\":\"2025-12-31\",\"external_id\":\"plan-1\"}"
+plan=$(id)
+send "$key" POST /v1/plans '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","frequency":"yearly","status":"paused","method":"direct_debit","start_at":"2024-02-29"}'
+for month in 01 02 03; do
+	send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"plan_id\":\"$plan\",\"amount\":25.75,\"fee\":1,\"fee_covered\":0.75,\"method\":\"card\",\"transacted_at\":\"2026-$month-28\"}"
+done
+send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":100,\"method\":\"check\",\"check_number\":\"1077\",\"transacted_at\":\"2025-11-30T18:30:00+01:00\",\"external_id\":\"old-4711\",\"note\":\"Für Mäntel 🧥\",\"dedication\":{\"type\":\"in_memory_of\",\"name\":\"Grace Okafor\"}}"
+gift=$(id)
+send "$key" POST "/v1/transactions/$gift/refund" '{"amount":30.5}'
+send "$key" PATCH "/v1/transactions/$gift" '{"check_deposited_at":"2025-12-03","communication_opt_in":true}'
+send "$key" POST /v1/transactions "{\"first_name\":\"Marta\",\"last_name\":\"Gold\",\"email\":\"marta@example.org\",\"campaign_id\":$gala,\"amount\":250,\"method\":\"bank_transfer\",\"transacted_at\":\"2026-02-14\"}" # in EUR
+send "$key" POST /v1/transactions '{"first_name":"Yuki","last_name":"Sato","email":"yuki@example.org","amount":5000,"currency":"JPY","method":"paypal","transacted_at":"2026-02-15"}'
+send "$key" POST /v1/transactions "{\"contact_id\":$amelia,\"campaign_id\":$coats,\"amount\":500,\"method\":\"stock\",\"status\":\"pending\",\"transacted_at\":\"2026-03-01\"}"
+send "$key" POST /v1/transactions '{"first_name":"Person 4","last_name":"Lake","email":"p4@example.org","amount":12,"method":"cash","transacted_at":"2026-03-02"}'
+send "$key" POST "/v1/transactions/$(id)/refund"
+send "$north" POST /v1/transactions '{"first_name":"Nora","last_name":"North","email":"p1@example.org","amount":40,"method":"venmo","transacted_at":"2026-03-03"}'
+cat >"$work/people.csv" <<CSV
 First Name,Last Name,Email,City,Zip,Tags,Circle,Volunteer,Member since,Remarks
 Ida,Berg,ida@example.org,Oslo,0150,"board, many",Friends,yes,2019-05-01,Sings
 Olu,Cole,olu@example.org,BOSTON,02110-1234,,Friends of the river,no,2020-01-31,
 Person 2,Lake,p2@example.org,São Paulo,01310-100,gala,friends,yes,,Speaks Portuguese
 ,,nobody,,,,,,,
 CSV
-	"$program" contact import --account "$root" --map "Circle=new:text,Volunteer=new:boolean,Member since=new:date,Remarks=new:long_text" "$work/people.csv" >/dev/null || true # one row is rejected
-	send "$key" PATCH "/v1/contacts/$amelia" '{"custom_fields":{"field_1":"Patrons","field_2":true}}'
-	send "$key" POST "/v1/contacts/$amelia/activities" '{"note":"Called about the gala","occurred_at":"2026-03-04"}'
-	"$program" contact erase --account "$root" --yes "$((amelia + 12))" >/dev/null
-fi
+"$program" contact import --account "$root" --map "Circle=new:text,Volunteer=new:boolean,Member since=new:date,Remarks=new:long_text" "$work/people.csv" >/dev/null || true # one row is rejected
+send "$key" PATCH "/v1/contacts/$amelia" '{"custom_fields":{"field_1":"Patrons","field_2":true}}'
+send "$key" POST "/v1/contacts/$amelia/activities" '{"note":"Called about the gala","occurred_at":"2026-03-04"}'
+"$program" contact erase --account "$root" --yes "$((amelia + 12))" >/dev/null
 
-if [ "$version" -ge 13 ]; then
-	merged=0
-	for pair in "1 2" "4 6" "6 8" "10 12"; do # 4, 6 and 8 are merged in a row, and the last merge is undone
-		set -- $pair
-		send "$key" POST "/v1/contacts/$((amelia + 1 + $2))/merge" "{\"contact_id\":$((amelia + 1 + $1))}"
-		merged=$(curl -sf -H "Authorization: Bearer $key" "$url/v1/merges?per_page=100" | python3 -c 'import json,sys; print(json.load(sys.stdin)["data"][-1]["id"])')
-	done
-	send "$key" POST "/v1/merges/$merged/undo"
-fi
+merged=0
+for pair in "1 2" "4 6" "6 8" "10 12"; do # 4, 6 and 8 are merged in a row, and the last merge is undone
+	set -- $pair
+	send "$key" POST "/v1/contacts/$((amelia + 1 + $2))/merge" "{\"contact_id\":$((amelia + 1 + $1))}"
+	merged=$(curl -sf -H "Authorization: Bearer $key" "$url/v1/merges?per_page=100" | python3 -c 'import json,sys; print(json.load(sys.stdin)["data"][-1]["id"])')
+done
+send "$key" POST "/v1/merges/$merged/undo"
 
 # What the program answers, asked as any client would.
 python3 - "$url" "$version" "$here/schema$version.json.gz" "$key" "$reader" "$north" "$revoked" "$amelia" <<'PY'
@@ -126,17 +114,14 @@ asked = [(key, "/v1/contacts?scope=%s&per_page=%d&page=%d" % (scope, size, page)
 asked += [(key, "/v1/campaigns?scope=" + scope) for scope in ("", "benefiting", "chapters", "all")]
 asked += [(k, "/v1/contacts/" + amelia) for k in (key, reader, north, revoked)]
 asked += [(north, "/v1/contacts"), (north, "/v1/campaigns"), (reader, "/v1/campaigns")]
-if int(version) >= 7:
-    asked += [(k, path) for path in ("/v1/transactions", "/v1/plans") for k in (key, north, reader)]
-    asked += [(key, "/v1/transactions?" + query) for query in ("scope=all", "scope=chapters", "per_page=3&page=2", "contact_id=" + amelia, "status=pending",
-              "method=card", "external_id=old-4711", "transacted_after=2026-02-01&transacted_before=2026-03-01")]
-    asked += [(key, path + "/" + row["id"]) for path in ("/v1/transactions", "/v1/plans") for row in json.loads(get(key, path)[1])["data"]]
-if int(version) >= 9:
-    asked += [(key, "/v1/custom-fields"), (key, "/v1/contacts/%s/activities" % amelia)]
-    asked += [(key, "/v1/contacts?" + query) for query in ("city=boston", "city=s%C3%A3o+paulo", "zip=0", "zip=021", "zip=02110", "field_1=friends", "field_1=*", "field_2=true",
-              "field_3=2019-05-01", "campaign_id=%d" % campaigns["winter-coat-drive"], "gave_after=2026-02-01", "total_contributions_min=100", "has=phone&city=boston", "q=berg", "first_name=ida", "sort=-last_gift")]
-if int(version) >= 13:
-    asked += [(key, "/v1/contacts/%d/activities" % (int(amelia) + n)) for n in (3, 9, 13)] + [(key, "/v1/contacts?sort=-updated_at")]
+asked += [(k, path) for path in ("/v1/transactions", "/v1/plans") for k in (key, north, reader)]
+asked += [(key, "/v1/transactions?" + query) for query in ("scope=all", "scope=chapters", "per_page=3&page=2", "contact_id=" + amelia, "status=pending",
+          "method=card", "external_id=old-4711", "transacted_after=2026-02-01&transacted_before=2026-03-01")]
+asked += [(key, path + "/" + row["id"]) for path in ("/v1/transactions", "/v1/plans") for row in json.loads(get(key, path)[1])["data"]]
+asked += [(key, "/v1/custom-fields"), (key, "/v1/contacts/%s/activities" % amelia)]
+asked += [(key, "/v1/contacts?" + query) for query in ("city=boston", "city=s%C3%A3o+paulo", "zip=0", "zip=021", "zip=02110", "field_1=friends", "field_1=*", "field_2=true",
+          "field_3=2019-05-01", "campaign_id=%d" % campaigns["winter-coat-drive"], "gave_after=2026-02-01", "total_contributions_min=100", "has=phone&city=boston", "q=berg", "first_name=ida", "sort=-last_gift")]
+asked += [(key, "/v1/contacts/%d/activities" % (int(amelia) + n)) for n in (3, 9, 13)] + [(key, "/v1/contacts?sort=-updated_at")]
 answers = []
 for k, path in asked:
     status, body = get(k, path)
