@@ -63,7 +63,7 @@ func (x *accountExport) settleLastGift(s *contacts.Stored) error {
 	}
 	s.LastGift = 0
 	return x.conn.Each(func(r db.Row) error {
-		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix()))
+		s.LastGift = gifts.Later(s.LastGift, cmp.Or(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
 		return nil
 	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
 }
@@ -111,7 +111,7 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 		made := c
 		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
 		rows := find.ContactRows(&made, w.a.Account)
-		w.stage(made.ID, rows.Sets, nil, func() error {
+		w.stage(made.ID, rows, func() error {
 			w.done.Contacts++
 			return contacts.PlaceContact(w.Tx, w.a, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
 		})
