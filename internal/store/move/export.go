@@ -252,3 +252,27 @@ func WriteFigures(w io.Writer, header []string, rows [][]any) error {
 	}
 	return file.Close()
 }
+
+// A copy moves everything from one database to another that is empty.
+type (
+	CopyOptions  = db.CopyOptions
+	CopyProgress = db.CopyProgress
+	CopyReport   = db.CopyReport
+	URLError     = db.URLError
+	AccountSum   = db.AccountSum
+	TableCount   = db.TableCount
+)
+
+// Why a copy is refused.
+var (
+	ErrSameDatabase = db.ErrSameDatabase
+	ErrNotEmpty     = db.ErrNotEmpty
+	ErrUnfinished   = db.ErrUnfinished
+	ErrSchema       = db.ErrSchema
+)
+
+// Copy copies everything that is in one database to another one, which must be empty.
+func Copy(ctx context.Context, from, to store.Options, o CopyOptions) (CopyReport, error) {
+	report, err := db.Copy(ctx, from.ForDB(nil), to.ForDB(nil), o)
+	return report, store.Translate(err)
+}

@@ -24,6 +24,16 @@ ALTER TABLE contact_merge ADD COLUMN moving BIGINT NOT NULL DEFAULT 0;
 
 CREATE INDEX contact_merge_moving ON contact_merge (account_id, id) WHERE moving <> 0;
 
+-- A merge that was forgotten before its account came with files keeps the number of its change, too.
+UPDATE contact_merge SET id = -id WHERE id < 0;
+
+UPDATE contact_merge SET last = -last WHERE last < 0;
+
+UPDATE contact_merge SET undone = -undone WHERE undone < 0;
+
+-- Gifts that became another contact's before the history told contacts of their gifts: an erasure finds them without reading the whole history.
+CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND door = 0;
+
 -- A merge is undone by doing everything else again that happened to the survivor since. choice says how the merge was made, which is not known of older ones, and place is the change at which it happened: an undo that was
 -- undone happens where the merge did that it brings back.
 ALTER TABLE contact_merge ADD COLUMN choice TEXT NOT NULL DEFAULT '';
