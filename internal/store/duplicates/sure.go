@@ -174,7 +174,9 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 		return nil, err
 	}
 	undone, err := readParted(t.Conn, account, ids)
-	if err != nil || slices.ContainsFunc(ids, func(id int64) bool { return slices.ContainsFunc(ids, func(other int64) bool { return id < other && undone.have(id, other) }) }) {
+	if err != nil || slices.ContainsFunc(ids, func(id int64) bool {
+		return slices.ContainsFunc(ids, func(other int64) bool { return id < other && undone.have(id, other) })
+	}) {
 		return nil, err
 	}
 	all, err := loadActive(t.Conn, account, ids)
