@@ -20,10 +20,12 @@ type unit struct {
 	setsMoved bool // a contact that was there before has joined a set, or left one
 }
 
-var part = &store.Part{}
+const partName = "derived"
 
-func init() {
-	*part = store.Part{
+// Part is what a unit of work does with what is derived.
+func Part() *store.Part {
+	return &store.Part{
+		Name:  partName,
 		Begin: func() any { return &unit{Keys: make(map[string][]int64), sets: make(contactSets)} },
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpKeys(a, t, all), lookUpSets(a, t, all))
@@ -34,10 +36,9 @@ func init() {
 			return nil
 		},
 	}
-	store.Register(part)
 }
 
-func Of(a *store.Account) *unit { return a.Known[part.Number].(*unit) }
+func Of(a *store.Account) *unit { return a.Known(partName).(*unit) }
 
 var none = new(find.Rows)
 

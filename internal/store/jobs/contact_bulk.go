@@ -208,8 +208,6 @@ func loadBulkSets(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*
 	return t.Fetch()
 }
 
-func init() { JobSteps[BulkJob] = bulkStep }
-
 // bulkStep does the action of a job to a few contacts more.
 func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 	var action crm.BulkAction

@@ -227,7 +227,6 @@ type MoveStore struct {
 }
 
 func New(j *jobs.JobStore) *MoveStore {
-	j.Erase = eraseAll
 	return &MoveStore{j.Base, j}
 }
 
