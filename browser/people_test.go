@@ -244,7 +244,7 @@ func TestPasswordsAndSessions(t *testing.T) {
 	p.fill("New password", ownerEmail)
 	p.expects(http.StatusUnprocessableEntity)
 	p.click("Change password")
-	p.sees("The current password is not right", "New password must not be the email address")
+	p.sees("The current password is wrong", "New password must not be the email address")
 	p.audit()
 	p.fill("Current password", ownerPassword)
 	p.fill("New password", otherPassword)

@@ -208,6 +208,9 @@ func newKey(t testing.TB, s *book.Book, account access.Account, permissions ...s
 func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Time, permissions ...string) (access.Key, string) {
 	t.Helper()
 	rights, err := access.ParsePermissions(permissions)
+	if len(permissions) == 0 {
+		rights = access.AllPermissions
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

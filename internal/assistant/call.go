@@ -155,7 +155,7 @@ func (a answer) result() *mcp.CallToolResult {
 	}
 	result.Content = []mcp.Content{&mcp.TextContent{Text: text}}
 	if a.header.Get("X-Contact-Merged") == "true" {
-		result.Content = append(result.Content, &mcp.TextContent{Text: "This person was a contact already: the details were merged into it."})
+		result.Content = append(result.Content, &mcp.TextContent{Text: "This person was already a contact, so the details were merged into it."})
 	}
 	return result
 }

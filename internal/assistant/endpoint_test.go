@@ -75,6 +75,9 @@ func newOrganization(t *testing.T, options store.Options, rateLimit int) organiz
 func (o organization) key(t *testing.T, permissions ...string) (secret string) {
 	t.Helper()
 	rights, err := access.ParsePermissions(permissions)
+	if len(permissions) == 0 {
+		rights = access.AllPermissions
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,13 +19,13 @@ import (
 type userCreate struct {
 	Email         string `help:"Email address to sign in with." required:"" placeholder:"EMAIL"`
 	Name          string `help:"Name of the person." required:"" placeholder:"NAME"`
-	Account       string `help:"Id of the account that the person belongs to." required:"" placeholder:"ID"`
+	Account       string `help:"ID of the account that the person belongs to." required:"" placeholder:"ID"`
 	Role          string `help:"owner, editor or viewer. Default: editor." enum:"owner,editor,viewer" default:"editor" placeholder:"ROLE"`
 	PasswordStdin bool   `help:"Read the password from standard input (one line) instead of generating one." name:"password-stdin"`
 }
 
 func (userCreate) Help() string {
-	return `Prints only the password. An existing user keeps their password and gets a role at one more account.
+	return `Prints only the password. An existing user keeps their password and joins one more account.
 
 	donorbook user create --email ada@example.org --name "Ada Lovelace" --account ID --role owner`
 }
@@ -42,7 +42,7 @@ func (c *userCreate) Run(t *terminal) error {
 	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
 		user, err := s.AddMember(t.ctx, account, role, c.Email)
 		if err == nil {
-			fmt.Fprintf(t.stderr, "%s was a user already, and now has the role %s at %s. The password stays as it is.\n", oneLine(user.Email), role, oneLine(account.Name))
+			fmt.Fprintf(t.stderr, "%s is already a user, and now has the role %s at %s. Their password has not changed.\n", oneLine(user.Email), role, oneLine(account.Name))
 			return nil
 		}
 		if !errors.Is(err, crm.ErrNotFound) {
@@ -85,12 +85,12 @@ func (t *terminal) printPassword(email, password string, given bool) error {
 	if _, err := fmt.Fprintln(t.stdout, password); err != nil {
 		return fmt.Errorf("the password was set but could not be printed; try %s: %w", t.command("user reset-password "+quoted(email)), err)
 	}
-	fmt.Fprintln(t.stderr, "Pass the password on safely: it is shown only once.")
+	fmt.Fprintln(t.stderr, "Share the password securely: it is shown only once.")
 	return nil
 }
 
 type userList struct {
-	Account *string `help:"Id of an account: lists only its users." placeholder:"ID"`
+	Account *string `help:"Only users of the account with this ID." placeholder:"ID"`
 	JSON    bool    `help:"Print a JSON array of objects with email, name, created_at, last_seen_at and accounts (id, name and role)." name:"json"`
 }
 
@@ -138,7 +138,7 @@ func (c *userList) print(t *terminal, s *book.Book, account string) error {
 			lines = append(lines, line)
 		}
 	}
-	return printRows(t, c.JSON, lines, "No user yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
+	return printRows(t, c.JSON, lines, "No users yet. Next: "+t.command("user create --email EMAIL --name NAME --account ID --role owner"))
 }
 
 func newUserLine(u people.UserRecord) userLine {
@@ -170,7 +170,7 @@ func (c *userResetPassword) Run(t *terminal) error {
 	return t.withStore(func(s *book.Book) error {
 		err := s.ResetPassword(t.ctx, c.Email, password)
 		if errors.Is(err, crm.ErrNotFound) {
-			return fmt.Errorf("user %q: %w; %s shows the users of this database", c.Email, crm.ErrNotFound, t.command("user list"))
+			return fmt.Errorf("user %q: %w; %s lists all users", c.Email, crm.ErrNotFound, t.command("user list"))
 		}
 		if err != nil {
 			return err
@@ -184,17 +184,18 @@ func (c *userResetPassword) Run(t *terminal) error {
 }
 
 type keyCreate struct {
-	Account    string   `help:"Id of the account." required:"" placeholder:"ID"`
+	Account    string   `help:"Account ID." required:"" placeholder:"ID"`
 	Name       string   `help:"What the key is for." required:"" placeholder:"NAME"`
-	Permission []string `help:"contacts:read, contacts:write, campaigns:read, campaigns:write, transactions:read or transactions:write; may be repeated. Default: all of them." placeholder:"P" sep:"none"`
+	Permission []string `help:"contacts:read, contacts:write, campaigns:read, campaigns:write, transactions:read, transactions:write, or all; may be repeated. Default: ${default}. Give each program only what it needs." default:"all" placeholder:"P" sep:"none"`
 	Expires    *string  `help:"When it expires: at the end of a day (2027-12-31, UTC), at a time (2027-12-31T18:00:00Z) or after a while (90d, 12h). Default: never." placeholder:"WHEN"`
 }
 
 func (keyCreate) Help() string {
-	return `The key goes into the header "Authorization: Bearer KEY" of every request.
+	return `Send the key with every request, in the header "Authorization: Bearer KEY".
 
-	donorbook key create --account ID --name Website
-	donorbook key create --account ID --name Report --permission contacts:read --permission campaigns:read --expires 90d`
+	donorbook key create --account ID --name "Sign-up form" --permission contacts:write
+	donorbook key create --account ID --name Report --permission contacts:read --permission campaigns:read --expires 90d
+	donorbook key create --account ID --name Website --permission all`
 }
 
 func (c *keyCreate) Run(t *terminal) error {
@@ -210,9 +211,17 @@ func (c *keyCreate) Run(t *terminal) error {
 		if _, err = fmt.Fprintln(t.stdout, secret); err != nil {
 			return fmt.Errorf("key %d was created but could not be printed; revoke it and create another: %w", key.ID, err)
 		}
-		fmt.Fprintf(t.stderr, "Key %d for %s. Keep it safe: it is shown only once.\n", key.ID, oneLine(account.Name))
+		fmt.Fprintf(t.stderr, "Key %d for %s, with %s. Keep it safe: it is shown only once.\n", key.ID, oneLine(account.Name), granted(key.Permissions))
 		return nil
 	})
+}
+
+// granted says what a key can do: without --permission, that is everything.
+func granted(p access.Permission) string {
+	if p == access.AllPermissions {
+		return "all permissions"
+	}
+	return strings.Join(p.Names(), ", ")
 }
 
 // input refuses empty values: a script with an unset variable must not get more permissions than it meant.
@@ -226,14 +235,14 @@ func (c *keyCreate) input(now time.Time) (in access.KeyInput, err error) {
 		return in, err
 	}
 	if *c.Expires == "" {
-		return in, &config.Problem{Flag: "expires", Reason: "is empty; leave it out for a key that never expires"}
+		return in, &config.Problem{Flag: "expires", Reason: "is empty; omit it for a key that never expires"}
 	}
 	in.ExpiresAt, err = access.ParseExpiry(*c.Expires, now)
 	return in, err
 }
 
 type keyList struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
 	JSON    bool   `help:"Print a JSON array of objects with id, name, hint, state, permissions, created_at, last_used_at, expires_at and revoked_at." name:"json"`
 }
 
@@ -269,11 +278,11 @@ func (c *keyList) Run(t *terminal) error {
 }
 
 type keyRevoke struct {
-	ID string `arg:"" name:"key-id" help:"Id of the key; key list shows it."`
+	ID string `arg:"" name:"key-id" help:"Key ID; see \"donorbook key list\"."`
 }
 
 func (keyRevoke) Help() string {
-	return `Servers need no restart. A revoked key stays in the list and cannot be restored.
+	return `Servers do not need a restart. A revoked key stays in the list and cannot be restored.
 
 	donorbook key revoke 3`
 }
@@ -281,7 +290,7 @@ func (keyRevoke) Help() string {
 func (c *keyRevoke) Run(t *terminal) error {
 	id, err := strconv.ParseInt(c.ID, 10, 64)
 	if err != nil { // it may be the secret itself, so it is not repeated
-		return usageError{errors.New("the id of a key is a number; key list shows it")}
+		return usageError{errors.New("a key ID is a number; see \"donorbook key list\"")}
 	}
 	return t.withStore(func(s *book.Book) error {
 		if err := s.RevokeKey(t.ctx, id); err != nil {

@@ -19,11 +19,11 @@ import (
 
 type accountCreate struct {
 	Name   string  `help:"Name of the organization or chapter." required:"" placeholder:"NAME"`
-	Parent *string `help:"Id of the parent account: the new one becomes its chapter." placeholder:"ID"`
+	Parent *string `help:"ID of the parent account; the new account becomes its chapter." placeholder:"ID"`
 }
 
 func (accountCreate) Help() string {
-	return `An account owns contacts, campaigns and keys. Other commands take its id with --account and --parent.
+	return `An account owns contacts, campaigns and keys. Other commands take its ID as --account or --parent.
 
 	donorbook account create --name "Harbor Light"
 	donorbook account create --name "Harbor Light Portland" --parent ID`
@@ -33,7 +33,7 @@ func (c *accountCreate) Run(t *terminal) error {
 	parent := ""
 	if c.Parent != nil {
 		if parent = *c.Parent; parent == "" {
-			return &config.Problem{Flag: "parent", Reason: "is empty; leave it out to create an organization"}
+			return &config.Problem{Flag: "parent", Reason: "is empty; omit it to create an organization"}
 		}
 	}
 	return t.withStore(func(s *book.Book) error {
@@ -76,26 +76,26 @@ func (c *accountList) Run(t *terminal) error {
 		if err := tellUnfinished(t, s); err != nil {
 			return err
 		}
-		return printRows(t, c.JSON, lines, "No account yet. Next: "+t.command("account create --name NAME"))
+		return printRows(t, c.JSON, lines, "No accounts yet. Next: "+t.command("account create --name NAME"))
 	})
 }
 
 type accountSettings struct {
-	ID       string  `arg:"" help:"Id of the account."`
-	Currency *string `help:"ISO 4217 code of the currency of its sums, such as USD. It stays once the account has gifts." placeholder:"CODE"`
-	Timezone *string `help:"Time zone in which its days begin, such as America/New_York. Gifts that have a time move to their day in it while the server runs." placeholder:"NAME"`
-	Address  *string `help:"Postal address on giving statements, with line breaks; an empty one is removed." placeholder:"TEXT"`
-	TaxID    *string `help:"Tax id on giving statements; an empty one is removed." name:"tax-id" placeholder:"TEXT"`
-	Email    *string `help:"Email for donors, on public pages of campaigns; an empty one is removed." placeholder:"EMAIL"`
-	Website  *string `help:"Web address on public pages of campaigns; an empty one is removed." placeholder:"URL"`
-	Donors   *string `help:"What public pages of campaigns show of recent donors: names, amounts as well, or nothing." name:"public-donors" placeholder:"names|amounts"`
-	NoReturn *bool   `help:"Statements say that no goods or services were provided in exchange for gifts; --nothing-in-return=false takes it back." name:"nothing-in-return"`
-	History  *string `help:"For how many days the history is kept; 0 is for good." name:"history-days" placeholder:"DAYS"`
+	ID       string  `arg:"" help:"Account ID."`
+	Currency *string `help:"Currency of totals, as an ISO 4217 code such as USD. Can't be changed after the first gift." placeholder:"CODE"`
+	Timezone *string `help:"Time zone that decides which day a gift belongs to, such as America/New_York. While the server runs, gifts with a time move to their day in the new zone." placeholder:"NAME"`
+	Address  *string `help:"Postal address on giving statements, with line breaks; empty to remove." placeholder:"TEXT"`
+	TaxID    *string `help:"Tax ID on giving statements; empty to remove." name:"tax-id" placeholder:"TEXT"`
+	Email    *string `help:"Email for donors, on public campaign pages; empty to remove." placeholder:"EMAIL"`
+	Website  *string `help:"Website on public campaign pages; empty to remove." placeholder:"URL"`
+	Donors   *string `help:"What public campaign pages show about recent donors: names, names with amounts (amounts), or nothing (empty)." name:"public-donors" placeholder:"names|amounts"`
+	NoReturn *bool   `help:"Statements say that no goods or services were provided in exchange for gifts; --nothing-in-return=false turns it off." name:"nothing-in-return"`
+	History  *string `help:"How many days to keep the history; 0 keeps it forever." name:"history-days" placeholder:"DAYS"`
 	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, email, website, public_donors, nothing_in_return and history_days." name:"json"`
 }
 
 func (accountSettings) Help() string {
-	return `Without a flag it only prints the settings.
+	return `Without flags, it only prints the settings.
 
 	donorbook account settings ID --currency EUR --tax-id 04-1234567`
 }
@@ -143,17 +143,17 @@ func (c *accountSettings) Run(t *terminal) error {
 }
 
 type accountExport struct {
-	ID  string `arg:"" help:"Id of the account."`
-	Dir string `arg:"" help:"Directory to make. It must be missing or empty."`
+	ID  string `arg:"" help:"Account ID."`
+	Dir string `arg:"" help:"Directory to write. It must be new or empty."`
 }
 
 func (accountExport) Help() string {
-	return `Writes everything that an account has, as it is at one moment, while servers go on: contacts with archived ones, campaigns, gifts with their refunds, plans, custom fields, segments, settings, history, and the names of members and keys. Each file is JSON Lines, in the form of the API; manifest.json has the number of records and the SHA-256 of every file. Passwords and the secrets of keys are not in it.
+	return `Exports everything an account has, as of one moment, while servers keep running: contacts (also archived ones), campaigns, gifts with their refunds, recurring gifts (plans), custom fields, segments, settings, history, and the names of members and keys. Each file is JSON Lines, in the form of the API; manifest.json has the number of records and the SHA-256 of every file. Passwords and key secrets are not included.
 
 	donorbook account export ID river-aid
 	donorbook account import river-aid --data another-directory
 
-The directory gets its name only when it is complete. Only you can read it: it holds the data of people.`
+The directory gets its name only when it is complete. Only you can read it, because it holds personal data.`
 }
 
 var errDirectoryTaken = errors.New("choose another directory; nothing was written")
@@ -234,18 +234,18 @@ func writeManifest(path string, manifest move.Manifest) error {
 
 type accountImport struct {
 	phoneRegion
-	Account string `help:"Id of an account to import into, which must be empty. Default: a new account." placeholder:"ID"`
-	Dir     string `arg:"" help:"Directory that \"account export\" has written."`
+	Account string `help:"ID of an empty account to import into. Default: a new account." placeholder:"ID"`
+	Dir     string `arg:"" help:"Directory written by \"account export\"."`
 }
 
 func (accountImport) Help() string {
-	return `Brings back what "account export" has written, into a new account or an empty one, and prints its id. First the checksums of all files are compared, and every line is checked as if it came through the API: if one is refused, the command names its file and line, and nothing is changed. Then it imports up to 500 records at a time, while servers keep running.
+	return `Imports what "account export" wrote into a new or empty account, and prints its ID. First, it compares the checksums of all files and checks every line as if it came through the API: if one is refused, the command names its file and line, and nothing is changed. Then it imports up to 500 records at a time, while servers keep running.
 
 	donorbook account import river-aid
 
-If it is stopped, run it again to resume. Until it is done, a new account cannot be seen or used by anyone; an account that was there (--account) can be read, and refuses every change. To discard an unfinished import, use "donorbook account discard". "account list" shows which imports are unfinished.
+If it is stopped, run it again to resume. Until it is done, no one can see or use a new account; an existing one (--account) can be read, but not changed. To discard an unfinished import, use "donorbook account discard". "account list" shows unfinished imports.
 
-The account keeps its id, and all records keep theirs, where its number is free in this database; otherwise contacts and campaigns get ids that begin with another number, in the same order. The ids of gifts and plans stay. A campaign whose web address is taken gets another one. Members are invited again and keys are made again: members.jsonl and keys.jsonl list who and what there was. Past imports can no longer be undone.`
+The account and its records keep their IDs if the account's number is free in this database. Otherwise contacts and campaigns get IDs that begin with another number, in the same order; the IDs of gifts and plans stay. A campaign whose web address is taken gets another one. Members must be invited again and keys created again: members.jsonl and keys.jsonl list them. Past imports can no longer be undone.`
 }
 
 func (c *accountImport) Run(t *terminal) error {
@@ -267,7 +267,7 @@ func (c *accountImport) Run(t *terminal) error {
 		}
 		fmt.Fprintf(t.stderr, "%s: %s.\n", oneLine(made.Account.Name), countsText(made.AccountCounts))
 		if made.Renumbered {
-			fmt.Fprintln(t.stderr, "The number of the account was taken: ids of contacts and campaigns begin with another one.")
+			fmt.Fprintln(t.stderr, "The account's number was taken: IDs of contacts and campaigns begin with another one.")
 		}
 		if len(made.Slugs) > 0 {
 			fmt.Fprintln(t.stderr, "These campaigns have new web addresses: "+strings.Join(made.Slugs, ", "))
@@ -292,11 +292,11 @@ func countsText(n move.AccountCounts) string {
 }
 
 type accountDiscard struct {
-	ID string `arg:"" help:"Id of the account, as \"account list\" tells it."`
+	ID string `arg:"" help:"Account ID, from \"account list\"."`
 }
 
 func (accountDiscard) Help() string {
-	return `Discards an unfinished "account import", up to 500 records at a time, while servers keep running. An account that was there before is empty again. If it is stopped, run it again to resume. An account whose import is finished is never touched.`
+	return `Discards an unfinished "account import", up to 500 records at a time, while servers keep running. An account that existed before is empty again. If it is stopped, run it again to resume. A finished import is never touched.`
 }
 
 func (c *accountDiscard) Run(t *terminal) error {
@@ -317,7 +317,7 @@ func (c *accountDiscard) Run(t *terminal) error {
 func tellUnfinished(t *terminal, s *book.Book) error {
 	unfinished, err := s.UnfinishedAccounts(t.ctx)
 	for _, u := range unfinished {
-		fmt.Fprintf(t.stderr, "Being imported, or stopped before the end: %s %s (%s), last worked on %s.\n", u.ID, oneLine(u.Name), countsText(u.AccountCounts), stamp(u.Job.UpdatedAt))
+		fmt.Fprintf(t.stderr, "Unfinished import: %s %s (%s), last updated %s.\n", u.ID, oneLine(u.Name), countsText(u.AccountCounts), stamp(u.Job.UpdatedAt))
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func killAccountImport(t *testing.T, e engine) {
 func unfinished(t *testing.T, data string) string {
 	t.Helper()
 	_, _, stderr := runLine(t, "account", "list", "--data", data)
-	_, line, _ := strings.Cut(stderr, "Being imported")
+	_, line, _ := strings.Cut(stderr, "Unfinished import")
 	return line
 }
 

@@ -29,12 +29,12 @@ type backupCommand struct {
 }
 
 func (backupCommand) Help() string {
-	return `Writes the database and the certificates into one file that only you can read. The backup is a snapshot: the server keeps running, and may write while the backup is made.
+	return `Writes the database and the certificates into one file that only you can read. The backup is a snapshot: the server keeps running and may write during the backup.
 
 	donorbook backup /backups/donorbook.tar.gz
 	donorbook restore /backups/donorbook.tar.gz --data another-directory
 
-The file gets its name only when it is complete: the copy of the database was checked, and the file was read back. It is a tar archive, compressed with gzip. The directory needs room for the database and the file. "donorbook serve --backup-dir DIR" makes backups regularly.
+The file gets its name only when it is complete: the copy of the database was checked, and the file was read back. It is a tar archive, compressed with gzip. The directory needs space for the database and the file. "donorbook serve --backup-dir DIR" makes backups regularly.
 
 For PostgreSQL, use its own tools: pg_dump or pg_basebackup.
 
@@ -58,19 +58,19 @@ type restoreCommand struct {
 }
 
 func (restoreCommand) Help() string {
-	return `Restores a backup of "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. The whole backup is read, a database of an older donorbook is upgraded, and everything is checked as "donorbook check" does it before anything is put in place. If something is wrong, the directory stays as it was. A database that has tables, indexes, triggers or views that donorbook does not make is refused.
+	return `Restores a backup made by "donorbook backup" or "donorbook serve --backup-dir" into the data directory, which must be empty or missing. Before anything is put in place, the whole backup is read, a database of an older release is upgraded, and everything is checked as by "donorbook check". If something is wrong, the directory stays as it was. A database with tables, indexes, triggers or views that Donorbook did not create is refused.
 
 	donorbook restore /backups/donorbook.tar.gz --data new-directory
 	donorbook serve --data new-directory
 
-To return to a backup, first stop the server and move its data directory away. If there is no backup without damage, --accept-damage restores this one as it is, and "donorbook check --repair" repairs what can be repaired.
+To go back to a backup, first stop the server and move its data directory away. If you have no undamaged backup, --accept-damage restores this one as it is, and "donorbook check --repair" repairs what can be repaired.
 
 Exit codes: 0 restored and checked; 1 failed; 2 wrong usage; 3 the directory is not empty, or the file is not an intact backup, nothing changed; 4 file not found.`
 }
 
 func (c *restoreCommand) Run(t *terminal) error {
 	if strings.HasPrefix(t.storage.Database, "sqlite:") {
-		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; leave --database out"}
+		return &config.Problem{Flag: "database", Reason: "a backup is restored into the data directory only; omit --database"}
 	}
 	return t.withBackup(c.File, c.JSON, func(progress progressFunc) (string, backup.Report, error) {
 		watch := newWatch(t, watch{quiet: true})
@@ -78,7 +78,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 		report, err := backup.Restore(t.ctx, c.File, t.storage.Options(), backup.Options{AcceptDamage: c.AcceptDamage, Progress: progress,
 			Checking: watch.progress, Found: func(p check.Problem) { fmt.Fprintln(t.stderr, oneLine(p.String())) }})
 		if err == nil && len(report.LeftOut) > 0 {
-			t.notice("not restored, because only the database and the certificates are: " + oneLine(strings.Join(report.LeftOut, ", ")))
+			t.notice("only the database and certificates are restored; left out: " + oneLine(strings.Join(report.LeftOut, ", ")))
 		}
 		found, next := "Checked.", "serve"
 		if report.Problems > 0 {
@@ -119,7 +119,7 @@ func backupFailure(err error, file string) error {
 	case errors.Is(err, backup.ErrPlace):
 		return usageError{err}
 	case errors.Is(err, fs.ErrExist):
-		return usageError{fmt.Errorf("%s is not a regular file, and is not replaced: name another file", file)}
+		return usageError{fmt.Errorf("%s is not a regular file and is not replaced; choose another file", file)}
 	case errors.As(err, &full), errors.As(err, &damaged):
 		return &doc.Malformed{Message: err.Error()}
 	case errors.Is(err, context.Canceled):

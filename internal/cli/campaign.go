@@ -16,12 +16,12 @@ import (
 )
 
 type campaignImport struct {
-	Account string `help:"Id of the account that owns the campaigns." required:"" placeholder:"ID"`
+	Account string `help:"ID of the account that owns the campaigns." required:"" placeholder:"ID"`
 	File    string `arg:"" help:"JSON array of campaigns."`
 }
 
 func (campaignImport) Help() string {
-	return `The file is a JSON array of objects with the fields of GET /v1/campaigns and beneficiaries, an array of account ids. Only title is required. An object whose slug exists updates the fields that it has. A file with any error changes nothing.
+	return `The file is a JSON array of objects with the fields of GET /v1/campaigns, and beneficiaries, an array of account IDs. Only title is required. An object whose slug exists updates the fields that it has. If there is any error in the file, nothing is changed.
 
 	raised and donors are what came in before Donorbook: gifts are added to them. Totals that a list has shown are left out, so that a list can be imported again. status is draft, published (the default) or closed; payment_link is where the Donate button leads, an https address.
 
@@ -73,16 +73,16 @@ func readImport(path string) ([]byte, error) {
 	}
 	document, err := io.ReadAll(io.LimitReader(f, maxImport+1))
 	if err == nil && len(document) > maxImport {
-		err = &doc.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB: import it in parts.", path, maxImport>>20)}
+		err = &doc.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB. Import it in parts.", path, maxImport>>20)}
 	}
 	return document, err
 }
 
 type campaignList struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
 	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of its chapters) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
 	BaseURL string `help:"Public address of the service, used in the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
-	JSON    bool   `help:"Print a JSON array of campaigns as the API shows them." name:"json"`
+	JSON    bool   `help:"Print a JSON array of campaigns as the API returns them." name:"json"`
 }
 
 // campaignsAtOnce is the largest page of the store.
@@ -137,12 +137,12 @@ func (c *campaignList) print(t *terminal, list []byte) error {
 }
 
 type campaignDelete struct {
-	Account string `help:"Id of the account that owns the campaign." required:"" placeholder:"ID"`
-	ID      int64  `arg:"" name:"campaign-id" help:"Id of the campaign; campaign list shows it."`
+	Account string `help:"ID of the account that owns the campaign." required:"" placeholder:"ID"`
+	ID      int64  `arg:"" name:"campaign-id" help:"Campaign ID; see \"donorbook campaign list\"."`
 }
 
 func (campaignDelete) Help() string {
-	return `A campaign with gifts or plans is kept, whatever became of them; close it instead. The slug of a deleted campaign is free again.
+	return `A campaign that has ever had gifts or recurring gifts cannot be deleted; close it instead. The slug of a deleted campaign is free again.
 
 	donorbook campaign delete --account ID 7`
 }
@@ -152,7 +152,7 @@ func (c *campaignDelete) Run(t *terminal) error {
 		if err := s.DeleteCampaign(t.ctx, account, c.ID, ""); err != nil {
 			return fmt.Errorf("campaign %d: %w", c.ID, err)
 		}
-		fmt.Fprintf(t.stderr, "Campaign %d is deleted.\n", c.ID)
+		fmt.Fprintf(t.stderr, "Deleted campaign %d.\n", c.ID)
 		return nil
 	})
 }

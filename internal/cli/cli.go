@@ -42,7 +42,7 @@ const (
 
 const description = `Fundraising and donor management: one program, one data directory.
 
-Start here: "donorbook serve --demo" fills an empty database, and prints a curl command and a password to try.
+Start here: "donorbook serve --demo" fills an empty database and prints a curl command and a password to try.
 For real data: "donorbook serve" prints a link that creates the first user and organization. To work without the
 console, use "donorbook account create" and "donorbook key create".
 
@@ -59,60 +59,60 @@ type commands struct {
 
 	Serve   serveCommand `cmd:"" help:"Serve the API and the console."`
 	Account struct {
-		Create   accountCreate   `cmd:"" help:"Create an account and print its id."`
+		Create   accountCreate   `cmd:"" help:"Create an account and print its ID."`
 		List     accountList     `cmd:"" help:"List all accounts."`
-		Export   accountExport   `cmd:"" help:"Write all data of an account into a directory."`
-		Import   accountImport   `cmd:"" help:"Bring the data of an account back."`
+		Export   accountExport   `cmd:"" help:"Export all data of an account to a directory."`
+		Import   accountImport   `cmd:"" help:"Import an account that was exported."`
 		Discard  accountDiscard  `cmd:"" help:"Discard an unfinished account import."`
-		Settings accountSettings `cmd:"" help:"Show or change the currency, time zone, address and tax id of an account."`
+		Settings accountSettings `cmd:"" help:"Show or change an account's currency, time zone, address and tax ID."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
 		Import     contactImport     `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
-		Export     contactExport     `cmd:"" help:"Write contacts to a file, or everything about one of them."`
-		Merge      contactMerge      `cmd:"" help:"Merge a contact into another one, with its gifts and recurring gifts."`
+		Export     contactExport     `cmd:"" help:"Export contacts to a file, or everything about one contact."`
+		Merge      contactMerge      `cmd:"" help:"Merge one contact into another, with its gifts and recurring gifts."`
 		Duplicates contactDuplicates `cmd:"" help:"Find contacts that may be the same person."`
 		Unmerge    contactUnmerge    `cmd:"" help:"Undo a merge."`
-		Erase      contactErase      `cmd:"" help:"Remove a person for good. What they gave stays in all totals."`
+		Erase      contactErase      `cmd:"" help:"Erase a person for good. Their gifts stay in all totals."`
 	} `cmd:"" help:"Contacts."`
 	Key struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
-		List   keyList   `cmd:"" help:"List the keys of an account, without their values."`
+		List   keyList   `cmd:"" help:"List an account's keys, without their secrets."`
 		Revoke keyRevoke `cmd:"" help:"Revoke a key: it stops working within two seconds."`
 	} `cmd:"" help:"API keys."`
 	User struct {
-		Create        userCreate        `cmd:"" help:"Create a user of the console and print their password. It is shown only once."`
+		Create        userCreate        `cmd:"" help:"Create a console user and print their password. It is shown only once."`
 		List          userList          `cmd:"" help:"List users with their accounts and roles."`
-		ResetPassword userResetPassword `cmd:"" help:"Give a user a new password, print it, and end their sessions."`
+		ResetPassword userResetPassword `cmd:"" help:"Set a new password for a user, print it, and sign them out everywhere."`
 	} `cmd:"" help:"People who sign in to the console."`
 	Campaign struct {
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
-		Export campaignExport `cmd:"" help:"Write campaigns to a file."`
-		List   campaignList   `cmd:"" help:"List the campaigns of an account."`
-		Delete campaignDelete `cmd:"" help:"Delete a campaign that has no gifts and no plans."`
+		Export campaignExport `cmd:"" help:"Export campaigns to a file."`
+		List   campaignList   `cmd:"" help:"List an account's campaigns."`
+		Delete campaignDelete `cmd:"" help:"Delete a campaign without gifts or recurring gifts."`
 	} `cmd:"" help:"Campaigns."`
 	Gift struct {
-		Add        giftAdd        `cmd:"" help:"Record a gift of a contact and print its id."`
-		List       giftList       `cmd:"" help:"List the gifts of an account."`
-		Correct    giftCorrect    `cmd:"" help:"Correct the amount or the method of a gift that was entered wrong."`
-		Refund     giftRefund     `cmd:"" help:"Record a refund of a gift or a part of it."`
-		UndoRefund giftUndoRefund `cmd:"" help:"Undo a refund of a gift or a part of it."`
-		Export     giftExport     `cmd:"" help:"Write gifts to a file."`
-		Import     giftImport     `cmd:"" help:"Record the gifts of a CSV or JSON Lines file."`
+		Add        giftAdd        `cmd:"" help:"Record a gift and print its ID."`
+		List       giftList       `cmd:"" help:"List an account's gifts."`
+		Correct    giftCorrect    `cmd:"" help:"Correct a gift's amount, method or fee."`
+		Refund     giftRefund     `cmd:"" help:"Record a full or partial refund of a gift."`
+		UndoRefund giftUndoRefund `cmd:"" help:"Undo a full or partial refund."`
+		Export     giftExport     `cmd:"" help:"Export gifts to a file."`
+		Import     giftImport     `cmd:"" help:"Import gifts from a CSV, JSON Lines or XLSX file."`
 	} `cmd:"" help:"Gifts."`
 	Plan struct {
-		Export planExport `cmd:"" help:"Write recurring plans to a file."`
-	} `cmd:"" help:"Recurring plans."`
+		Export planExport `cmd:"" help:"Export recurring gifts (plans) to a file."`
+	} `cmd:"" help:"Recurring gifts."`
 	Donor struct {
-		Export donorExport `cmd:"" help:"Write the contacts who gave in a year or to a campaign to a file, with what they gave."`
+		Export donorExport `cmd:"" help:"Export the donors of a year or a campaign, with what they gave."`
 	} `cmd:"" help:"Donors."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
-	Check      checkCommand   `cmd:"" help:"Check the database for damage and contradictions; exit 1 if there are any."`
+	Check      checkCommand   `cmd:"" help:"Check the database for damage and inconsistencies; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
 	Distribute distribute     `cmd:"" help:"Print the SQL that spreads the tables over the machines of a distributed PostgreSQL."`
-	Backup     backupCommand  `cmd:"" help:"Write everything into one file while the server runs."`
-	Restore    restoreCommand `cmd:"" help:"Put a backup into an empty data directory."`
+	Backup     backupCommand  `cmd:"" help:"Back up everything to one file while the server runs."`
+	Restore    restoreCommand `cmd:"" help:"Restore a backup into an empty data directory."`
 	ShowConfig showConfig     `cmd:"" name:"config" help:"Print the effective settings, without secrets."`
-	Health     healthCommand  `cmd:"" help:"Ask the server on this machine whether it is ready; exit 1 if it is not."`
+	Health     healthCommand  `cmd:"" help:"Ask the server on this machine whether it is ready; exit 1 if not."`
 	Version    versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -279,7 +279,7 @@ func (t *terminal) withAccount(id string, do func(*book.Book, access.Account) er
 	return t.withStore(func(s *book.Book) error {
 		account, err := s.Account(t.ctx, id)
 		if errors.Is(err, crm.ErrNotFound) {
-			return fmt.Errorf("%w; %s shows the accounts of this database", err, t.command("account list"))
+			return fmt.Errorf("%w; %s lists all accounts", err, t.command("account list"))
 		}
 		if err != nil {
 			return err
@@ -337,7 +337,7 @@ func Version() string {
 type healthCommand struct{ config.Server }
 
 func (healthCommand) Help() string {
-	return `Takes the settings of serve, to find the server. For the health check of a container; others can ask for /readyz.
+	return `Finds the server by the settings of serve. Use it as the health check of a container; elsewhere, request /readyz.
 
 	donorbook health --listen :443 --tls acme --acme-host donors.example.org`
 }
@@ -363,7 +363,7 @@ type showConfig struct {
 }
 
 func (showConfig) Help() string {
-	return `Takes the flags of serve and prints the settings that serve would use, from flags, variables and the file.
+	return `Takes the flags of serve and prints the settings that serve would use: from flags, variables and the file.
 
 	donorbook config --config donorbook.toml`
 }

@@ -121,7 +121,7 @@ func TestSheetsThatAreNotImportedAreNamed(t *testing.T) {
 	data := t.TempDir()
 	account := result(t, "account", "create", "--data", data, "--name", "Import")
 	code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, file)
-	if code != 0 || !strings.Contains(stderr, "Only the first sheet with rows is imported. The workbook has more: Sheet 2.\n") {
+	if code != 0 || !strings.Contains(stderr, "Only the first sheet with rows is imported. Other sheets: Sheet 2.\n") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }

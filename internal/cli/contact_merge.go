@@ -18,23 +18,23 @@ import (
 )
 
 type contactMerge struct {
-	Account  string            `help:"Id of the account." required:"" placeholder:"ID"`
+	Account  string            `help:"Account ID." required:"" placeholder:"ID"`
 	Prefer   string            `help:"Whose values win where both contacts have one: ${enum}." enum:"survivor,other" default:"survivor" placeholder:"WHICH"`
-	Field    map[string]string `help:"Whose value one field gets, such as company=other. Can be given several times." placeholder:"NAME=WHICH"`
-	Yes      bool              `help:"Merge. Without it, the command only says what would become of the contacts."`
-	Survivor string            `arg:"" help:"Id, email or phone of the contact that stays."`
-	Other    string            `arg:"" help:"Id, email or phone of the contact that is merged into it."`
+	Field    map[string]string `help:"Whose value to use for one field, such as company=other; may be repeated." placeholder:"NAME=WHICH"`
+	Yes      bool              `help:"Merge. Without it, the command only shows a preview."`
+	Survivor string            `arg:"" help:"ID, email or phone of the record to keep."`
+	Other    string            `arg:"" help:"ID, email or phone of the contact to merge into it."`
 	phoneRegion
 }
 
 func (contactMerge) Help() string {
-	return `Makes one contact of two that are the same person. The survivor keeps its values and gets what it lacks: emails, phones, addresses, tags and external IDs of both are united, and two notes become one. Gifts, recurring gifts and the history of the other contact belong to the survivor from then on. The id of the merge is printed.
+	return `Merges two contacts that are the same person into one. The survivor keeps its values and gets what it lacks: emails, phones, addresses, tags and external IDs are combined, and two notes become one. The other contact's gifts, recurring gifts and history move to the survivor. The ID of the merge is printed.
 
 	donorbook contact merge --account ID 1000000007 1000000012
 	donorbook contact merge --account ID 1000000007 1000000012 --field company=other --yes
 	donorbook contact unmerge --account ID 4711
 
-Nothing is lost: "donorbook contact unmerge" makes both contacts what they were.`
+Nothing is lost: "donorbook contact unmerge" restores both contacts.`
 }
 
 func (c *contactMerge) Run(t *terminal) error {
@@ -61,12 +61,12 @@ func (c *contactMerge) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.stderr, "Contact %d, %s, and contact %d, %s, become one: %s. Gifts that move: %d. Recurring gifts that move: %d.\n", survivor, oneLine(preview.Survivor.Name()), in.Contact, oneLine(preview.Other.Name()), oneLine(preview.Merged.Name()), preview.Gifts, preview.Plans)
+		fmt.Fprintf(t.stderr, "Contact %d (%s) and contact %d (%s) become one: %s. Gifts to move: %d. Recurring gifts to move: %d.\n", survivor, oneLine(preview.Survivor.Name()), in.Contact, oneLine(preview.Other.Name()), oneLine(preview.Merged.Name()), preview.Gifts, preview.Plans)
 		for _, lost := range preview.Lost {
-			fmt.Fprintf(t.stderr, "%s: %q of contact %d is not kept; it is %q.\n", lost.Field, lost.Value, lost.Contact, lost.Kept)
+			fmt.Fprintf(t.stderr, "%s: %q from contact %d is not kept; the value is %q.\n", lost.Field, lost.Value, lost.Contact, lost.Kept)
 		}
 		if !c.Yes {
-			return &config.Problem{Flag: "yes", Reason: "is missing: nothing was changed"}
+			return &config.Problem{Flag: "yes", Reason: "is missing, so nothing was changed"}
 		}
 		made, err := s.Merge(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, survivor, in, c.PhoneRegion)
 		if err != nil {
@@ -85,23 +85,23 @@ func (t *terminal) finishMove(s *book.Book, account, merge int64) error {
 	}
 	ended, err := s.FinishJob(t.ctx, account, m.Moving)
 	if err == nil && !ended {
-		fmt.Fprintln(t.stderr, "Gifts still move. The server goes on with that.")
+		fmt.Fprintln(t.stderr, "Gifts are still being moved. The server finishes that.")
 	}
 	return err
 }
 
 type contactUnmerge struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Merge   int64  `arg:"" help:"Id of the merge, as \"donorbook contact merge\" and the API tell it."`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+	Merge   int64  `arg:"" help:"ID of the merge, from \"donorbook contact merge\" or the API."`
 	phoneRegion
 }
 
 func (contactUnmerge) Help() string {
-	return `Undoes a merge: both contacts are again what they were, and the gifts that had moved go back. What was changed since stays with the survivor. What a create of the API or an import had merged into a contact becomes a contact of its own.
+	return `Undoes a merge: both contacts are as they were, and the gifts that had moved go back. Later changes stay with the survivor. Details that an API create or an import had merged into a contact become a separate contact.
 
 	donorbook contact unmerge --account ID 4711
 
-The id of the undo is printed: "donorbook contact unmerge" with that id merges the two again.`
+The ID of the undo is printed: "donorbook contact unmerge" with that ID merges the two again.`
 }
 
 func (c *contactUnmerge) Run(t *terminal) error {
@@ -118,28 +118,31 @@ func (c *contactUnmerge) Run(t *terminal) error {
 			fmt.Fprintln(t.stdout, again)
 			return t.finishMove(s, account.Number, again)
 		}
-		fmt.Fprintf(t.stderr, "Contact %d and contact %d are two contacts again.\n", undone.Survivor.ID, undone.Other.ID)
+		fmt.Fprintf(t.stderr, "Contact %d and contact %d are separate contacts again.\n", undone.Survivor.ID, undone.Other.ID)
 		if len(undone.Left) > 0 {
-			fmt.Fprintf(t.stderr, "These fields were changed since, and stay as they are: %s.\n", strings.Join(undone.Left, ", "))
+			fmt.Fprintf(t.stderr, "These fields have changed since the merge and were left as they are: %s.\n", strings.Join(undone.Left, ", "))
 		}
 		fmt.Fprintln(t.stdout, undone.ID())
 		return t.finishMove(s, account.Number, c.Merge)
 	})
 }
 
+// certain is what people call the level that is "sure" on the wire.
+const certain = "certain"
+
 type contactDuplicates struct {
-	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
+	Account string  `help:"Account ID." required:"" placeholder:"ID"`
 	CSV     bool    `name:"csv" help:"Print a CSV file."`
-	Level   *string `help:"Only pairs of this level: sure (certain matches), likely or possible." enum:"sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
+	Level   *string `help:"Only pairs of this level: certain (sure in the API), likely or possible." enum:"certain,sure,likely,possible" placeholder:"LEVEL"` // a pointer: without it, "" would be a choice
 }
 
 func (contactDuplicates) Help() string {
-	return `Prints the pairs of contacts that may be the same person, the likeliest first, with reasons. Recent changes are checked first.
+	return `Prints pairs of contacts that may be the same person, most likely first, with reasons. Recent changes are checked first.
 
 	donorbook contact duplicates --account ID
-	donorbook contact duplicates --account ID --csv --level sure > sure.csv
+	donorbook contact duplicates --account ID --csv --level certain > certain.csv
 
-A "sure" pair is a certain match, wrong in fewer than one of 1,000 cases. "donorbook contact merge" merges two contacts.`
+A certain match is wrong in fewer than 1 in 1,000 cases; files and the API call it "sure". "donorbook contact merge" merges two contacts.`
 }
 
 func (c *contactDuplicates) Run(t *terminal) error {
@@ -170,6 +173,9 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 	var filter duplicates.Filter
 	if c.Level != nil {
 		filter.Level = duplicate.Level(*c.Level)
+		if *c.Level == certain {
+			filter.Level = duplicate.Sure
+		}
 	}
 	n := int64(0)
 	for page := (crm.PageRequest{Page: 1, PerPage: 1000}); err == nil; page.Page++ {
@@ -179,7 +185,11 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 			if c.CSV {
 				err = cmp.Or(err, out.Write([]string{strconv.FormatInt(p.A, 10), strconv.FormatInt(p.B, 10), fmt.Sprintf("%.6f", p.Probability), string(p.Level), reasons}))
 			} else {
-				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", p.Level, p.A, p.B, reasons)
+				level := string(p.Level)
+				if p.Level == duplicate.Sure {
+					level = certain
+				}
+				fmt.Fprintf(t.stdout, "%-8s  %d and %d: %s\n", level, p.A, p.B, reasons)
 			}
 		}
 		if n += found.Count; failed != nil || n >= found.Total || found.Count == 0 {
@@ -188,7 +198,7 @@ func (c *contactDuplicates) print(t *terminal, s *book.Book, account int64) erro
 		}
 	}
 	if err == nil && !c.CSV {
-		fmt.Fprintf(t.stderr, "Pairs of contacts that may be the same person: %d.\n", n)
+		fmt.Fprintf(t.stderr, "Possible duplicates: %d pairs.\n", n)
 	}
 	out.Flush()
 	return cmp.Or(err, out.Error())

@@ -21,12 +21,12 @@ type checkCommand struct {
 }
 
 func (checkCommand) Help() string {
-	return `Reads a snapshot of the whole database. Every document must be readable and match its checksum, and everything that is derived from the documents must match them: match keys, search words, totals, tag counts, the archive, who may list a campaign, the history. With SQLite, the database file itself is checked too. Servers may keep running.
+	return `Reads a snapshot of the whole database. Every document must be readable and match its checksum, and everything derived from the documents must match them: match keys, search words, totals, tag counts, the archive, who may list a campaign, and the history. With SQLite, the database file itself is checked too. Servers may keep running.
 
 	donorbook check
 	donorbook check --repair
 
-Each problem is one line on standard output that names the account and the contact or campaign. --repair derives an account anew in which derived data is wrong. That takes seconds (some 10 for 100,000 contacts, some more where search words are wrong), in which changes of the account wait, with SQLite all changes. A damaged or missing document stays as it is: restore it from a backup.
+Each problem is one line on standard output that names the account and the contact or campaign. --repair rebuilds the derived data of an account where it is wrong. That takes seconds (about 10 for 100,000 contacts, longer if search words are wrong), during which changes to the account wait; with SQLite, all changes wait. A damaged or missing document stays as it is: restore it from a backup.
 
 Exit codes: 0 no problems, or all were repaired; 1 problems are left, or the check failed.`
 }
@@ -120,11 +120,11 @@ To move from one machine to PostgreSQL:
 	donorbook copy --from sqlite:donorbook-data --to postgres://donorbook@db.example.org/donorbook
 	donorbook serve --database postgres://donorbook@db.example.org/donorbook
 
-Put a password into the variable PGPASSWORD or the file ~/.pgpass: other users of the machine can see the URL.
+Put the password into the variable PGPASSWORD or the file ~/.pgpass: other users of the machine can see the URL.
 
-The copy reads a snapshot of the source and does not change it. Its servers may keep running, but what they write after the copy began is not copied. The source must have the schema of this program: if it is older, run any other command, such as account list, to upgrade it.
+The copy reads a snapshot of the source and does not change it. Its servers may keep running, but what they write after the copy begins is not copied. The source must have the schema of this program: if it is older, run any other command, such as account list, to upgrade it.
 
-The target must be empty; missing tables are created. When everything is copied, the target is read again: the rows of every table are counted, and every account gets a checksum (SHA-256 of its rows). Any difference from the source is an error that names the account. Until this is done, donorbook refuses to use the target. After an interrupted copy, run the same command with --restart, which empties the target first, or remove the database.
+The target must be empty; missing tables are created. When everything is copied, the target is read back: the rows of every table are counted, and the rows of every account are compared by checksum (SHA-256). Any difference is an error that names the account. Until this is done, donorbook refuses to use the target. After an interrupted copy, run the same command with --restart, which empties the target first, or remove the database.
 
 Exit codes: 0 copied and compared; 1 failed, interrupted or different; 2 wrong URLs, or the same database twice; 3 source or target refused, nothing changed; 4 source not found.`
 }
@@ -194,11 +194,11 @@ func copyFailure(err error, begun bool) error {
 type distribute struct{}
 
 func (distribute) Help() string {
-	return `Prints commands for psql, and opens no database. With Citus, run them on the coordinator after the tables were created, and again after each upgrade: what is distributed already stays as it is.
+	return `Prints commands for psql without opening a database. With Citus, run them on the coordinator once the tables exist, and again after each upgrade: tables that are already distributed stay as they are.
 
 	donorbook distribute | psql postgres://donorbook@db.example.org/donorbook
 
-The last one lists tables that are not distributed. There should be none.`
+The last command lists tables that are not distributed. There should be none.`
 }
 
 func (distribute) Run(t *terminal) error {

@@ -34,7 +34,7 @@ func listAndMergeDuplicates(t *testing.T, e engine) {
 		args = append(args, "--database", url)
 	}
 	run := func(command ...string) string { return result(t, append(command, args...)...) }
-	rows, err := csv.NewReader(strings.NewReader(run("contact", "duplicates", "--account", account, "--csv", "--level", "sure"))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(run("contact", "duplicates", "--account", account, "--csv", "--level", "certain"))).ReadAll()
 	if err != nil || len(rows) != 1+pairs || strings.Join(rows[0], ",") != "contact_id_a,contact_id_b,probability,level,reasons" || rows[1][3] != "sure" || !strings.Contains(rows[1][4], "same phone") {
 		t.Fatalf("%v: the command lists %d rows, first %q", err, len(rows), rows[:min(2, len(rows))])
 	}

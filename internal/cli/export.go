@@ -26,7 +26,7 @@ import (
 
 // exportFile is where an export goes, and in which format.
 type exportFile struct {
-	Format string `help:"csv, jsonl or xlsx. Default: what the name of the file ends with, else csv." placeholder:"FORMAT"`
+	Format string `help:"csv, jsonl or xlsx. Default: by the file name, or else csv." placeholder:"FORMAT"`
 	Output string `help:"File to write, or - for standard output. Links are not followed." required:"" placeholder:"FILE"`
 	Force  bool   `help:"Replace an existing file."`
 }
@@ -80,20 +80,20 @@ func parseQuery(text string, isFilter func(name string) bool) (url.Values, error
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !isFilter(name) && name != "page" && name != "per_page" {
-			return nil, &config.Problem{Flag: "query", Reason: fmt.Sprintf("there is no filter called %q", name)}
+			return nil, &config.Problem{Flag: "query", Reason: fmt.Sprintf("unknown filter %q", name)}
 		}
 	}
 	return query, nil
 }
 
 type giftExport struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Query   string `help:"Only gifts that pass this filter, as in the API: contact_id, campaign_id, status, method, transacted_after and so on." placeholder:"QUERY"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+	Query   string `help:"Only gifts that match this filter, as in the API: contact_id, campaign_id, status, method, transacted_after and so on." placeholder:"QUERY"`
 	exportFile
 }
 
 func (giftExport) Help() string {
-	return `Writes gifts in the order in which they were recorded. "gift import" knows the columns of CSV. It also takes refunds back in, from their own columns; JSON Lines has them in full.
+	return `Writes gifts in the order they were recorded. "gift import" recognizes the columns of CSV and takes refunds back in from their own columns; JSON Lines has refunds in full.
 
 	donorbook gift export --account ID --output gifts.csv --query "transacted_after=2026-01-01&method=check"`
 }
@@ -128,13 +128,13 @@ func (f exportFile) filtered(t *terminal, account, what, filter string, paramete
 }
 
 type planExport struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Query   string `help:"Only plans that pass this filter, as in the API: contact_id, campaign_id, status, frequency, method and so on." placeholder:"QUERY"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+	Query   string `help:"Only recurring gifts that match this filter, as in the API: contact_id, campaign_id, status, frequency, method and so on." placeholder:"QUERY"`
 	exportFile
 }
 
 func (planExport) Help() string {
-	return `Writes recurring plans in the order in which they were recorded. JSON Lines has each plan as the API shows it.
+	return `Writes recurring gifts (plans) in the order they were recorded. JSON Lines has each plan as the API returns it.
 
 	donorbook plan export --account ID --output plans.csv --query "status=active&frequency=monthly"`
 }
@@ -150,15 +150,15 @@ func (c *planExport) Run(t *terminal) error {
 }
 
 type donorExport struct {
-	Account  string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Year     int64   `help:"The year. Default: this year, unless --campaign is there." placeholder:"YEAR"`
-	Kind     *string `help:"Only those who gave in the year for the first time (new), also in the year before (returning), or in the year before but not in this one (lapsed)." enum:"new,returning,lapsed" placeholder:"KIND"`
-	Campaign string  `help:"Those who gave to the campaign with this id, slug or title, in whatever year." placeholder:"ID"`
+	Account  string  `help:"Account ID." required:"" placeholder:"ID"`
+	Year     int64   `help:"Year. Default: this year, unless --campaign is given." placeholder:"YEAR"`
+	Kind     *string `help:"Only donors who gave for the first time that year (new), also gave the year before (returning), or gave the year before but not that year (lapsed)." enum:"new,returning,lapsed" placeholder:"KIND"`
+	Campaign string  `help:"Only donors to the campaign with this ID, slug or title, in any year." placeholder:"ID"`
 	exportFile
 }
 
 func (donorExport) Help() string {
-	return `Writes the contacts who gave in a year or to a campaign, oldest first, with what they gave: the columns of "contact export", then the number of gifts and the amount, in the currency of the account.
+	return `Writes the contacts who gave in a year or to a campaign, oldest first: the columns of "contact export", then the number of gifts and the amount, in the currency of the account.
 
 	donorbook donor export --account ID --year 2025 --output donors.csv
 	donorbook donor export --account ID --year 2026 --kind lapsed --output lapsed.xlsx`
@@ -173,7 +173,7 @@ func (c *donorExport) Run(t *terminal) error {
 		return &config.Problem{Flag: "campaign", Reason: "cannot be combined with --year and --kind"}
 	}
 	if c.Year != 0 && (c.Year < 1900 || c.Year > 9998) {
-		return &config.Problem{Flag: "year", Reason: "must be a year from 1900 on"}
+		return &config.Problem{Flag: "year", Reason: "must be 1900 or later"}
 	}
 	return c.filtered(t, c.Account, "donors", "", nil, func(ctx context.Context, s *book.Book, account int64, _ url.Values, how move.ExportOptions) (_ *move.Export, err error) {
 		if c.Campaign != "" {
@@ -192,7 +192,7 @@ func (c *donorExport) Run(t *terminal) error {
 }
 
 type campaignExport struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
 	Scope   string `help:"own, benefiting, chapters or all. Default: own." placeholder:"SCOPE"`
 	exportFile
 }
@@ -214,26 +214,26 @@ func (c *campaignExport) Run(t *terminal) error {
 }
 
 type contactExport struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Scope   string `help:"active, archived or all. Default: what the query says, else active." placeholder:"SCOPE"`
-	Query   string `help:"Only contacts that pass this filter, as the address of a list has it behind the question mark." placeholder:"QUERY"`
-	Contact string `help:"Everything about one contact, with gifts, plans and history, as JSON: id, email or phone." placeholder:"WHO"`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+	Scope   string `help:"active, archived or all. Default: as in the query, or else active." placeholder:"SCOPE"`
+	Query   string `help:"Only contacts that match this filter, written like the part of a list's web address after the question mark." placeholder:"QUERY"`
+	Contact string `help:"Everything about one contact (ID, email or phone), with gifts, recurring gifts and history, as JSON." placeholder:"WHO"`
 	exportFile
 	phoneRegion
 }
 
 func (contactExport) Help() string {
-	return `Writes contacts, oldest first. CSV and XLSX have a row for each with a header that "contact import" knows; JSON Lines has each contact as the API shows it. The file gets its name only when it is complete. Contacts that others change meanwhile are written as they were or as they are.
+	return `Writes contacts, oldest first. CSV and XLSX have one row per contact, with headings that "contact import" recognizes; JSON Lines has each contact as the API returns it. The file gets its name only when it is complete. A contact that is changed during the export is written as it was or as it is.
 
 	donorbook contact export --account ID --output contacts.csv
 	donorbook contact export --account ID --format xlsx --output donors.xlsx --query "tag=donor&created_after=2026-01-01"
 	donorbook contact export --account ID --format jsonl --output - --scope all | gzip > contacts.jsonl.gz
 
---contact writes all that is kept about one person into one file, for a person who asks for it:
+--contact writes everything stored about one person to one file, for a person who asks for their data:
 
 	donorbook contact export --account ID --contact ada@example.org --output ada.json
 
-The history of the account notes every export: who, when, how many.`
+The account's history records every export: who, when and how many.`
 }
 
 func (c *contactExport) Run(t *terminal) error {
@@ -299,19 +299,19 @@ func anyContact(t *terminal, s *book.Book, account int64, name, region string) (
 }
 
 type contactErase struct {
-	Account string `help:"Id of the account." required:"" placeholder:"ID"`
-	Yes     bool   `help:"Erase. Without it, the command only says who would be erased."`
-	Contact string `arg:"" help:"Id, email or phone of the contact."`
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+	Yes     bool   `help:"Erase. Without it, the command only shows who would be erased."`
+	Contact string `arg:"" help:"ID, email or phone of the contact."`
 	phoneRegion
 }
 
 func (contactErase) Help() string {
-	return `Removes a person for good: document, search, tags and history, and the name, address, dedication and notes on gifts and plans. The totals stay, and the history of the account keeps a line that does not name them. Nothing brings the person back.
+	return `Erases a person for good: the contact with its search entries, tags and history, and the name, address, dedication and notes on gifts and recurring gifts. Totals stay, and the account's history keeps a line that does not name the person. This cannot be undone.
 
 	donorbook contact erase --account ID ada@example.org
 	donorbook contact erase --account ID ada@example.org --yes
 
-Backups that were made before still have the data, and so do files that were exported. Delete those, too.`
+Earlier backups and exported files still have the data. Delete those, too.`
 }
 
 func (c *contactErase) Run(t *terminal) error {
@@ -329,7 +329,7 @@ func (c *contactErase) Run(t *terminal) error {
 		}
 		name := oneLine(contact.Name())
 		if !c.Yes {
-			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing: contact %d, %s, would be erased for good; nothing was changed", id, name)}
+			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing, so nothing was changed. Contact %d (%s) would be erased for good", id, name)}
 		}
 		job, err := s.EraseContact(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, id)
 		if err != nil {
@@ -338,12 +338,12 @@ func (c *contactErase) Run(t *terminal) error {
 		ended := true
 		if job != 0 {
 			if ended, err = s.FinishJob(t.ctx, account.Number, job); err != nil {
-				return fmt.Errorf("contact %d was erased, but what else names the person is not removed yet; a server goes on with that: %w", id, err)
+				return fmt.Errorf("contact %d was erased, but the name is still on gifts or in the history; a server removes it: %w", id, err)
 			}
 		}
-		said := "Contact %d was erased. Backups that were made before still have the data.\n"
+		said := "Erased contact %d. Earlier backups still have the data.\n"
 		if !ended {
-			said = "Contact %d was erased, but traces are left in the files of the database while something reads an earlier state, such as an export. A server removes them soon; \"donorbook serve\" does if none runs. Backups that were made before still have the data.\n"
+			said = "Erased contact %d. Traces stay in the database files while something reads an earlier state, such as an export; a running server removes them soon. Earlier backups still have the data.\n"
 		}
 		fmt.Fprintf(t.stderr, said, id)
 		return nil

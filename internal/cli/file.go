@@ -27,11 +27,11 @@ func checkFile(path string, force bool) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return usageError{fmt.Errorf("%s is a directory: name a file in it", path)}
+		return usageError{fmt.Errorf("%s is a directory; choose a file in it", path)}
 	case info.Mode()&os.ModeSymlink != 0:
-		return usageError{fmt.Errorf("%s is a link, which is not followed: name the file itself", path)}
+		return usageError{fmt.Errorf("%s is a link, and links are not followed; name the file itself", path)}
 	case info.Mode().IsRegular() && !force:
-		return &doc.Malformed{Message: path + " exists already: name another file, or replace it with --force"}
+		return &doc.Malformed{Message: path + " already exists; choose another file, or use --force to replace it"}
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func createFile(path string, force bool) (*newFile, error) {
 		return nil, err
 	}
 	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(fmt.Errorf("%s was replaced by something else meanwhile", path), err, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s was replaced by something else in the meantime", path), err, f.Close())
 	}
 	return f, nil
 }

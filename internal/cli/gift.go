@@ -27,34 +27,34 @@ const commandLine = "command line"
 
 // phoneRegion is the setting of the server that decides how phone numbers are read.
 type phoneRegion struct {
-	PhoneRegion string `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	PhoneRegion string `help:"Country of phone numbers written without +, as a two-letter code. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
 }
 
 func (r phoneRegion) check() error {
 	if !text.IsPhoneRegion(r.PhoneRegion) {
-		return &config.Problem{Flag: "phone-region", Reason: fmt.Sprintf("%q is not a country of two letters, such as US", r.PhoneRegion)}
+		return &config.Problem{Flag: "phone-region", Reason: fmt.Sprintf("%q is not a two-letter country code, such as US", r.PhoneRegion)}
 	}
 	return nil
 }
 
 type giftAdd struct {
-	Account    string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Contact    string  `help:"Id, email or phone of the contact who gave." required:"" xor:"giver" placeholder:"WHO"`
-	Anonymous  bool    `help:"No one knows who gave: record it for the account's contact for anonymous gifts." required:"" xor:"giver"`
-	Amount     string  `help:"What was paid, such as 50 or 49.90." required:"" placeholder:"N"`
-	Currency   string  `help:"Currency, such as USD. Default: that of the campaign, or else of the account." placeholder:"CODE"`
-	Date       string  `help:"When it was given: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
+	Account    string  `help:"Account ID." required:"" placeholder:"ID"`
+	Contact    string  `help:"ID, email or phone of the contact who gave." required:"" xor:"giver" placeholder:"WHO"`
+	Anonymous  bool    `help:"The donor is unknown: record the gift for the account's anonymous contact." required:"" xor:"giver"`
+	Amount     string  `help:"Amount paid, such as 50 or 49.90." required:"" placeholder:"N"`
+	Currency   string  `help:"Currency, such as USD. Default: the campaign's, or else the account's." placeholder:"CODE"`
+	Date       string  `help:"Date: a day (2026-11-01) or a time (2026-11-01T18:00:00Z). Default: now." placeholder:"WHEN"`
 	Method     string  `help:"${methods}. Default: ${default}." default:"other" placeholder:"METHOD"`
 	Status     string  `help:"succeeded, pending (pledged), failed or cancelled. Default: succeeded." placeholder:"STATUS"`
-	Campaign   string  `help:"Id, slug or title of the campaign that it is for. Default: none." placeholder:"ID"`
-	Note       *string `help:"A note about it." placeholder:"TEXT"`
-	ExternalID *string `help:"Its id in the system that it comes from. The same one again records nothing." placeholder:"ID" name:"external-id"`
-	JSON       bool    `help:"Print the gift as the API shows it." name:"json"`
+	Campaign   string  `help:"ID, slug or title of the campaign. Default: none." placeholder:"ID"`
+	Note       *string `help:"A note about the gift." placeholder:"TEXT"`
+	ExternalID *string `help:"ID in the system that the gift comes from. A gift whose ID is known is not recorded again." placeholder:"ID" name:"external-id"`
+	JSON       bool    `help:"Print the gift as the API returns it." name:"json"`
 	phoneRegion
 }
 
 func (giftAdd) Help() string {
-	return `Prints the id of the gift.
+	return `Prints the ID of the gift.
 
 	donorbook gift add --account ID --contact ada@example.org --amount 50 --method check
 	donorbook gift add --account ID --contact "+1 617-555-0100" --amount 25 --date 2026-11-01 --campaign winter-coat-drive
@@ -76,7 +76,7 @@ func (c *giftAdd) Run(t *terminal) error {
 		}
 		what := "Recorded"
 		if made.Existing {
-			what = "Known already:"
+			what = "Already recorded:"
 		}
 		fmt.Fprintf(t.stderr, "%s %s from %s, gift number %s.\n", what, text.Money(made.Payment().Amount, made.Currency), oneLine(made.Giver.Name()), giving.GiftNumber(made.ID))
 		if c.JSON {
@@ -115,22 +115,22 @@ func (c *giftAdd) input(t *terminal, s *book.Book, account int64) (in giving.Gif
 }
 
 type giftList struct {
-	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
-	Contact  string `help:"Only those of the contact with this id, email or phone." placeholder:"WHO"`
-	Campaign string `help:"Only those for the campaign with this id, slug or title." placeholder:"ID"`
-	Status   string `help:"Only succeeded, pending, failed or cancelled ones." placeholder:"STATUS"`
-	Method   string `help:"Only those that were given in this way, such as check." placeholder:"METHOD"`
-	From     string `help:"Only those from this day or time on." placeholder:"WHEN"`
-	To       string `help:"Only those up to this day, which is included, or before this time." placeholder:"WHEN"`
+	Account  string `help:"Account ID." required:"" placeholder:"ID"`
+	Contact  string `help:"Only gifts from the contact with this ID, email or phone." placeholder:"WHO"`
+	Campaign string `help:"Only gifts to the campaign with this ID, slug or title." placeholder:"ID"`
+	Status   string `help:"Only gifts with this status: succeeded, pending, failed or cancelled." placeholder:"STATUS"`
+	Method   string `help:"Only gifts by this method, such as check." placeholder:"METHOD"`
+	From     string `help:"Only gifts since this day or time." placeholder:"WHEN"`
+	To       string `help:"Only gifts through this day, or before this time." placeholder:"WHEN"`
 	Page     int64  `help:"Which page to show. Default: ${default}." default:"1" placeholder:"N"`
-	PerPage  int64  `help:"Gifts on a page, up to 1000. Default: ${default}." default:"100" placeholder:"N" name:"per-page"`
+	PerPage  int64  `help:"Gifts per page, up to 1000. Default: ${default}." default:"100" placeholder:"N" name:"per-page"`
 	All      bool   `help:"Show all pages."`
-	JSON     bool   `help:"Print a JSON array of gifts as the API shows them." name:"json"`
+	JSON     bool   `help:"Print a JSON array of gifts as the API returns them." name:"json"`
 	phoneRegion
 }
 
 func (giftList) Help() string {
-	return `Lists gifts in the order in which they were recorded. Times are in UTC.
+	return `Lists gifts in the order they were recorded. Times are in UTC.
 
 	donorbook gift list --account ID --from 2026-01-01 --to 2026-12-31 --method check
 	donorbook gift list --account ID --all --json > gifts.json`
@@ -173,7 +173,7 @@ func (c *giftList) Run(t *terminal) error {
 			}
 			last := page.LastPage(found.Total)
 			if more = c.All && page.Page < last; !c.All && last > 1 {
-				fmt.Fprintf(t.stderr, "Page %d of %d, %d gifts in all; --all shows them.\n", page.Page, last, found.Total)
+				fmt.Fprintf(t.stderr, "Page %d of %d, %d gifts in total; use --all to list them all.\n", page.Page, last, found.Total)
 			}
 		}
 		return cmp.Or(list.end(), w.Flush())
@@ -306,10 +306,10 @@ var methods = strings.Join(giving.Methods, ", ")
 
 // giftAmount names a gift and an amount of it.
 type giftAmount struct {
-	Account string  `help:"Id of the account." required:"" placeholder:"ID"`
-	Amount  *string `help:"How much. Default: all." placeholder:"N"`
-	Gift    string  `arg:"" help:"Id of the gift; gift list shows it."`
-	JSON    bool    `help:"Print the gift as the API shows it." name:"json"`
+	Account string  `help:"Account ID." required:"" placeholder:"ID"`
+	Amount  *string `help:"Amount. Default: all of it." placeholder:"N"`
+	Gift    string  `arg:"" help:"Gift ID; see \"donorbook gift list\"."`
+	JSON    bool    `help:"Print the gift as the API returns it." name:"json"`
 }
 
 // run moves money by a function of the store, and says what it did.
@@ -318,7 +318,7 @@ func (c *giftAmount) run(t *terminal, move func(*book.Book, context.Context, int
 	var amount *int64
 	if c.Amount != nil {
 		if amount = giving.ParseMoney(&faults, "amount", *c.Amount, "", false); amount == nil {
-			return &config.Problem{Flag: "amount", Reason: "is empty; leave it out for all"}
+			return &config.Problem{Flag: "amount", Reason: "is empty; omit it for the whole amount"}
 		}
 	}
 	if err := faults.Err(); err != nil {
@@ -330,7 +330,7 @@ func (c *giftAmount) run(t *terminal, move func(*book.Book, context.Context, int
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}
 		moved := made.Entries[len(made.Entries)-1].Amount
-		fmt.Fprintf(t.stderr, did+"; %s of the gift is left.\n", text.Money(max(moved, -moved), made.Currency), oneLine(made.Giver.Name()), text.Money(made.Left(), made.Currency))
+		fmt.Fprintf(t.stderr, did+"; net after refunds: %s.\n", text.Money(max(moved, -moved), made.Currency), oneLine(made.Giver.Name()), text.Money(made.Left(), made.Currency))
 		return t.printGift(c.JSON, made)
 	})
 }
@@ -346,7 +346,7 @@ func (t *terminal) printGift(asked bool, made gifts.GiftDocument) error {
 type giftRefund struct{ giftAmount }
 
 func (giftRefund) Help() string {
-	return `Records a refund and lowers every total that the gift is part of. It doesn't send the refund: issue it where the gift was paid. "gift undo-refund" undoes it.
+	return `Records a refund and lowers every total that the gift is part of. Donorbook doesn't send the refund: issue it through your bank or payment provider. "gift undo-refund" undoes it.
 
 	donorbook gift refund --account ID GIFT --amount 5`
 }
@@ -358,7 +358,7 @@ func (c *giftRefund) Run(t *terminal) error {
 type giftUndoRefund struct{ giftAmount }
 
 func (giftUndoRefund) Help() string {
-	return `Takes back a refund that was recorded by mistake, or whose money came back. The ledger keeps the refund, and every sum counts the money again.
+	return `Undoes a refund that was recorded by mistake, or whose money came back. The ledger keeps the refund, and every total counts the money again.
 
 	donorbook gift undo-refund --account ID GIFT`
 }
@@ -368,17 +368,17 @@ func (c *giftUndoRefund) Run(t *terminal) error {
 }
 
 type giftCorrect struct {
-	Account    string `help:"Id of the account." required:"" placeholder:"ID"`
-	Amount     string `help:"What was paid." placeholder:"N"`
-	Method     string `help:"How it was given: ${methods}." placeholder:"METHOD"`
-	Fee        string `help:"What a processor kept." placeholder:"N"`
-	FeeCovered string `help:"The part of the fee that the donor added." placeholder:"N" name:"fee-covered"`
-	Gift       string `arg:"" help:"Id of the gift; gift list shows it."`
-	JSON       bool   `help:"Print the gift as the API shows it." name:"json"`
+	Account    string `help:"Account ID." required:"" placeholder:"ID"`
+	Amount     string `help:"Amount paid." placeholder:"N"`
+	Method     string `help:"Method: ${methods}." placeholder:"METHOD"`
+	Fee        string `help:"The payment provider's fee." placeholder:"N"`
+	FeeCovered string `help:"The part of the fee that the donor covered." placeholder:"N" name:"fee-covered"`
+	Gift       string `arg:"" help:"Gift ID; see \"donorbook gift list\"."`
+	JSON       bool   `help:"Print the gift as the API returns it." name:"json"`
 }
 
 func (giftCorrect) Help() string {
-	return `Corrects what was entered wrong. The ledger keeps the wrong payment and gets an entry that reverses it, then the right one; every total follows. A gift from a payment provider cannot be corrected, and a partly refunded one only after "gift undo-refund".
+	return `Corrects a mistake. The ledger keeps the wrong payment, gets an entry that reverses it, then the right one; every total follows. A gift from a payment provider cannot be corrected. A partly refunded gift can be corrected after "gift undo-refund".
 
 	donorbook gift correct --account ID GIFT --amount 500
 	donorbook gift correct --account ID GIFT --method cash`
@@ -392,7 +392,7 @@ func (c *giftCorrect) Run(t *terminal) error {
 		in.Method = &c.Method
 	}
 	if c.Amount+c.Method+c.Fee+c.FeeCovered == "" {
-		return &config.Problem{Flag: "amount", Reason: "is missing, or --method, --fee or --fee-covered: say what to correct"}
+		return &config.Problem{Flag: "amount", Reason: "is missing: give --amount, --method, --fee or --fee-covered"}
 	}
 	if err := in.Validate(&faults, false, "", time.Now()); err != nil {
 		return err
@@ -402,7 +402,7 @@ func (c *giftCorrect) Run(t *terminal) error {
 		if err != nil {
 			return fmt.Errorf("gift %q: %w", c.Gift, err)
 		}
-		fmt.Fprintf(t.stderr, "The gift is %s by %s, from %s.\n", text.Money(made.Payment().Amount, made.Currency), made.Method, oneLine(made.Giver.Name()))
+		fmt.Fprintf(t.stderr, "Corrected: %s by %s, from %s.\n", text.Money(made.Payment().Amount, made.Currency), made.Method, oneLine(made.Giver.Name()))
 		return t.printGift(c.JSON, made)
 	})
 }

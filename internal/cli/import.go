@@ -25,12 +25,12 @@ import (
 
 // fileImport is what the imports of contacts and of gifts are told.
 type fileImport struct {
-	Account  string `help:"Id of the account." required:"" placeholder:"ID"`
-	DryRun   bool   `help:"Say what would happen to the rows, and change nothing." name:"dry-run"`
-	Map      string `help:"What columns mean, where the name does not say it: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
-	Source   string `help:"System that the file comes from, which gives the IDs of contacts in it. Otherwise it is recognized by its columns, or not known." placeholder:"NAME"`
-	Rejected string `help:"File for the rows that are rejected, each with its reason in the last column." placeholder:"FILE"`
-	Force    bool   `help:"Replace existing files that the command writes, such as that of --rejected."`
+	Account  string `help:"Account ID." required:"" placeholder:"ID"`
+	DryRun   bool   `help:"Show what would happen, without changing anything." name:"dry-run"`
+	Map      string `help:"What columns mean, if their headings don't say: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
+	Source   string `help:"System that the file and its contact IDs come from. Default: recognized by the columns, if possible." placeholder:"NAME"`
+	Rejected string `help:"File to write rejected rows to, each with its reason in the last column." placeholder:"FILE"`
+	Force    bool   `help:"Replace existing files, such as that of --rejected."`
 	File     string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
 	phoneRegion
 }
@@ -98,7 +98,7 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 		return c.refused(err, f)
 	}
 	if len(f.rows.OtherSheets) > 0 {
-		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. The workbook has more: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
+		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. Other sheets: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
 	}
 	f.spec.Header, f.spec.JSON, f.spec.Days = f.rows.Header(), f.rows.Format == "jsonl", f.Days
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
@@ -210,7 +210,7 @@ func (f *openFile) tellSkipped(t *terminal) {
 		skipped = append(skipped, c.Name)
 	}
 	if len(skipped) > 0 {
-		fmt.Fprintf(t.stderr, "Columns that are not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
+		fmt.Fprintf(t.stderr, "Columns not imported: %s.\n", oneLine(strings.Join(skipped, ", ")))
 	}
 }
 
@@ -233,10 +233,10 @@ func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) 
 	}
 	result := im.Progress
 	if err != nil {
-		return fmt.Errorf("%w\n%s Start the import again: it continues from there", err, f.summary(result))
+		return fmt.Errorf("%w\n%s Run the same command again to resume", err, f.summary(result))
 	}
 	if known {
-		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed now. To import it again, say --again.\n",
+		fmt.Fprintf(t.stderr, "This file was imported on %s, as import %d: %s Nothing was changed. To import it again, use --again.\n",
 			im.UpdatedAt.Format("January 2, 2006"), im.ID, f.summary(result))
 		result = jobs.ImportProgress{ImportCounts: jobs.ImportCounts{Rows: result.Rows, Unchanged: result.Rows - result.Rejected, Rejected: result.Rejected}}
 	}
@@ -331,7 +331,7 @@ func (t *terminal) tellLeftOut(s *book.Book, im *jobs.Import) error {
 		return nil
 	})
 	if errors.Is(err, io.EOF) {
-		fmt.Fprintln(t.stderr, "More rows have values that were left out.")
+		fmt.Fprintln(t.stderr, "More values were left out.")
 		err = nil
 	}
 	return err
@@ -364,7 +364,7 @@ func (c *fileImport) rejections(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	where := "; with --rejected FILE they go into a file"
+	where := "; use --rejected FILE to get them in a file"
 	if c.Rejected != "" {
 		where = ", see " + c.Rejected
 	}

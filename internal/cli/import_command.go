@@ -15,39 +15,39 @@ import (
 type contactImport struct {
 	fileImport
 	ForceCreate  bool   `help:"Add a new contact for every row, even if one with the same email or phone exists." name:"force-create" xor:"existing"`
-	SkipExisting bool   `help:"Leave contacts that exist as they are." name:"skip-existing" xor:"existing"`
-	OtherName    string `help:"What to do with a row that has the email or phone of a contact with another name: keep both, merge the row into that contact, or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
-	FileIsRight  bool   `help:"Overwrite what a contact has with what the file says. Otherwise a merge only fills what is empty." name:"file-is-right"`
-	Unknown      string `help:"What to do with columns that are not recognized: skip them, or make a custom field of each." name:"unknown-columns" enum:"skip,custom" default:"skip"`
-	Changes      string `help:"With --dry-run: file for everything that would change in contacts that exist, field by field." placeholder:"FILE"`
-	Again        bool   `help:"Import a file that was imported before."`
+	SkipExisting bool   `help:"Do not change existing contacts." name:"skip-existing" xor:"existing"`
+	OtherName    string `help:"What to do with a row that has the email or phone of a contact with a different name: keep both, merge the row into that contact, or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	FileIsRight  bool   `help:"Overwrite existing values with those in the file. Otherwise a merge only fills in what is empty." name:"file-is-right"`
+	Unknown      string `help:"What to do with columns that are not recognized: skip them, or turn each into a custom field." name:"unknown-columns" enum:"skip,custom" default:"skip"`
+	Changes      string `help:"With --dry-run: file to list every change to existing contacts in, field by field." placeholder:"FILE"`
+	Again        bool   `help:"Import the file even if it was imported before."`
 	JSON         bool   `help:"Print a JSON object with rows, created, merged, unchanged and rejected." name:"json"`
 }
 
 func (contactImport) Help() string {
-	return `The first row of the file names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API (emails.0.value). The encoding and the separator are detected. A row of a JSON Lines file is an object with the fields of POST /v1/contacts.
+	return `The first row holds the column headings. Headings that other systems export are recognized in English, German and French, and so are the API's field names (emails.0.value). Encoding and separator are detected. Each row of a JSON Lines file is an object with the fields of POST /v1/contacts.
 
 	donorbook contact import --account ID people.xlsx --dry-run
 	donorbook contact import --account ID people.csv --rejected rejected.csv
 	donorbook contact import --account ID people.csv --map "Second name=middle_name,Shoe size=new:text,Remarks=skip"
 
---map says what a column means: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value, addresses.0.city; skip, which ignores the column; custom.3, the custom field with this id; or new:text (or long_text, number, date, boolean), which makes a custom field with the name of the column. It is remembered for the next file with the same columns.
+--map matches columns to fields: a field such as first_name, last_name, full_name (both in one column), company, dob, note, tags, emails.0.value, phones.0.value or addresses.0.city; skip, to ignore the column; custom.3, for the custom field with that ID; or new:text (or long_text, number, date, boolean), to create a custom field named after the column. The mapping is remembered for the next file with the same columns.
 
-A row that has an email or a phone of a contact with the same name is merged into this contact: it fills what is empty and adds emails, phones, addresses and tags. With --file-is-right it also overwrites what differs. A row with an external ID of a contact is about this contact, unless the name is another one and neither the email nor the phone is the same. With --skip-existing such a row changes nothing, with --force-create it makes a new contact.
+A row with the email or phone of a contact with the same name is merged into that contact: it fills in what is empty and adds emails, phones, addresses and tags. With --file-is-right, it also overwrites values that differ. A row with a contact's external ID belongs to that contact, unless the name differs and neither email nor phone matches. With --skip-existing, such a row changes nothing; with --force-create, it creates a new contact.
 
---source names the system that gives the IDs in the file, for contacts and gifts alike: two systems may give one number to two people. The files of some systems are recognized by their columns. It is remembered with the columns.
+--source names the system that the IDs in the file come from, for contacts and gifts alike, because two systems may use the same number for two people. Files of some systems are recognized by their columns. The source is remembered with the columns.
 
-An import never renames a person. A row that has an email or a phone of a contact with another name, such as a spouse or a colleague, becomes a contact of its own. So does a row that has nothing but the external ID of one, without that ID. With --other-name merge it is merged into that contact, which keeps its name, unless one of them is a company and the other a person; with --other-name skip it is left out. Names are the same without regard to case and accents; an initial stands for a name where the email is the same, and a middle name may be missing.
+An import never renames a person. A row with the email or phone of a contact with a different name, such as a spouse or a colleague, becomes a separate contact. So does a row that shares only an external ID with one; it does not get that ID. With --other-name merge, the row is merged into that contact, which keeps its name, unless one is a company and the other a person. With --other-name skip, the row is skipped. Names are compared without case and accents; an initial matches a name if the email is the same, and a middle name may be missing.
 
-A value that no contact can have, such as N/A as a phone, is left out and listed, and the rest of the row is imported. A row without enough information is rejected, and the import goes on: fix it in the file of --rejected (.csv, .jsonl or .xlsx) and import that file. Rows are counted as a spreadsheet counts them: the header is row 1.
+A value that a contact cannot have, such as N/A as a phone number, is left out and listed, and the rest of the row is imported. A row without enough information is rejected, and the import continues: fix it in the file that --rejected writes (.csv, .jsonl or .xlsx), then import that file. Rows are numbered as in a spreadsheet: the header is row 1.
 
-A column that is not recognized is not imported, unless --map says what it means. With --unknown-columns custom, each of them becomes a custom field.
+Columns that are not recognized are not imported unless --map says what they mean. With --unknown-columns custom, each of them becomes a custom field.
 
-An import that was interrupted continues when you start it again with the same file and options, and does nothing twice. A file that was imported completely is not imported again unless you say --again. To undo an import, open it in the console under Contacts, Imports.
+To resume an interrupted import, run it again with the same file and options; no row is imported twice. A file that was fully imported is not imported again without --again. To undo an import, open it in the console under Contacts, Imports.
 
-A dry run lists what would be merged, with each change, what shares an email or a phone with another name, what would be left out and what would be rejected, 1,000 rows at most, and counts all. --changes writes every change to a CSV file. It knows the emails and phones of earlier rows, but not what else they would change, nor what others change in the meantime: a row that only repeats an earlier one counts as merged, and not as unchanged.
+A dry run lists rows that would be merged, with each change; rows that share an email or phone with a different name; values that would be left out; and rows that would be rejected. It lists up to 1,000 rows of each kind and counts all of them. --changes writes every change to a CSV file. A dry run knows the emails and phones of earlier rows, but not what else those rows, or other people, would change in the meantime: a row that only repeats an earlier one counts as merged, not as unchanged.
 
-Exit codes: 0 every row is imported; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was imported; 4 no such account or file.`
+Exit codes: 0 all rows imported; 1 rows were rejected, or the import failed; 2 wrong usage; 3 file or mapping refused, nothing imported; 4 no such account or file.`
 }
 
 func (c *contactImport) mode() jobs.ImportMode {
@@ -92,12 +92,12 @@ func (c *contactImport) summary(r jobs.ImportProgress) string {
 }
 
 // otherNameSaid are what becomes of rows that have the email or phone of a contact with another name.
-var otherNameSaid = map[string]string{"keep": "kept apart", "merge": "merged into it", "skip": "skipped"}
+var otherNameSaid = map[string]string{"keep": "kept separate", "merge": "merged into it", "skip": "skipped"}
 
 // notedSaid says how many rows share something with a contact of another name, what becomes of them, and how many values are left out.
 func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.OtherName > 0 {
-		said = fmt.Sprintf(" %d %s the %s of a contact with another name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
+		said = fmt.Sprintf(" %d %s the %s of a contact with a different name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
 	}
 	if r.LeftOut > 0 {
 		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
@@ -155,36 +155,36 @@ func (f *changesFile) close() error {
 
 type giftImport struct {
 	fileImport
-	CreateCampaigns bool   `help:"Create campaigns that rows name and that do not exist, as drafts." name:"create-campaigns"`
-	MatchByName     bool   `help:"If no contact has the ID, the email or the phone of a row, take the one contact with the same name and the same street or ZIP code." name:"match-by-name"`
-	OtherName       string `help:"What to do with a row that has the ID, the email or the phone of a contact with another name: keep them apart, as a gift of a new contact; merge, as a gift of that contact; or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	CreateCampaigns bool   `help:"Create missing campaigns as drafts." name:"create-campaigns"`
+	MatchByName     bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
+	OtherName       string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
 	JSON            bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
-	return `The first row of a table (CSV or .xlsx) names its columns. Names that other systems export are recognized, in English, German and French, and so are the fields of the API. A column for the amount and one for the date are required; contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company, contact_type and an address say who gave; campaign (id, slug or title) or campaign_id, plan_id, currency, status, method, fee, fee_covered, note, check_number and external_id may be there; so may net, refunded, refunded_at, refund_of (the external id of the gift that a row below 0 gives back), type (gift, pledge, payment, refund), pledge, plan and frequency (of a recurring plan elsewhere), soft_credit, in_honor_of, in_memory_of and test. Without a method, it is other. A row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign.
+	return `The first row of a table (CSV or .xlsx) holds the column headings. Headings that other systems export are recognized in English, German and French, and so are the API's field names. Amount and date are required. contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company, contact_type and an address say who gave. Optional: campaign (ID, slug or title) or campaign_id, plan_id, currency, status, method (other if missing), fee, fee_covered, note, check_number and external_id; also net, refunded, refunded_at, refund_of (the external ID of the gift that a row below 0 refunds), type (gift, pledge, payment or refund), pledge, plan and frequency (of a recurring gift in another system), soft_credit, in_honor_of, in_memory_of and test. Each row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign instead of campaign_id.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
 	donorbook gift import --account ID gifts.csv --map "Given=amount,On=transacted_at,Remarks=skip"
 
---map says what a column means: one of these fields, or skip, which ignores the column; or what a value of a column means, behind a colon: --map "Paid by:Bitcoin=other". It is remembered for the next file with the same columns. --source names the system that gives the IDs of contacts, as in an import of contacts.
+--map matches columns to these fields, or to skip, to ignore a column. It can also say what a value means, after a colon: --map "Paid by:Bitcoin=other". The mapping is remembered for the next file with the same columns. --source names the system that the contact IDs come from, as in "contact import".
 
-Only money that was received and kept counts: pledges are pending, refunded and disputed money is a refund in the ledger of its gift, and failed, canceled and test payments are not counted. The summary says how much the file adds. A gift that is known is changed by a row that says it was paid, refunded or has failed since. A dispute that a later file says was won is undone. Refunds are recorded after all gifts of the file, and payments of pledges after all pledges.
+Only money that was received and kept counts. Pledges are pending; refunded and disputed money is a refund in the gift's ledger; failed, canceled and test payments do not count. The summary says how much the file adds. If a row says that a known gift has since been paid, refunded or failed, the gift is updated. If a later file says that a dispute was won, the refund is undone. Refunds are recorded after all gifts in the file, and payments of pledges after all pledges.
 
-A row whose campaign, fund or appeal does not exist is rejected; --create-campaigns creates it instead, up to 100 of them.
+A row whose campaign, fund or appeal does not exist is rejected. --create-campaigns creates missing campaigns instead, up to 100 of them.
 
-The contact is the one with contact_id, or with the ID that another system has for it (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new one gets the first and last name and that ID. With --match-by-name, it may be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact for each name and street or ZIP code. A gift never renames a contact. A row with the ID, the email or the phone of a contact with another name is a gift of a contact of its own, which later rows find; with --other-name merge it is a gift of that contact, and with --other-name skip it is left out. If both the ID and the email or the phone are those of one contact, the name does not matter, and a row without a name goes to the contact that it names. The dry run lists these rows. A row with a company and no person, or with a contact_type such as Organization, is a gift of a company.
+The donor is the contact with contact_id, or with that ID in another system (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new contact gets the name and that ID. With --match-by-name, the donor can also be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact per name and street or ZIP code. A gift never renames a contact. A row with the ID, email or phone of a contact with a different name is a gift from a separate contact, which later rows find; with --other-name merge, it goes to the existing contact; with --other-name skip, the row is skipped. If the ID and also the email or phone belong to one contact, the name does not matter, and a row without a name goes to the contact that it identifies. The dry run lists these rows. A row with a company and no person, or with a contact_type such as Organization, is a gift from a company.
 
-A recurring gift goes to the contact of its plan, also if it comes with another email or with a name alone. If the names differ, it is recorded without the plan, and the row is listed.
+A recurring gift goes to the contact of its plan, even if it comes with another email or only a name. If the names differ, it is recorded without the plan, and the row is listed.
 
-A bad row is rejected, and the import goes on: fix it in the file of --rejected and import that file. It is CSV, or .xlsx if its name says so; rows of JSON Lines stay JSON Lines.
+A bad row is rejected, and the import continues: fix it in the file that --rejected writes, then import that file. It is CSV, or .xlsx if its name ends that way; rows of JSON Lines stay JSON Lines.
 
-An import that was interrupted continues when you start it again with the same file and options. A gift is recorded once, by its external_id, in whatever file it comes again. A row without one gets one from all that it says, so that the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and no longer count, what it has changed in earlier gifts is undone, its recurring plans end, and its new contacts are archived. Campaigns that it has created stay.
+To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created stay.
 
-A dry run changes nothing. It knows the givers and external ids of earlier rows, but not what else they would change, nor what others change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
+A dry run changes nothing. It knows the donors and external IDs of earlier rows, but not what else those rows, or other people, would change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 
-Exit codes: 0 every row is recorded; 1 rows were rejected, or it failed; 2 wrong usage; 3 the file or the mapping is refused, and nothing was recorded; 4 no such account or file.`
+Exit codes: 0 all rows recorded; 1 rows were rejected, or the import failed; 2 wrong usage; 3 file or mapping refused, nothing recorded; 4 no such account or file.`
 }
 
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
@@ -257,4 +257,4 @@ func (c *giftImport) summary(r jobs.ImportProgress) string {
 }
 
 // otherGiverSaid are what becomes of rows that have the id, email or phone of a contact with another name.
-var otherGiverSaid = map[string]string{"keep": "gifts of contacts of their own", "merge": "gifts of that contact", "skip": "skipped"}
+var otherGiverSaid = map[string]string{"keep": "recorded for separate contacts", "merge": "recorded for that contact", "skip": "skipped"}

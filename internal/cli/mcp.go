@@ -20,9 +20,9 @@ type mcpCommand struct {
 
 func (mcpCommand) Help() string {
 	return `Speaks the Model Context Protocol on standard input and output, so that an assistant can find, create, change and tag
-contacts, record and refund gifts, and look at campaigns and plans. It does only what the API key may do: give the
-assistant a key of its own, with as few permissions as it needs. A key or a certificate that is refused ends the command
-at once, with what to do about it.
+contacts, record and refund gifts, and look at campaigns and plans. It can do only what the API key allows: give the
+assistant its own key, with as few permissions as possible. If the key or the certificate is refused, the command ends at
+once and says what to do.
 
 	donorbook key create --account ID --name Assistant --permission contacts:read --permission campaigns:read
 
@@ -38,7 +38,7 @@ The assistant starts the command on its own. Most assistants take settings like 
 	  }
 	}
 
-Or the assistant uses the server itself, without this command (serve --mcp off turns that off):
+Or the assistant connects to the server itself, without this command ("serve --mcp off" turns that off):
 
 	{
 	  "mcpServers": {
@@ -50,7 +50,7 @@ Or the assistant uses the server itself, without this command (serve --mcp off t
 	  }
 	}
 
-A server with a certificate that it made itself is trusted with --ca:
+To trust a server that made its own certificate, use --ca:
 
 	donorbook mcp --url https://donors.internal:8443 --ca ca.pem --key-file assistant.key`
 }
@@ -91,7 +91,7 @@ func (c *mcpCommand) key() (string, error) {
 	}
 	key = strings.TrimSpace(key)
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &config.Problem{Flag: "key-file", Reason: "there is no API key in the file, or in DONORBOOK_KEY; \"donorbook key create\" makes one"}
+		return "", &config.Problem{Flag: "key-file", Reason: "no API key in the file or in DONORBOOK_KEY; create one with \"donorbook key create\""}
 	}
 	return key, nil
 }

@@ -121,7 +121,7 @@ func TestMCPRefusesWhatWouldLeakTheKey(t *testing.T) {
 	for line, want := range map[string]string{
 		"serve --mcp maybe":                                 "--mcp must be one of",
 		"mcp --key dbk":                                     "unknown flag --key",
-		"mcp --key-file /dev/null":                          "--key-file: there is no API key",
+		"mcp --key-file /dev/null":                          "--key-file: no API key in the file",
 		"mcp --url http://donors.example.org":               "--url: the key would be sent unencrypted",
 		"mcp --url https://ada:hunter2@donors.example.org":  "--url: give scheme and host",
 		"mcp --url donors.example.org":                      "--url: give scheme and host",

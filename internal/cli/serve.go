@@ -27,14 +27,14 @@ import (
 
 type serveCommand struct {
 	config.Server
-	Demo bool `help:"Fill an empty database with a believable organization, create a key and a user, and print a curl command and a password to try."`
+	Demo bool `help:"Fill an empty database with a sample organization, create a key and a user, and print a curl command and a password to try."`
 }
 
 func (serveCommand) Help() string {
-	return `Serves until it gets SIGTERM or Ctrl-C; requests in flight finish. The API reference is at /docs.
+	return `Runs until SIGTERM or Ctrl-C; requests in progress finish. The API reference is at /docs.
 
 	donorbook serve                      HTTPS on localhost:8443; clients trust DIR/tls/ca.pem
-	donorbook serve --demo               the same, with data to play with
+	donorbook serve --demo               the same, with sample data
 	donorbook serve --listen :443 --tls acme --acme-host donors.example.org
 	donorbook serve --listen :443 --tls files --tls-cert cert.pem --tls-key key.pem
 	donorbook serve --listen :8080 --tls off --trusted-proxy 10.0.0.0/8`
@@ -104,11 +104,11 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 		backups.start(ctx)
 		work.Go(func() {
 			s.Sweep(ctx, func(err error) {
-				log.Error("what is too old could not be removed; it will be tried again", "error", err)
+				log.Error("old data could not be removed; trying again later", "error", err)
 			})
 		})
 		work.Go(func() {
-			s.WorkOnJobs(ctx, func(err error) { log.Error("a job could not go on; it will be tried again", "error", err) })
+			s.WorkOnJobs(ctx, func(err error) { log.Error("a background job failed; trying again later", "error", err) })
 		})
 	}
 	err = server.Run(ctx)
@@ -168,7 +168,7 @@ func (c *serveCommand) printSetup(t *terminal, s *book.Book, listening string) e
 	if err != nil || token == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(t.stdout, "No user yet. Open this link to create the first one:\n%s/console/setup/%s\n", c.demoAddress(listening), token)
+	_, err = fmt.Fprintf(t.stdout, "No users yet. Open this link to create the first one:\n%s/console/setup/%s\n", c.demoAddress(listening), token)
 	return err
 }
 

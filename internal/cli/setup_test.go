@@ -7,7 +7,7 @@ import (
 )
 
 // setUpLink is everything that serve prints if there is no user yet.
-var setUpLink = regexp.MustCompile(`^No user yet\. Open this link to create the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
+var setUpLink = regexp.MustCompile(`^No users yet\. Open this link to create the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
 
 // Every start prints a new link until there is a user, and the link of the previous start no longer works. The log never contains
 // a link.

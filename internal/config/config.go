@@ -56,10 +56,10 @@ func CheckDatabase(flag, url, hint string) error {
 
 // Server holds the settings of serve.
 type Server struct {
-	Listen  string `help:"Where to listen; :443 is every address of this machine. Default: ${default}." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
+	Listen  string `help:"Address to listen on; :443 is every address of this machine. Default: ${default}." default:"localhost:8443" env:"DONORBOOK_LISTEN" placeholder:"HOST:PORT"`
 	BaseURL string `help:"Public address of the service, used in links. Default: scheme and host of the request." env:"DONORBOOK_BASE_URL" placeholder:"URL" name:"base-url"`
 
-	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that speaks HTTPS). Default: ${default}." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
+	TLS           string   `help:"Certificate: auto (a local authority in the data directory), files, acme, or off (behind a proxy that handles HTTPS). Default: ${default}." enum:"auto,files,acme,off" default:"auto" env:"DONORBOOK_TLS" placeholder:"MODE" name:"tls"`
 	TLSCert       string   `help:"With --tls files: certificate chain (PEM)." env:"DONORBOOK_TLS_CERT" placeholder:"FILE" name:"tls-cert"`
 	TLSKey        string   `help:"With --tls files: private key (PEM)." env:"DONORBOOK_TLS_KEY" placeholder:"FILE" name:"tls-key"`
 	ACMEHost      []string `help:"With --tls acme: public name to get a certificate for; may be repeated." env:"DONORBOOK_ACME_HOST" placeholder:"NAME" name:"acme-host"`
@@ -68,14 +68,14 @@ type Server struct {
 	ACMEListen    string   `help:"With --tls acme: where to answer HTTP-01 challenges, such as :80. Default: TLS-ALPN-01 on the main port." env:"DONORBOOK_ACME_LISTEN" placeholder:"HOST:PORT" name:"acme-listen"`
 	TrustedProxy  []string `help:"Address or range of a proxy whose X-Forwarded-* headers are trusted; may be repeated; none trusts no proxy. Default: this machine." env:"DONORBOOK_TRUSTED_PROXY" placeholder:"CIDR" name:"trusted-proxy"`
 
-	MaxConnections           int `help:"Connections that may be open in total; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
-	MaxConnectionsPerAddress int `help:"Connections that may be open from one address that is not a trusted proxy; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
+	MaxConnections           int `help:"Maximum open connections in total; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
+	MaxConnectionsPerAddress int `help:"Maximum open connections from one address that is not a trusted proxy; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
 
-	RateLimit     int           `help:"Requests per minute for each key, each user of the console, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
-	MCP           string        `help:"Whether assistants can use the server at /mcp: on or off. Default: ${default}." enum:"on,off" default:"on" env:"DONORBOOK_MCP" placeholder:"MODE" name:"mcp"`
-	PhoneRegion   string        `help:"Country of phone numbers written without +, as two letters. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
-	BackupDir     string        `help:"Directory for regular backups of SQLite, outside of the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
-	BackupEvery   time.Duration `help:"With --backup-dir: time between two backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
+	RateLimit     int           `help:"Requests per minute for each key, each console user, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	MCP           string        `help:"Allow assistants at /mcp: on or off. Default: ${default}." enum:"on,off" default:"on" env:"DONORBOOK_MCP" placeholder:"MODE" name:"mcp"`
+	PhoneRegion   string        `help:"Country of phone numbers written without +, as a two-letter code. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	BackupDir     string        `help:"Directory for regular backups of SQLite, outside the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
+	BackupEvery   time.Duration `help:"With --backup-dir: time between backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
 	BackupKeep    int           `help:"With --backup-dir: how many backups to keep; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Default: off." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
 	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz fails before the port closes, so that load balancers notice; such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
@@ -118,7 +118,7 @@ func (s *Server) Check() error {
 	case s.MaxConnectionsPerAddress < 0:
 		return problem("max-connections-per-address", "%d is negative; 0 is no limit", s.MaxConnectionsPerAddress)
 	case !text.IsPhoneRegion(s.PhoneRegion):
-		return problem("phone-region", "%q is not a country of two letters, such as US", s.PhoneRegion)
+		return problem("phone-region", "%q is not a two-letter country code, such as US", s.PhoneRegion)
 	case s.BackupEvery < time.Minute:
 		return problem("backup-every", "%s is too short: use at least a minute, such as 1m", s.BackupEvery)
 	case s.BackupKeep < 1:

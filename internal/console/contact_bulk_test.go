@@ -156,12 +156,12 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		}
 		p.wantStatus(p.post(p.org("/contacts/bulk"), "all", "1", "action", "drop"), http.StatusNotFound)
 		export := p.post(p.org("/contacts/bulk"), "all", "1", "query", "q=number", "action", "export")
-		p.sees(export, "Export 54 contacts", "The file has all 54 contacts that the list shows, on every page.")
+		p.sees(export, "Export 54 contacts", "The file will have all 54 contacts in the list, on every page.")
 		if file := p.file(export); strings.Count(file, "\n") != 55 || strings.Contains(file, "Other") {
 			t.Errorf("the file is %s", file)
 		}
 		picked := p.post(p.org("/contacts/bulk"), "query", "q=number", "action", "export", "id", "3", "id", path.Base(other))
-		p.sees(picked, "Export 2 contacts", "The file has the 2 contacts that you selected.")
+		p.sees(picked, "Export 2 contacts", "The file will have the 2 contacts you selected.")
 		if file := p.file(picked); strings.Count(file, "\n") != 3 || !strings.Contains(file, "Other") || !strings.Contains(file, "N02") {
 			t.Errorf("the file of what was picked is %s", file)
 		}

@@ -46,7 +46,7 @@ func (r *request) givingOf(contact *crm.Contact) (view contactGiving, err error)
 	if latest, view.Found, err = r.store.GiftPage(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID}, crm.PageRequest{Page: 1, PerPage: giftsPerContact}); err != nil {
 		return view, err
 	}
-	if view.Gifts, err = r.giftTable("Gifts, the latest first", latest, "who"); err != nil {
+	if view.Gifts, err = r.giftTable("Gifts, latest first", latest, "who"); err != nil {
 		return view, err
 	}
 	if promised, err = r.store.LatestGifts(r.Context(), r.account(), giving.GiftFilter{Contact: contact.ID, Status: giving.Pending}, promisesShown); err != nil {

@@ -97,7 +97,7 @@ func (r *request) importsPage() error {
 	for _, im := range imports {
 		latest = append(latest, im.Job)
 	}
-	if view.table, err = r.jobTable("Import, the latest first", latest); err != nil {
+	if view.table, err = r.jobTable("Imports, latest first", latest); err != nil {
 		return err
 	}
 	return r.render("imports", page{Title: "Import", Section: "imports", Form: r.form, Data: view})

@@ -226,7 +226,11 @@ func (r *request) mergeContacts(contact crm.Contact) error {
 	if err != nil {
 		return err
 	}
-	return r.redirect(r.path(contactPath(contact.ID)), notice{Text: contactName(other) + " was merged into " + contactName(contact) + ".", Undo: r.path(undoMergePath(made.Merge))})
+	text := "Merged " + contactName(other) + " into " + contactName(contact) + "."
+	if contactName(other) == contactName(contact) {
+		text = "Merged 2 records of " + contactName(contact) + " (ID " + idText(other.ID) + " into ID " + idText(contact.ID) + ")."
+	}
+	return r.redirect(r.path(contactPath(contact.ID)), notice{Text: text, Undo: r.path(undoMergePath(made.Merge))})
 }
 
 // toSurvivor leads from a contact that was merged to the one that it is part of now.
@@ -299,7 +303,7 @@ func (r *request) mergesPage() error {
 	if err != nil {
 		return err
 	}
-	view := mergesView{table: r.newTable("merges", "Merges, the latest first", mergeColumns, lines[len(pending):]), Reviews: lines[:len(pending)], Pending: reviews.Total}
+	view := mergesView{table: r.newTable("merges", "Merges, latest first", mergeColumns, lines[len(pending):]), Reviews: lines[:len(pending)], Pending: reviews.Total}
 	view.Pager = l.pager(result.Total)
 	for _, line := range view.Reviews {
 		if line.Changes, err = r.changesOf(line.ID); err != nil {
@@ -335,9 +339,9 @@ func (r *request) mergeLines(all []store.Merge) (lines []*mergeLine, err error) 
 		}
 		switch {
 		case m.Sent != "" && m.Channel == history.ImportChannel:
-			line.How = "A row of an import"
+			line.How = "Imported row"
 		case m.Sent != "":
-			line.How = "Sent with a known email or phone"
+			line.How = "Matched by email or phone"
 		}
 		if line.Other.Label == line.Survivor.Label {
 			line.Survivor.Label += " (ID " + idText(m.Survivor) + ")"
@@ -426,7 +430,7 @@ func (r *request) undoneNotice(undone merges.Undone) (notice, error) {
 	}
 	other, err := crm.ParseContact(undone.Other.ID, undone.Other.Body, nil)
 	said := notice{
-		Text: "The merge was undone. " + contactName(other) + " is a contact of its own again.", View: r.path(contactPath(other.ID)), Link: "View " + contactName(other),
+		Text: "The merge was undone. " + contactName(other) + " (ID " + idText(other.ID) + ") is a separate contact again.", View: r.path(contactPath(other.ID)), Link: "View " + contactName(other),
 		Undo: r.path(undoMergePath(undone.ID())),
 	}
 	if len(undone.Left) > 0 && err == nil {

@@ -61,7 +61,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		p.wantStatus(stale, http.StatusUnprocessableEntity)
 		p.sees(stale, "One of the two contacts changed after you opened this page, so nothing was merged.", "new since", "Merge contacts")
 		merged := p.follow(tom+"/merge", formValues(t, stale.body)...)
-		p.sees(merged, "Thomas Reilly was merged into Tom REILLY.", "Undo", "Thomas Reilly", "Chair", "merged Thomas Reilly into this contact", "$50")
+		p.sees(merged, "Merged Thomas Reilly into Tom REILLY.", "Undo", "Thomas Reilly", "Chair", "merged Thomas Reilly into this contact", "$50")
 		led := p.get(thomas)
 		p.wantStatus(led, http.StatusSeeOther)
 		if led.location() != tom {
@@ -100,7 +100,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 		_, undo, _ := strings.Cut(timeline.body, `merged Thomas Reilly into this contact`)
 		_, undo, _ = strings.Cut(undo, `action="`)
 		undo, _, _ = strings.Cut(undo, `"`)
-		p.sees(p.follow(undo), "The merge was undone. Thomas Reilly is a contact of its own again. View Thomas Reilly", "Changed since the merge, so it stays with Tommy REILLY: first name.", "later")
+		p.sees(p.follow(undo), "The merge was undone. Thomas Reilly (ID "+idIn(thomas)+") is a separate contact again. View Thomas Reilly", "Changed since the merge, so it stays with Tommy REILLY: first name.", "later")
 		p.sees(p.get(thomas), "Thomas Reilly", "Treasurer", "$50")
 		list = p.get(p.org("/merges"))
 		p.sees(list, "Undone Merge again")
@@ -118,7 +118,7 @@ func TestTheOtherContactCanStay(t *testing.T) {
 	p.wantStatus(led, http.StatusSeeOther)
 	a := p.get(led.location())
 	p.sees(a, "Merge Tom REILLY into Thomas Reilly?", "Title Chair")
-	p.sees(p.follow(thomas+"/merge", formValues(t, a.body)...), "Tom REILLY was merged into Thomas Reilly.")
+	p.sees(p.follow(thomas+"/merge", formValues(t, a.body)...), "Merged Tom REILLY into Thomas Reilly.")
 }
 
 func TestWhatCannotBeMergedIsSaid(t *testing.T) {
@@ -195,7 +195,7 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 	p.sees(p.follow(p.org("/merges/"+keep+"/keep")), "The merge stays.", "Please review 1")
 	a = p.get(p.org("/merges"))
 	apart := between(t, a.body, `<ul class="review-list">`, `/undo"`)
-	p.sees(p.follow(p.org("/merges"+apart[strings.LastIndex(apart, "/"):]+"/undo")), "The merge was undone.", "Bob Unger is a contact of its own again.")
+	p.sees(p.follow(p.org("/merges"+apart[strings.LastIndex(apart, "/"):]+"/undo")), "The merge was undone.", "Bob Unger (ID ", ") is a separate contact again.")
 	if a := p.get(p.org("/merges")); strings.Contains(a.words(), "Please review") {
 		t.Errorf("still to review: %s", a.words())
 	}

@@ -77,11 +77,11 @@ func donorKind(f *form) (chosen giving.DonorKind) {
 		case "", "0":
 		case "1":
 			if chosen != giving.AllDonors {
-				f.fail("", "Choose one of new, returning and lapsed donors.")
+				f.fail("", "Choose new, returning or lapsed donors.")
 			}
 			chosen = kind
 		default:
-			f.fail(string(kind), "must be 1 or left out")
+			f.fail(string(kind), "must be 1 or omitted")
 		}
 	}
 	return chosen

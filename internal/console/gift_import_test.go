@@ -88,12 +88,12 @@ func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", "Name,Email,Amount,Date\nWilliam King,ada@example.org,4,2026-05-03\n").location()
 	form := mapping(p.get(path))
 	p.follow(path, append(form, "do", "try")...)
-	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, different name", "Row 2 William King Ada Byron ada@example.org A gift of a new contact.", "Record the gift for that contact")
+	p.sees(p.until(path, "Nothing was changed yet."), "New contacts 1", "Same email, phone or ID, different name", "Row 2 William King Ada Byron ada@example.org Recorded for a new contact.", "Record the gift for that contact")
 	form = append(form, "other_name", "merge")
 	p.follow(path, append(form, "do", "try")...)
-	if a := p.until(path, "A gift of that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {
+	if a := p.until(path, "Recorded for that contact."); !strings.Contains(a.body, `<option value="merge" selected>`) {
 		t.Errorf("what was chosen is not kept: %s", a.body)
 	}
 	p.follow(path, append(form, "do", "import")...)
-	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Already recorded 0 Rejected 0 New contacts 0", "A gift of that contact.")
+	p.sees(p.until(path, "Undo import"), "Rows 1 New gifts 1 Already recorded 0 Rejected 0 New contacts 0", "Recorded for that contact.")
 }

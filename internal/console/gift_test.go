@@ -179,7 +179,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		gift := p.give(contact, "50", "2026-01-31", "campaign_id", gala, "status", "pending")
 		p.sees(p.get(gift), "Pledged Overdue", "Due on Jan 31, 2026", "Not received yet", "Received on", "Mark as received")
 		lost := p.get(p.give(s.contact(p, "Ida", "Berg"), "7", "2026-01-31", "status", "failed", "fee", "1"))
-		if p.sees(lost, "Failed", "Fee $1", "Not received"); strings.Contains(lost.words(), "arrived") || strings.Contains(lost.words(), "yet") || strings.Contains(lost.words(), "Left") {
+		if p.sees(lost, "Failed", "Fee $1", "Not received"); strings.Contains(lost.words(), "arrived") || strings.Contains(lost.words(), "yet") || strings.Contains(lost.words(), "Net after refunds") {
 			t.Errorf("a gift that failed: %s", lost.words())
 		}
 		a := p.get(gift + "/edit")
@@ -266,18 +266,18 @@ func TestARefundIsAskedAboutAndMadeOnce(t *testing.T) {
 			t.Errorf("the question has refunded %d", g.Refunded())
 		}
 		answer := []string{"amount", "$20", "seen", seen(asked), "decision", "record"}
-		p.sees(p.follow(gift+"/refund", answer...), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Left $30")
+		p.sees(p.follow(gift+"/refund", answer...), "$20 was refunded.", "$20 refunded", "Refund", "-$20", "Net after refunds $30")
 		for _, version := range []string{seen(open), ""} { // the same form again, and one that does not come from a page
 			for _, decision := range []string{"", "record"} {
 				a := p.post(gift+"/refund", "amount", "20", "seen", version, "decision", decision)
 				p.wantStatus(a, http.StatusUnprocessableEntity)
-				p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Left $30")
+				p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Net after refunds $30")
 			}
 		}
 		p.sees(p.get(contact), "Total $30 1 gift")
 		p.sees(p.get(p.org("/gifts")), "$30 from 1 gift", "$20 refunded Check $30 from") // the row shows what is left, like the total
 		a := p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)), "decision", "record")
-		if p.sees(a, "$30 was refunded.", "Refunded", "Left $0"); strings.Contains(a.body, "Refund gift") {
+		if p.sees(a, "$30 was refunded.", "Refunded", "Net after refunds $0"); strings.Contains(a.body, "Refund gift") {
 			t.Error("a gift of which nothing is left can be refunded")
 		}
 		p.sees(p.get(contact), "Total $0 0 gifts")
@@ -296,21 +296,21 @@ func TestARefundIsUndone(t *testing.T) {
 			p.follow(gift+"/refund", "amount", amount, "seen", seen(p.get(gift)), "decision", "record")
 		}
 		open := p.get(gift)
-		p.sees(open, "Undo refund of -$5", "Undo refund of -$20", "Left $25")
+		p.sees(open, "Undo refund of -$5", "Undo refund of -$20", "Net after refunds $25")
 		if a := s.member(p.account, access.Viewer).get(gift); strings.Contains(a.body, "Undo refund") {
 			t.Error("a viewer can undo a refund")
 		}
 		asked := p.post(gift+"/refund/undo", "amount", "20", "seen", seen(open))
 		p.wantStatus(asked, http.StatusOK)
 		p.sees(asked, "Undo the refund of $20 to Zoë Okafor?", "Nothing was recorded yet.", "That leaves $45 of this gift.", "Undo refund Keep refund")
-		p.sees(p.get(gift), "Left $25")
+		p.sees(p.get(gift), "Net after refunds $25")
 		a := p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record")
-		if p.sees(a, "$20 refund undone.", "Refund undone", "Left $45", "$5 refunded", "undid the refund of $20."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
+		if p.sees(a, "$20 refund undone.", "Refund undone", "Net after refunds $45", "$5 refunded", "undid the refund of $20."); strings.Contains(a.words(), "Undo refund of -$20") || !strings.Contains(a.words(), "Undo refund of -$5") {
 			t.Errorf("what can be undone: %s", a.words())
 		}
 		a = p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record") // the button was clicked twice
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Left $45")
+		p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Net after refunds $45")
 		a = p.post(gift+"/refund/undo", "amount", "6", "seen", seen(p.get(gift)))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "must not be more than what is refunded of the gift: 5.")
@@ -335,7 +335,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 			return p.follow(gift, "amount", amount, "method", method, "fee", "", "fee_covered", "", "seen", seen(p.get(gift+"/edit")))
 		}
 		a = correct("500", "cash")
-		p.sees(a, "Changes saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Left $500", "Changed amount from $50 to $500.", "Changed method from Check to Cash.")
+		p.sees(a, "Changes saved.", "$500 from Zoë Okafor", "Payment Jan 31, 2026 $50 Correction", "$450", "Total $500", "Changed amount from $50 to $500.", "Changed method from Check to Cash.")
 		if strings.Contains(a.words(), "-$50") || strings.Contains(a.words(), "refunded") {
 			t.Errorf("a correction is told as a refund: %s", a.words())
 		}
@@ -348,7 +348,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 		if p.sees(a, "Changed method from Check to Cash.", "Changed amount from $50 to $500."); strings.Contains(a.words(), "corrected") {
 			t.Errorf("the history of the organization tells a correction twice: %s", a.words())
 		}
-		p.sees(correct("500", "check"), "changed method from Cash to Check.", "Left $500")
+		p.sees(correct("500", "check"), "changed method from Cash to Check.", "Total $500")
 		p.sees(p.get(contact), "corrected a gift of $500.")
 		entries := len(s.gifts(p.account)[0].Entries)
 		correct("500", "check")

@@ -19,7 +19,7 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	p.post(p.org("/contacts"), "first_name", "Bo", "last_name", "Lee", "emails.0.value", "bo@example.org")
 	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
 	a := p.get(path)
-	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email, phone or ID has another name", "If the file and that contact have different values")
+	p.sees(a, "Shoe size 38 · 39", "Columns that are not recognized", "If a contact with the same email, phone or ID has a different name", "If the file and that contact have different values")
 	form := append(mapping(a), "mode", "merge", "other_name", "keep", "unknown", "custom")
 	p.follow(path, append(form, "do", "try")...)
 	a = p.until(path, "Nothing was changed yet.")

@@ -90,7 +90,7 @@ func (r *request) createKey() error {
 	if len(r.form.Faults) > 0 {
 		return errRefused
 	}
-	ctx := r.once(r.always("/settings/keys", "The key was created, but its secret is not shown twice. If you did not copy it, revoke the key and create another one."))
+	ctx := r.once(r.always("/settings/keys", "The key was created, but it can’t be shown again. If you didn’t copy it, revoke the key and create a new one."))
 	key, secret, err := r.store.CreateKey(ctx, r.account(), in)
 	if err != nil {
 		return err

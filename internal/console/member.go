@@ -82,7 +82,7 @@ func (r *request) invite() error {
 	if err != nil {
 		return err
 	}
-	ctx := r.once(r.always("/settings/people", "The invitation was created, but its link is not shown twice. If you did not copy it, cancel the invitation and create another one."))
+	ctx := r.once(r.always("/settings/people", "The invitation was created, but its link can’t be shown again. If you didn’t copy it, cancel the invitation and create a new one."))
 	_, token, err := r.store.Invite(ctx, r.membership.Account, r.session.User, role, r.form.Value("email"))
 	if err != nil {
 		return err

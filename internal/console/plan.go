@@ -231,7 +231,7 @@ func (r *request) createPlan() error {
 	}
 	made, err := r.store.CreatePlan(r.once(func(made store.Made) shown {
 		code := made.(gifts.PlanDocument).Code
-		return shown{r.path(contactPath(r.id)), notice{Text: "The plan was created.", View: r.path(planPath(code)), Link: "View plan"}}
+		return shown{r.path(contactPath(r.id)), notice{Text: "The recurring gift was set up.", View: r.path(planPath(code)), Link: "View recurring gift"}}
 	}), r.account(), in)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 		other := p.again(testPassword)
 		wrong := p.post("/console/profile/password", "current_password", "not this one", "password", "short")
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "2 things need your attention", "The current password is not right", "New password must have at least 10 characters")
+		p.sees(wrong, "2 things need your attention", "The current password is wrong", "New password must have at least 10 characters")
 		if strings.Contains(wrong.body, "not this one") || strings.Contains(wrong.body, `value="short"`) {
 			t.Error("a password is shown")
 		}

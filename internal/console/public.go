@@ -113,7 +113,7 @@ func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err er
 	shown := newProblem(w.Header(), err)
 	shown.Public = true
 	if shown.Status == http.StatusNotFound {
-		shown.Message = "There’s no page at this address. Check it, or ask whoever gave it to you for a new link."
+		shown.Message = "There’s no page at this address. Check the address, or ask the person who sent you the link."
 	}
 	_ = c.writeProblem(w, shown) // a client that left cannot be told
 }

@@ -87,7 +87,7 @@ func (r *request) statementsPage() error {
 		return err
 	}
 	if view.Kind == giving.LapsedDonors {
-		r.form.fail("", "Lapsed donors gave nothing in this year, so there are no statements of it.")
+		r.form.fail("", "Lapsed donors gave nothing this year, so they have no statements.")
 	}
 	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}

@@ -166,7 +166,7 @@ func (w *workbook) meaning(cell *element, value string) (text, fault string) {
 	case "b":
 		return strconv.FormatBool(value == "1" || value == "true"), ""
 	case "e":
-		return "", "Cell %s has the error " + strings.ReplaceAll(value[:min(len(value), 40)], "%", "%%") + " in place of a value. Mend it or delete it."
+		return "", "Cell %s has the error " + strings.ReplaceAll(value[:min(len(value), 40)], "%", "%%") + " instead of a value. Fix it or delete it."
 	}
 	number, err := strconv.Atoi(cell.attr("s"))
 	if err != nil || number < 0 || number >= len(w.styles) {

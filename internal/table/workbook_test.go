@@ -89,7 +89,7 @@ func TestCellsOfAWorkbook(t *testing.T) {
 		`<c s="99"><v>7</v></c>`:                                        "7",
 		`<c t="d"><v>2026-01-31</v></c>`:                                "2026-01-31",
 		`<c s="1"/>`:                                                    "",
-		`<c t="e"><v>#N/A</v></c>`:                                      "! Cell B2 has the error #N/A in place of a value. Mend it or delete it.",
+		`<c t="e"><v>#N/A</v></c>`:                                      "! Cell B2 has the error #N/A instead of a value. Fix it or delete it.",
 		`<c><f>NOW()</f></c>`:                                           "! Cell B2 has a formula without a result. Open the workbook in a spreadsheet program, and save it again.",
 		`<c t="s"><v>9</v></c>`:                                         "! Cell B2 refers to a text that the workbook does not have. Open it in a spreadsheet program, and save it again.",
 	} {

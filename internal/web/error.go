@@ -66,7 +66,7 @@ func StatusOf(err error) (status int, message string) {
 	case errors.Is(err, crm.ErrImporting):
 		return http.StatusServiceUnavailable, "This organization is being imported. It can be changed when that is done."
 	case errors.Is(err, crm.ErrTooMany):
-		return http.StatusTooManyRequests, "You are reading too many large lists and files at once. Wait until some of them are complete, then try again."
+		return http.StatusTooManyRequests, "Too many large requests at once. Wait until some of them are complete, then try again."
 	case errors.Is(err, crm.ErrCrowded):
 		return http.StatusServiceUnavailable, "Too many large lists and files are being read at once. Please try again in a few seconds."
 	case errors.Is(err, crm.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), outOfFiles(err):

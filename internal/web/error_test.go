@@ -55,7 +55,7 @@ func TestErrorAnswers(t *testing.T) {
 		{"too many", TooManyRequests(1500 * time.Millisecond), 429,
 			`{"message":"Too many requests."}`, [2]string{"Retry-After", "2"}},
 		{"too many large lists of an account", crm.ErrTooMany, 429,
-			`{"message":"You are reading too many large lists and files at once. Wait until some of them are complete, then try again."}`, [2]string{"Retry-After", "5"}},
+			`{"message":"Too many large requests at once. Wait until some of them are complete, then try again."}`, [2]string{"Retry-After", "5"}},
 		{"too many large lists of all accounts", crm.ErrCrowded, 503,
 			`{"message":"Too many large lists and files are being read at once. Please try again in a few seconds."}`, [2]string{"Retry-After", "5"}},
 		{"unavailable", fmt.Errorf("commit: %w", crm.ErrUnavailable), 503,

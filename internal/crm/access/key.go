@@ -43,18 +43,19 @@ func (p Permission) Names() []string {
 	return names
 }
 
-// ParsePermissions reads names; no name at all is every permission.
+// ParsePermissions reads names, of which one can be "all". No name at all is no permission.
 func ParsePermissions(names []string) (Permission, error) {
-	if len(names) == 0 {
-		return AllPermissions, nil
-	}
 	var p Permission
 	for _, name := range names {
 		i := slices.Index(permissionNames, name)
-		if i < 0 {
-			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s.", name, strings.Join(permissionNames, ", "))
+		switch {
+		case name == "all":
+			p = AllPermissions
+		case i < 0:
+			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s, or all.", name, strings.Join(permissionNames, ", "))
+		default:
+			p |= 1 << i
 		}
-		p |= 1 << i
 	}
 	return p, nil
 }
@@ -125,7 +126,7 @@ func NewKey(account, seq int64, in KeyInput, now time.Time) (key Key, secret str
 		return Key{}, "", doc.NewInvalid("account", "The account has no room for another key.")
 	}
 	if !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(now) {
-		return Key{}, "", doc.NewInvalid("expires", "The expiry must lie in the future.")
+		return Key{}, "", doc.NewInvalid("expires", "The expiry must be in the future.")
 	}
 	bits := make([]byte, 32)
 	rand.Read(bits) //nolint:errcheck // never fails
@@ -195,7 +196,7 @@ func ParseExpiry(text string, now time.Time) (time.Time, error) {
 	case expiry.IsZero():
 		return expiry, doc.NewInvalid("expires", "The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
 	case !expiry.After(now):
-		return expiry, doc.NewInvalid("expires", "The expiry %q must lie in the future.", text)
+		return expiry, doc.NewInvalid("expires", "The expiry %q must be in the future.", text)
 	}
 	return expiry, nil
 }

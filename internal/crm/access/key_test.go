@@ -137,8 +137,8 @@ func TestPermissions(t *testing.T) {
 		want    Permission
 		shown   []string
 	}{
-		{nil, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
-		{[]string{}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
+		{nil, 0, nil},
+		{[]string{"all"}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
 		{[]string{"contacts:read"}, ContactsRead, []string{"contacts:read"}},
 		{[]string{"campaigns:read", "contacts:write"}, ContactsWrite | CampaignsRead, []string{"contacts:write", "campaigns:read"}},
 		{[]string{"transactions:write", "transactions:read"}, TransactionsRead | TransactionsWrite, []string{"transactions:read", "transactions:write"}},
@@ -149,10 +149,10 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%q: got %v, %v\n%s", test.Strings, got, err, diff)
 		}
 	}
-	for _, name := range []string{"", "all", "contacts", "Contacts:read", "campaigns:delete"} {
+	for _, name := range []string{"", "All", "contacts", "Contacts:read", "campaigns:delete"} {
 		p, err := ParsePermissions([]string{"contacts:read", name})
 		if faults := crmtest.FaultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field() != "permission" ||
-			!strings.Contains(faults[0].Message(), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write") {
+			!strings.Contains(faults[0].Message(), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.") {
 			t.Errorf("%q: got %v, %v", name, p, err)
 		}
 	}
@@ -198,11 +198,11 @@ func TestParseExpiry(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"2026-01-30":           "must lie in the future",
-		"2026-01-31T12:00:00Z": "must lie in the future",
-		"-1h":                  "must lie in the future",
-		"0s":                   "must lie in the future",
-		"1ms":                  "must lie in the future", // times are kept to the second
+		"2026-01-30":           "must be in the future",
+		"2026-01-31T12:00:00Z": "must be in the future",
+		"-1h":                  "must be in the future",
+		"0s":                   "must be in the future",
+		"1ms":                  "must be in the future", // times are kept to the second
 		"0d":                   "is not understood",
 		"-1d":                  "is not understood",
 		"36501d":               "is not understood",

@@ -312,7 +312,7 @@ func (g *Gift) lastTold() int {
 }
 
 // paidInFull is the note of a pledge that was kept by payments of their own.
-const paidInFull = "Paid in full. Each payment is a gift of its own."
+const paidInFull = "Paid in full. Each payment is a separate gift."
 
 // PayPledge is a pledge after a payment of it, which is a gift of its own: less is promised, and at last nothing.
 func (g Gift) PayPledge(amount int64, now time.Time) Gift {

@@ -364,7 +364,7 @@ func (in *GiftInput) Named(err error) error {
 	for i := range named.Faults {
 		f := &named.Faults[i]
 		if f.Rule == doc.GiverRequired { // the table may have no column for the id
-			*f = doc.Fault{Rule: "The row does not say who gave. It must have an email, a phone, an ID of the contact, a first and a last name, or a company."}
+			*f = doc.Fault{Rule: "The row does not say who gave. Add an email, a phone, a contact ID, a first and last name, or a company."}
 		} else if column, found := in.SentAs[f.Field]; found {
 			f.Field = column
 		}

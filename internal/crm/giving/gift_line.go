@@ -20,7 +20,7 @@ type GiftLine struct {
 const RejectedKey = "rejected"
 
 // LedgerUnclear is broken by a gift of a file whose ledger does not tell what was given back.
-const LedgerUnclear doc.Rule = "does not tell what was given back: record the gift and its refund by hand"
+const LedgerUnclear doc.Rule = "does not say how much was refunded: record the gift and its refund by hand"
 
 // DecodeGiftLine reads a gift that is a JSON object in a file: it has the names of the wire, or some that people use instead.
 func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error) {

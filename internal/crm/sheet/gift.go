@@ -15,7 +15,7 @@ var Gifts = newSheet(Sheet{
 	columns: giftColumns(), own: []string{"Live payment (not a test)", "Check deposited", "livemode", "check_deposited_at"}, readable: true, recognize: recognizeGifts,
 	check: func(s *Sheet, has func(string) bool) string {
 		if !has("amount") && has("net") {
-			return "Only what is left after fees has a column, and no column has the amount that was paid. Choose the one with the amount, or choose the net amount as the amount."
+			return "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount."
 		}
 		for _, needed := range []string{"amount", "transacted_at"} {
 			if name := strings.ToLower(s.Label(needed)); !has(needed) {
@@ -72,9 +72,9 @@ func giftColumns() []column {
 		{target: "campaign", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title },
 			names: "campaign campaigntitle campaignname campaigncode campaignslug primarycampaignsource kampagne spendenaktion aktion campagne designation fund fundname funddescription glcode gl generalledger appeal appealname solicitcode"},
-		{target: "plan", late: true, label: "Recurring plan ID elsewhere", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text },
+		{target: "plan", late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text },
 			names: "subscriptionid planid recurringplanid recurringid recurringdonationid recurringgiftid recurringcontributionid recurringprofileid recurringprofile recurringpaymentid subscription"},
-		{target: "plan_id", label: "Recurring plan ID in Donorbook"},
+		{target: "plan_id", label: "Recurring gift ID in Donorbook"},
 		{target: "frequency", late: true, label: "How often the recurring gift comes", read: readFrequency,
 			names: "frequency recurringfrequency recurringinterval installmentperiod billingfrequency giftfrequency donationfrequency interval"},
 		{target: "fee", label: "Fee", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Fee }),

@@ -19,7 +19,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Net=47.50|Fee Covered=yes":                   "succeeded 47.5 of 50, fee 2.5",
 		"Amount=50|Payout=0|Fee=0":                              "succeeded 50 of 50, fee 0",
 		"Amount=50|Net=51":                                      "The Net field is more than the amount: it must be what is left after fees.",
-		"Net=51":                                                "Only what is left after fees has a column, and no column has the amount that was paid. Choose the one with the amount, or choose the net amount as the amount.",
+		"Net=51":                                                "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount.",
 		"Amount=50|Status=Refunded":                             "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Status=Refunded|Refund Date=2026-02-02":      "succeeded 0 of 50, fee 0, back 2026-02-02",
 		"Amount=50|Refunded=Yes":                                "succeeded 0 of 50, fee 0, back 2026-01-31",

@@ -291,10 +291,10 @@ func TestGiversOfAnotherNameAreToldAndFoundAgain(t *testing.T) {
 		file := "Account Number,Name,Email,Subscription ID,Amount,Date\n1,Ada Byron,,sub_1,1,2026-01-01\n,William King,ada@example.org,,2,2026-01-02\n1,Bob Ford,,,4,2026-01-03\n" +
 			",Zoe King,zoe@example.org,sub_1,8,2026-01-04\n,Zed King,zoe@example.org,,16,2026-01-05\n"
 		want := []string{
-			"3: William King shares ada@example.org with Ada Byron, contact ID: a gift of a new contact.",
-			"4: Bob Ford has the external ID of Ada Byron, contact ID: a gift of a new contact.",
-			`5: would be recorded. Left out: Subscription ID "sub_1" is a recurring plan of Ada Byron: the gift is recorded without it.`,
-			"6: Zed King shares zoe@example.org with Zoe King, the new contact of row 5: a gift of a new contact.",
+			"3: William King shares ada@example.org with Ada Byron, contact ID: recorded for a new contact.",
+			"4: Bob Ford has the external ID of Ada Byron, contact ID: recorded for a new contact.",
+			`5: would be recorded. Left out: Subscription ID "sub_1" is a recurring gift of Ada Byron: the gift is recorded without it.`,
+			"6: Zed King shares zoe@example.org with Zoe King, the new contact of row 5: recorded for a new contact.",
 		}
 		var told []string
 		tell := func(row jobs.TrialRow) error {

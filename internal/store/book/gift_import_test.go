@@ -127,7 +127,7 @@ func TestImportingGifts(t *testing.T) {
 			t.Errorf("the import says %+v, want %+v\n%q\nthe trial said\n%q", result, want, rejected, reasons)
 		}
 		wrong := []string{
-			"7: The row does not say who gave. It must have an email, a phone, an ID of the contact, a first and a last name, or a company.",
+			"7: The row does not say who gave. Add an email, a phone, a contact ID, a first and last name, or a company.",
 			"8: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"9: The email field must be that of a contact, or come with the first and the last name of a new one.",
 			"10: The contact_id field must be the id of one of the account's contacts.",

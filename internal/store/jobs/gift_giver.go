@@ -56,7 +56,7 @@ func planKeys(filed *giving.Filed) []string {
 func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")
-		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring plan of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})
+		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring gift of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})
 	}
 	if row.OtherName = made.Other != nil; row.OtherName {
 		row.meets(&from.Giver, made.Other)

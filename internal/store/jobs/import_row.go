@@ -189,9 +189,9 @@ func (row *TrialRow) KeptApart() string {
 	case row.Outcome == RowSkipped:
 		return "skipped."
 	case row.Of == ImportGifts && row.NewContact:
-		return "a gift of a new contact."
+		return "recorded for a new contact."
 	case row.Of == ImportGifts:
-		return "a gift of that contact."
+		return "recorded for that contact."
 	case row.Outcome == RowCreated:
 		return "a new contact."
 	case row.Outcome == RowUnchanged:

@@ -185,7 +185,7 @@ func (s *PeopleStore) ChangePassword(ctx context.Context, session access.Session
 	}
 	faults := new(doc.Invalid)
 	if !same {
-		faults.Add("current_password", "The current password is not right.")
+		faults.Add("current_password", "The current password is wrong.")
 	}
 	return s.setPassword(ctx, user, faults, password, user.password, session.ID)
 }
