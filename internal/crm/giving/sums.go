@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -94,4 +95,51 @@ func CellParts(cell string) (campaign, month int64, currency string, contact int
 	campaign, _ = strconv.ParseInt(parts[0], 10, 64)
 	month, _ = strconv.ParseInt(parts[1], 10, 64)
 	return campaign, month, parts[2], CellContact(cell)
+}
+
+// Share is what one gift adds to sums, as its columns say it.
+type Share struct {
+	Campaign, Contact int64
+	Currency          string
+	At                int64 // when it was given, by the organization's clock
+	Net               int64
+	Recurring         bool
+}
+
+func ShareOf(g *Gift) Share {
+	return Share{g.Campaign, g.Contact, g.Currency, g.Local.Unix(), g.Net(), g.PlanCode != ""}
+}
+
+// Cells are the names of all sums that a gift is part of: what its contact gave in all, its month, what the contact gave to its campaign, and what everyone gave to that.
+func (s Share) Cells() []string {
+	month := Month(time.Unix(s.At, 0))
+	if s.Campaign == 0 {
+		return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0)}
+	}
+	return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0), Cell(s.Campaign, 0, s.Currency, s.Contact), CampaignCell(s.Campaign, s.Currency)}
+}
+
+// Adds is what a gift adds to each of its sums.
+func (s Share) Adds() Sums {
+	switch {
+	case s.Net <= 0:
+		return Sums{Entries: 1}
+	case s.Recurring:
+		return Sums{Entries: 1, Gifts: 1, Amount: s.Net, Recurring: s.Net}
+	}
+	return Sums{Entries: 1, Gifts: 1, Amount: s.Net}
+}
+
+// Last is when its contact gave by a gift, as it is kept of the contact: 0 where the gift does not count. A gift always has a time: 0 is the first second of 1970, as files
+// have it that know no better.
+func (s Share) Last() int64 {
+	if s.Net <= 0 {
+		return 0
+	}
+	return cmp.Or(s.At, 1)
+}
+
+// Minus is what is left of sums without others.
+func (g Sums) Minus(less Sums) Sums {
+	return Sums{g.Entries - less.Entries, g.Gifts - less.Gifts, g.Amount - less.Amount, g.Recurring - less.Recurring, g.Donors - less.Donors}
 }

@@ -138,7 +138,7 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 		{says: set("tag none"), sql: `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 0, 1, $2)`, args: []any{number, []byte{1, 0}}},
 		{says: set("tag none"), sql: `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, 't:none', 9223372036854775807, 1, $2)`, args: []any{number, []byte{1, 0}}},
 		{says: set("tag board"), sql: `DELETE FROM contact_set WHERE account_id = $1`, args: one},
-		{says: set(fmt.Sprintf("gave for campaign %d", campaign)), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = $2`, args: []any{number, contacts.CampaignDonors(campaign)}},
+		{says: set(fmt.Sprintf("gave for campaign %d", campaign)), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = $2`, args: []any{number, find.CampaignDonors(campaign)}},
 		{says: set("marked as do_not_mail"), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = '.mdo_not_mail'`, args: one},
 		{says: set("marked as company"), sql: `INSERT INTO contact_set (account_id, name, block, size, bits) VALUES ($1, '.mcompany', 0, 1, $2)`, args: []any{number, []byte{1, 0}}},
 		{says: set("no phone"), sql: `DELETE FROM contact_set WHERE account_id = $1 AND name = 'l:phone'`, args: one},

@@ -145,8 +145,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			}
 			t.Author.Channel = history.OtherChannel
 			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
-			gifts.WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data), &found.Gift)
-			return nil
+			return gifts.PutGift(t, a, &found.Gift, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data))
 		}); err != nil {
 			t.Fatal(err)
 		}

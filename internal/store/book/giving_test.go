@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/crm/giving"
 )
 
 // What recording a gift costs is watched by what it writes: statements, and sums.
@@ -32,7 +32,7 @@ func TestRecordingAGiftWritesLittle(t *testing.T) {
 			if len(wrote) > c.wrote {
 				t.Errorf("a gift takes %d statements: %v", len(wrote), wrote)
 			}
-			if sums := gifts.ShareOf(&made.Gift).Cells(); len(sums) != c.sums {
+			if sums := giving.ShareOf(&made.Gift).Cells(); len(sums) != c.sums {
 				t.Errorf("a gift is part of the sums %v", sums)
 			}
 		}

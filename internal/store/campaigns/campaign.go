@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/people"
 )
 
@@ -272,7 +273,7 @@ func (c *campaignChange) checkCurrency(old, next campaign.Campaign) error {
 
 // given is what the gifts to a campaign come to in its currency.
 func (c *campaignChange) given(of campaign.Campaign) (campaign.Given, error) {
-	sums, err := Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, giving.CampaignCell(of.ID, of.Currency))
+	sums, err := derived.Of(c.Account(c.owner.Number)).Giving.Get(c.Tx, c.owner.Number, giving.CampaignCell(of.ID, of.Currency))
 	if err != nil || sums == nil {
 		return campaign.Given{}, err
 	}

@@ -403,11 +403,3 @@ func (cache *campaignCache) Page(c db.Conn, account int64, scope campaign.Scope,
 	result.Count = int64(len(ids))
 	return result, ids, nil
 }
-
-const GivingColumns = `SELECT cell, entries, gifts, amount, recurring, donors FROM giving WHERE account_id = $1`
-
-const SQLGiving = GivingColumns + ` AND cell = ANY($2)`
-
-func ScanGiving(r db.Row) (string, *giving.Sums) {
-	return r.Text(0), &giving.Sums{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
-}

@@ -3,16 +3,14 @@ package campaigns
 import (
 	"slices"
 
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/people"
 )
 
-// campaignUnit is what a batch knows of the campaigns of an account, and of what was given to them and by its contacts.
+// campaignUnit is what a batch knows of the campaigns of an account.
 type campaignUnit struct {
 	Campaigns store.Lookup[int64, *OwnCampaign]
-	Giving    store.Lookup[string, *giving.Sums]
 }
 
 const partName = "campaigns"
@@ -22,7 +20,7 @@ func Part() *store.Part {
 	return &store.Part{
 		Name: partName,
 		Begin: func() any {
-			return &campaignUnit{Campaigns: store.NewLookup(SQLOwnCampaigns, scanOwnCampaign), Giving: store.NewLookup(SQLGiving, ScanGiving)}
+			return &campaignUnit{Campaigns: store.NewLookup(SQLOwnCampaigns, scanOwnCampaign)}
 		},
 		Readers: map[string]store.Reader{campaignShown: rereadCampaign},
 	}

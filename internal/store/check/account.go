@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // accountCheck compares one account with what a derivation finds of it. Rows of derived tables may be too many to remember: those that should
@@ -173,7 +171,7 @@ func (c *accountCheck) enter(table *db.Table, row []any, sign uint64) {
 	case store.IndexTable:
 		c.add(topic{table, ""}, row[2].(int64), row, sign)
 	case store.ReferenceTable:
-		c.add(topic{table, row[1].(string)[:min(len(gifts.GiftReference), len(row[1].(string)))]}, row[2].(int64), row, sign)
+		c.add(topic{table, row[1].(string)[:min(len(find.GiftReference), len(row[1].(string)))]}, row[2].(int64), row, sign)
 	case store.TagTable:
 		c.byName[sharedName{table, row[2].(string)}] += hashRow(row) * sign
 	case store.GivingTable:
@@ -296,7 +294,7 @@ func (c *accountCheck) tellID(t topic, id int64, left uint64) error {
 		p.What = "its sums do not match its gifts"
 	case t.table == store.IndexTable:
 		p.What = "the index does not have exactly its match keys"
-	case t.kind == gifts.PlanReference:
+	case t.kind == find.PlanReference:
 		p = Problem{What: fmt.Sprintf("plan %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
 	default:
 		p = Problem{What: fmt.Sprintf("gift %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
@@ -323,7 +321,7 @@ func toldSet(name string) string {
 	if detail, ok := strings.CutPrefix(name, find.LackingSet); ok {
 		return "no " + detail
 	}
-	if campaign, ok := strings.CutPrefix(name, contacts.DonorSet); ok {
+	if campaign, ok := strings.CutPrefix(name, find.DonorSet); ok {
 		return "gave for campaign " + campaign
 	}
 	if words := find.TellCommonWord(name); words != "" {

@@ -66,7 +66,9 @@ func (d *derivation) contacts() (err error) {
 		d.on.derived(store.TagTable, d.Account, crm.FoldTag(name), name, n, int64(len(strconv.FormatInt(n, 10))))
 	}
 	for name, sums := range d.cells {
-		d.on.derived(store.GivingTable, gifts.GivingValues(d.Account, name, &sums)...)
+		if d.giving {
+			d.on.derived(store.GivingTable, derived.GivingValues(d.Account, name, &sums)...)
+		}
 	}
 	return nil
 }

@@ -5,11 +5,12 @@ import (
 	"math"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
@@ -71,12 +72,10 @@ func (d *derivation) gifts() error {
 			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", giving.GiftNumber(r.id), restoreIt)})
 			return nil
 		}
-		if g.ExternalID != "" {
-			d.on.derived(store.ReferenceTable, d.Account, gifts.GiftReference+g.ExternalID, r.id)
-		}
 		if !moving {
 			g.Local = giving.GiftClock(g.At, d.Location())
 		}
+		d.refer(r.id, find.GiftRows(&g.Gift))
 		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
 	if err == nil && n < d.GiftSeq {
@@ -100,13 +99,18 @@ func (d *derivation) plans() error {
 			d.on.lost(Problem{What: fmt.Sprintf("plan %s: its document is damaged: %s", giving.GiftNumber(r.id), restoreIt)})
 			return nil
 		}
-		if p.ExternalID != "" {
-			d.on.derived(store.ReferenceTable, d.Account, gifts.PlanReference+p.ExternalID, r.id)
-		}
+		d.refer(r.id, find.PlanRows(&p.Plan))
 		return d.settle(store.PlanTable, r.row, gifts.PlanValues(d.Account, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
 	})
 	d.PlanSeq = max(d.PlanSeq, doc.IDSeq(last))
 	return err
+}
+
+// refer adds the external ids that lead to a gift or a plan. Its sums are added up together with its contact.
+func (d *derivation) refer(id int64, rows *find.Rows) {
+	for _, reference := range rows.References {
+		d.on.derived(store.ReferenceTable, d.Account, reference, id)
+	}
 }
 
 // givenSums are what the gifts of one contact come to.
@@ -114,73 +118,50 @@ type givenSums struct {
 	sums map[string]giving.Sums // of the contact
 	sets []string               // that they put it in
 	last int64                  // when the last one was given that counts
-	in   map[string]bool        // the same sets
 }
 
-// given adds up the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
+// given adds up what follows from the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
 	err := d.conn.Each(func(r db.Row) error {
-		s := gifts.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), Month: giving.Month(gifts.OnClock(r.Int(5))), Net: r.Int(4), Recurring: r.Int(2) != 0}
-		g := all[s.Contact]
+		rows := find.ShareRows(giving.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), At: r.Int(5), Net: r.Int(4), Recurring: r.Int(2) != 0})
+		g := all[r.Int(0)]
 		if g == nil {
-			g = &givenSums{sums: make(map[string]giving.Sums), in: make(map[string]bool)}
-			all[s.Contact] = g
+			g = &givenSums{sums: make(map[string]giving.Sums)}
+			all[r.Int(0)] = g
 		}
-		if s.Net > 0 {
-			g.last = gifts.Later(g.last, gifts.LastGiftAt(r.Int(5)))
-			for _, name := range contacts.GiftSets(s.Campaign) {
-				if !g.in[name] {
-					g.in[name] = true
-					g.sets = append(g.sets, name)
-				}
-			}
-		}
-		if d.giving {
-			d.add(s, g.sums)
-		}
+		g.last = gifts.Later(g.last, rows.Last)
+		d.add(rows.Sums, g.sums)
 		return nil
 	}, sqlGivenBy, d.Account, after, to)
-	if d.giving {
-		for _, g := range all {
-			d.enterDonor(g.sums)
-		}
+	for _, g := range all {
+		d.enterDonor(g)
 	}
 	return all, err
 }
 
-// add counts a gift in the sums that it is part of: those of its contact, and those of the account.
-func (d *derivation) add(s gifts.Share, own map[string]giving.Sums) {
-	for _, name := range s.Cells() {
-		if giving.CellContact(name) != 0 {
-			own[name] = add(own[name], s)
-		} else {
-			d.cells[name] = add(d.cells[name], s)
+// add adds to sums: to those of a contact, and to those of the account.
+func (d *derivation) add(sums []find.Sum, own map[string]giving.Sums) {
+	for _, s := range sums {
+		to := own
+		if giving.CellContact(s.Cell) == 0 {
+			to = d.cells
 		}
+		total := to[s.Cell]
+		total.Add(s.Sums)
+		total.Donors += s.Donors
+		to[s.Cell] = total
 	}
 }
 
-// add is sums with one gift more.
-func add(g giving.Sums, s gifts.Share) giving.Sums {
-	if g.Entries++; s.Net > 0 {
-		g.Gifts++
-		g.Amount += s.Net
-		if s.Recurring {
-			g.Recurring += s.Net
+// enterDonor hands over the sums of a contact, and adds what follows from them.
+func (d *derivation) enterDonor(g *givenSums) {
+	for name, sums := range g.sums {
+		if d.giving {
+			d.on.derived(store.GivingTable, derived.GivingValues(d.Account, name, &sums)...)
 		}
-	}
-	return g
-}
-
-// enterDonor hands over the sums of a contact, and counts it as a donor of campaigns where something is left of its gifts.
-func (d *derivation) enterDonor(own map[string]giving.Sums) {
-	for name, sums := range own {
-		d.on.derived(store.GivingTable, gifts.GivingValues(d.Account, name, &sums)...)
-		if campaign, _, currency, _ := giving.CellParts(name); campaign != 0 && sums.Gifts > 0 {
-			all := giving.Cell(campaign, 0, currency, 0)
-			total := d.cells[all]
-			total.Donors++
-			d.cells[all] = total
-		}
+		_, donor := find.DonorRows(find.Sum{Cell: name, Sums: sums})
+		d.add(donor.Sums, nil)
+		g.sets = append(g.sets, donor.Sets...)
 	}
 }

@@ -229,7 +229,32 @@ func Change(t *store.Tx, s *Stored, kind history.Kind, decide func(crm.Contact) 
 		d.Tag = s.etag(t.Account(doc.IDAccount(s.ID)))
 		return d, err
 	}
-	return save(t, s, kind, nil, changed, body)
+	return save(t, s, kind, nil, newStored(changed, body, s.CreatedAt, s.Trace))
+}
+
+// ChangeAll is Change of several contacts, for which all that it writes to is looked up together.
+func ChangeAll(t *store.Tx, a *store.Account, rows []*Stored, decide func(crm.Contact) crm.Contact) error {
+	all := make([]*Stored, len(rows)) // as they will be; nil where nothing changes
+	var changes []derived.Change
+	for i, s := range rows {
+		changed := decide(s.Contact)
+		if body := changed.AppendBody(make([]byte, 0, len(s.Body)+256)); string(body) != string(s.Body) {
+			all[i] = newStored(changed, body, s.CreatedAt, s.Trace)
+			changes = append(changes, derived.Change{ID: s.ID, Before: s.Rows(), After: all[i].Rows()})
+		}
+	}
+	if err := derived.LookUp(t, a, changes); err != nil {
+		return err
+	}
+	for i, is := range all {
+		if is == nil {
+			continue
+		}
+		if err := saveContact(t, rows[i], 0, nil, is); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Record is Change that the history tells of even where nothing changed. more is what it tells beside that.
@@ -238,26 +263,26 @@ func Record(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, dec
 	if err != nil {
 		return Document{}, err
 	}
-	return save(t, s, kind, more, changed, changed.AppendBody(make([]byte, 0, len(s.Body)+256)))
+	return save(t, s, kind, more, newStored(changed, changed.AppendBody(make([]byte, 0, len(s.Body)+256)), s.CreatedAt, s.Trace))
 }
 
-func save(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, changed crm.Contact, body []byte) (Document, error) {
-	if err := saveContact(t, s, kind, more, changed, body); err != nil {
+func save(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, is *Stored) (Document, error) {
+	if err := saveContact(t, s, kind, more, is); err != nil {
 		return Document{}, err
 	}
-	return document(t, &changed, body)
+	return document(t, &is.Contact, is.Body)
 }
 
-func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, changed crm.Contact, body []byte) error {
+func saveContact(t *store.Tx, s *Stored, kind history.Kind, more doc.Differences, is *Stored) error {
 	a, err := t.LockAccount(doc.IDAccount(s.ID))
 	if err != nil {
 		return err
 	}
-	_, added := crm.KeyChange(&s.Contact, &changed)
+	_, added := crm.KeyChange(&s.Contact, &is.Contact)
 	if err := CheckIDs(t, a, s.ID, added); err != nil {
 		return err
 	}
-	return put(t, a, s, newStored(changed, body, s.CreatedAt, s.Trace), func() int64 { return record(t, a, s, &changed, kind, more) })
+	return put(t, a, s, is, func() int64 { return record(t, a, s, &is.Contact, kind, more) })
 }
 
 // Values are the columns of the row of a contact that can be read.

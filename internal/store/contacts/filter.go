@@ -174,7 +174,7 @@ func (w *Filtering) bySets() (err error) {
 	each(find.SetNames(find.TagSet, f.NoTag), w.noneOf)
 	each(find.SetNames(find.LackingSet, f.Has), w.noneOf)
 	each(find.SetNames(find.LackingSet, f.Lacks), w.anyOf)
-	each(GiftSets(f.Gave.Campaign), w.anyOf)
+	each(find.GiftSets(f.Gave.Campaign), w.anyOf)
 	if len(f.AnyTag) > 0 && err == nil {
 		err = w.anyOf(find.SetNames(find.TagSet, f.AnyTag)...)
 	}

@@ -2,7 +2,6 @@ package contacts
 
 import (
 	"errors"
-	"strconv"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -48,19 +47,6 @@ func FirstOfSet(c db.Conn, account int64, name string, limit int) (ids []int64, 
 		err = nil
 	}
 	return ids, err
-}
-
-const DonorSet = "d:"
-
-// CampaignDonors is the set of those who gave for a campaign.
-func CampaignDonors(campaign int64) string { return DonorSet + strconv.FormatInt(campaign, 10) }
-
-// GiftSets are the sets that the giver of a gift is in.
-func GiftSets(campaign int64) []string {
-	if campaign == 0 {
-		return nil
-	}
-	return []string{CampaignDonors(campaign)}
 }
 
 // SetCache holds sets of contacts that lists were made of, so that most pages are found in memory. Each set carries the revision that it was

@@ -1,5 +1,5 @@
-// Package derived writes what follows from records beside their own rows: the sets that contacts are in, match keys, words and counts of tags. find.Rows says what
-// that is, and Put is the one way in which it changes. Nothing else writes these tables, but a repair, which derives all of them anew.
+// Package derived writes what follows from records beside their own rows: the sets that contacts are in, match keys, words, counts of tags, external ids and
+// sums of gifts. find.Rows says what that is, and Put is the one way in which it changes. Nothing else writes these tables, but a repair, which derives all of them anew.
 package derived
 
 import (
@@ -8,14 +8,18 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
 // unit is what a batch knows of the derived rows of an account.
 type unit struct {
-	Keys map[string][]int64 // the contacts that have a key, for keys that were looked up
-	sets contactSets
+	Keys       map[string][]int64 // the contacts that have a key, for keys that were looked up
+	References store.Lookup[string, int64]
+	Giving     store.Lookup[string, *giving.Sums]
+	sets       contactSets
+	moved      map[string]bool // sums that have changed
 
 	setsMoved bool // a contact that was there before has joined a set, or left one
 }
@@ -25,14 +29,17 @@ const partName = "derived"
 // Part is what a unit of work does with what is derived.
 func Part() *store.Part {
 	return &store.Part{
-		Name:  partName,
-		Begin: func() any { return &unit{Keys: make(map[string][]int64), sets: make(contactSets)} },
+		Name: partName,
+		Begin: func() any {
+			return &unit{Keys: make(map[string][]int64), References: store.NewLookup(sqlReferences, scanReference), Giving: store.NewLookup(SQLGiving, ScanGiving), sets: make(contactSets), moved: make(map[string]bool)}
+		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
-			return cmp.Or(lookUpKeys(a, t, all), lookUpSets(a, t, all))
+			return cmp.Or(lookUpKeys(a, t, all), lookUpSets(a, t, all), lookUpReferences(a, t, all))
 		},
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpFoundSets(a, t, all) },
 		Write: func(t *store.Tx, a *store.Account) error {
 			WriteSets(t, a)
+			writeSums(t, a)
 			return nil
 		},
 	}
@@ -42,15 +49,16 @@ func Of(a *store.Account) *unit { return a.Known(partName).(*unit) }
 
 var none = new(find.Rows)
 
-// Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record that is new. It fails before it changes anything.
-// What it needs to know and was not looked up before is looked up at once.
+// Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record that is new. That of a contact fails before it changes
+// anything. A gift is written before: whether its contact still gave for a campaign is looked for among the gifts. What Put needs and was not looked up before is looked up
+// at once, which writes all that the batch has kept in memory.
 func Put(t *store.Tx, a *store.Account, id int64, before, after *find.Rows) error {
 	saveWords := t.Save
 	if before == nil {
 		before, saveWords = none, t.Insert
 	}
 	if !slices.Equal(before.Sets, after.Sets) {
-		if err := MoveSets(t, a, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
+		if err := moveSets(t, a, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
 			return err
 		}
 	}
@@ -68,6 +76,50 @@ func Put(t *store.Tx, a *store.Account, id int64, before, after *find.Rows) erro
 	}
 	if before.Words != after.Words {
 		saveWords(store.WordsTable, a.Account, id, after.Words)
+	}
+	if !slices.Equal(before.References, after.References) {
+		moveReferences(t, a, id, before.References, after.References)
+	}
+	return moveSums(t, a, before.Sums, after.Sums)
+}
+
+// Change is a record that is about to be put.
+type Change struct {
+	ID            int64
+	Before, After *find.Rows
+}
+
+// LookUp looks up what several changes will write to, together.
+func LookUp(t *store.Tx, a *store.Account, changes []Change) error {
+	blocks := make(map[int64][]string)
+	var cells []string
+	for _, c := range changes {
+		before := cmp.Or(c.Before, none)
+		if block := BlockOf(c.ID); !slices.Equal(before.Sets, c.After.Sets) {
+			blocks[block] = append(append(blocks[block], without(before.Sets, c.After.Sets)...), without(c.After.Sets, before.Sets)...)
+		}
+		for _, s := range slices.Concat(before.Sums, c.After.Sums) {
+			cells = append(cells, s.Cell)
+		}
+		for _, s := range find.SumDifferences(before.Sums, c.After.Sums) {
+			if s.Gifts == 0 {
+				continue
+			}
+			s.Gifts = 1 // the set that its contact joins, or leaves
+			if contact, donor := find.DonorRows(s); contact != 0 {
+				block, _ := db.BlockOf(contact)
+				blocks[block] = append(blocks[block], donor.Sets...)
+			}
+		}
+	}
+	return first(func() error { return LookUpBlocks(a, t, blocks) }, func() error { return Of(a).Giving.Prefetch(t, a.Account, cells) }, t.Fetch)
+}
+
+func first(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -127,8 +127,8 @@ func LookUpBlocks(a *store.Account, t *store.Tx, blocks map[int64][]string) erro
 	return nil
 }
 
-// MoveSets takes a contact out of sets and puts it into others. It fails before it changes anything.
-func MoveSets(t *store.Tx, a *store.Account, id int64, left, joined []string) error {
+// moveSets takes a contact out of sets and puts it into others. It fails before it changes anything.
+func moveSets(t *store.Tx, a *store.Account, id int64, left, joined []string) error {
 	block, at := db.BlockOf(doc.IDSeq(id))
 	moved := slices.Concat(left, joined)
 	if err := loadBlocks(t, a, block, moved); err != nil || len(moved) == 0 {

@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 const (
@@ -25,14 +26,7 @@ const (
 
 	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 
-	sqlReferences = `SELECT reference, id FROM external_reference WHERE account_id = $1 AND reference = ANY($2)`
-	sqlGivers     = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
-)
-
-// The kinds of external references.
-const (
-	GiftReference = "g:"
-	PlanReference = "p:"
+	sqlGivers = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
 )
 
 // GiftDocument is a gift as a change has left it.
@@ -50,10 +44,10 @@ type GiftDocument struct {
 // GiversOf are the contacts that gifts with external ids are from, by these ids.
 func (s *GiftStore) GiversOf(ctx context.Context, account int64, external []string) (givers map[string]int64, err error) {
 	givers = make(map[string]int64)
-	references := store.Collect(external, func(id string) string { return GiftReference + id })
+	references := store.Collect(external, func(id string) string { return find.GiftReference + id })
 	return givers, s.View(ctx, func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
-			givers[strings.TrimPrefix(r.Text(0), GiftReference)] = r.Int(1)
+			givers[strings.TrimPrefix(r.Text(0), find.GiftReference)] = r.Int(1)
 			return nil
 		}, sqlGivers, account, references)
 	})
@@ -88,8 +82,6 @@ func ScanGift(r db.Row) (int64, *StoredGift) {
 	}
 	return id, g
 }
-
-func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 
 // CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
 // external id that is known already answers with its gift, where that is what was sent.
@@ -134,7 +126,7 @@ func NewGiftNeeds(account int64, in *giving.GiftInput) store.Needs {
 // giftNeeds is what a create or a change of a gift will look up.
 func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 	if in.Campaign != nil && *in.Campaign != 0 {
-		n.Campaigns, n.Sets = append(n.Campaigns, *in.Campaign), contacts.GiftSets(*in.Campaign)
+		n.Campaigns, n.Sets = append(n.Campaigns, *in.Campaign), find.GiftSets(*in.Campaign)
 	}
 	if in.Contact != nil && !store.Foreign(account, *in.Contact) {
 		n.Contact = *in.Contact
@@ -143,7 +135,7 @@ func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 		n.Plan = CodeID(account, *in.Plan)
 	}
 	if in.ExternalID != nil && *in.ExternalID != "" {
-		n.References = append(n.References, GiftReference+*in.ExternalID)
+		n.References = append(n.References, find.GiftReference+*in.ExternalID)
 	}
 	if in.Filed != nil {
 		n.References = append(n.References, filedReferences(in.Filed)...)
@@ -245,16 +237,17 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	made.ID = doc.MakeID(a.Account, a.GiftSeq)
 	made.Code = giving.NewCode(made.Code, made.ID)
 	if from.isNew {
-		knowNone(a, ShareOf(&made.Gift))
+		knowNone(a, &made.Gift)
 	}
-	WriteGift(t, t.Insert, a, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, ""), &made.Gift)
-	MoveReference(t, a, GiftReference, "", made.ExternalID, made.ID)
+	if err := PutGift(t, a, &made.Gift, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, "")); err != nil {
+		return made, err
+	}
 	return made, afterGift(t, a, nil, &made.Gift, now)
 }
 
 // checkSum refuses a gift that no sum can hold.
 func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
-	sums, err := campaigns.Of(a).Giving.Get(t, a.Account, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
+	sums, err := derived.Of(a).Giving.Get(t, a.Account, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = store.Fault("amount", "is refused: the gifts of the account would be too much to count")
 	}
@@ -298,14 +291,30 @@ func slug(t *store.Tx, a *store.Account, id int64) string {
 	return ""
 }
 
-// WriteGift writes a gift, and notes it for the changes that come after. One whose time has changed has none yet by the organization's clock.
-func WriteGift(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, g *giving.Gift) {
+// PutGift is the one way in which a gift changes: it writes its row, and the difference of what followed from it before, as the unit of work knows it, and what follows from it
+// now. One whose time has changed has none yet by the organization's clock.
+func PutGift(t *store.Tx, a *store.Account, g *giving.Gift, revision int64) error {
 	if g.Local.IsZero() {
 		g.Local = giving.GiftClock(g.At, a.Location())
 	}
 	body := g.AppendBody(make([]byte, 0, contacts.UsualBody))
+	var before *find.Rows
+	write := t.Insert
+	if was := Of(a).Gifts.Rows[g.ID]; was != nil {
+		before, write = find.GiftRows(&was.Gift), t.Save
+	}
 	Of(a).Gifts.Rows[g.ID] = &StoredGift{Gift: *g, Body: body, Revision: revision}
 	write(store.GiftTable, GiftValues(a.Account, revision, g, body)...)
+	return derived.Put(t, a, g.ID, before, find.GiftRows(g))
+}
+
+// knowNone notes that the contact of a gift, which is new, has no sums yet, so that they need not be looked up.
+func knowNone(a *store.Account, g *giving.Gift) {
+	for _, name := range giving.ShareOf(g).Cells() {
+		if giving.CellContact(name) != 0 {
+			derived.Of(a).Giving.Rows[name] = nil
+		}
+	}
 }
 
 // GiftValues are the columns of a gift. They follow from its document and the organization's clock.
@@ -317,11 +326,8 @@ func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 // ahead is by how many seconds the organization's clock was ahead of UTC.
 func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
-// afterGift brings everything that is derived from gifts up to date.
+// afterGift brings the contact of a gift, or both, and its plan up to date with it.
 func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
-	if err := MoveGift(t, a, before, after); err != nil {
-		return err
-	}
 	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
@@ -361,7 +367,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 				contact = &row.Contact
 			}
 		}
-		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, GiftReference, in.ExternalID, g.ExternalID)); err != nil {
+		if err := campaigns.FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, find.GiftReference, in.ExternalID, g.ExternalID)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
@@ -432,12 +438,13 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	kind, differences := giftDifferences(&old.Gift, &changed)
 	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
-	MoveReference(t, a, GiftReference, old.ExternalID, changed.ExternalID, old.ID)
 	before := old.Gift
 	if !changed.At.Equal(before.At) {
 		changed.Local = time.Time{}
 	}
-	WriteGift(t, t.Save, a, revision, &changed)
+	if err := PutGift(t, a, &changed, revision); err != nil {
+		return err
+	}
 	return afterGift(t, a, &before, &changed, now)
 }
 

@@ -8,12 +8,13 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 // giver is the contact that a gift is from, and what becomes of it.
@@ -243,47 +244,38 @@ func Reassign(t *store.Tx, a *store.Account, gifts, plans []int64, to int64, und
 		}
 		changed := p.Plan
 		changed.Contact, t.Author.Undoes = to, undoes[history.PlanNoun][id]
-		SavePlan(t, a, p, &changed)
+		if err := SavePlan(t, a, p, &changed); err != nil {
+			return err
+		}
 	}
 	return moveGifts(t, a, gifts, to, undoes[history.GiftNoun])
 }
 
-// moveGifts looks up all sums together, and sets at the end: a contact may have many gifts.
+// moveGifts looks up all that it writes to together: a contact may have many gifts.
 func moveGifts(t *store.Tx, a *store.Account, ids []int64, to int64, undoes map[int64]int64) error {
-	var cells []string
+	var changes []derived.Change
 	for _, id := range ids {
 		g := Of(a).Gifts.Rows[id]
 		if g.Damage != nil {
 			return g.Damage
 		}
-		moved := ShareOf(&g.Gift)
-		cells = append(cells, moved.Cells()...)
+		moved := g.Gift
 		moved.Contact = to
-		cells = append(cells, moved.Cells()...)
+		changes = append(changes, derived.Change{ID: id, Before: find.GiftRows(&g.Gift), After: find.GiftRows(&moved)})
 	}
-	if err := campaigns.Of(a).Giving.Load(t, a.Account, cells); err != nil {
+	if err := derived.LookUp(t, a, changes); err != nil {
 		return err
 	}
-	givers, ofCampaign := map[int64]bool{to: true}, make(map[[2]int64]giving.Gift)
+	givers := map[int64]bool{to: true}
 	for _, id := range ids {
 		before := Of(a).Gifts.Rows[id].Gift
 		after := before
 		after.Contact, t.Author.Undoes = to, undoes[id]
 		kind, differences := giftDifferences(&before, &after)
-		WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, id, kind, differences.Text()), &after)
-		if err := FirstError(countGift(t, a, ShareOf(&before), -1), countGift(t, a, ShareOf(&after), 1)); err != nil {
+		if err := PutGift(t, a, &after, t.Record(a, history.GiftNoun, id, kind, differences.Text())); err != nil {
 			return err
 		}
-		if givers[before.Contact] = true; before.Net() > 0 {
-			ofCampaign[[2]int64{before.Contact, before.Campaign}] = before
-		}
-	}
-	for _, before := range ofCampaign {
-		after := before
-		after.Contact = to
-		if err := moveGiftSets(t, a, &before, &after); err != nil {
-			return err
-		}
+		givers[before.Contact] = true
 	}
 	for contact := range givers {
 		if err := settleStats(t, a, contact); err != nil {

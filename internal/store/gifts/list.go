@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -153,7 +154,7 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		add("g.method = $%d", g.MethodNumber())
 	}
 	if f.ExternalID != "" {
-		add("g.id = (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", GiftReference+f.ExternalID)
+		add("g.id = (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", find.GiftReference+f.ExternalID)
 	}
 	if f.Import != 0 {
 		add("g.id IN ("+fmt.Sprintf(store.MadeByImport, history.GiftNoun, history.DidCreate, "%[1]d")+")", f.Import)

@@ -3,6 +3,7 @@ package gifts
 import (
 	"cmp"
 
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -12,10 +13,8 @@ import (
 
 // giftUnit is what a batch knows of the gifts and plans of an account.
 type giftUnit struct {
-	Gifts      store.Lookup[int64, *StoredGift]
-	Plans      store.Lookup[int64, *StoredPlan]
-	references store.Lookup[string, int64]
-	moved      map[string]bool // sums that have changed
+	Gifts store.Lookup[int64, *StoredGift]
+	Plans store.Lookup[int64, *StoredPlan]
 }
 
 const partName = "gifts"
@@ -25,16 +24,12 @@ func Part() *store.Part {
 	return &store.Part{
 		Name: partName,
 		Begin: func() any {
-			return &giftUnit{
-				Gifts: store.NewLookup(sqlLoadGifts, ScanGift), Plans: store.NewLookup(SQLLoadPlans, ScanPlan), references: store.NewLookup(sqlReferences, scanReference),
-				moved: make(map[string]bool),
-			}
+			return &giftUnit{Gifts: store.NewLookup(sqlLoadGifts, ScanGift), Plans: store.NewLookup(SQLLoadPlans, ScanPlan)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpGifts(a, t, all) },
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpPlanSets(a, t, all), lookUpGiving(a, t, all))
 		},
-		Write:   writeGiving,
 		Readers: map[string]store.Reader{giftShown: rereadGift, planShown: rereadPlan},
 	}
 }
@@ -44,17 +39,32 @@ func Of(a *store.Account) *giftUnit { return a.Known(partName).(*giftUnit) }
 // lookUpGifts asks for what changes of gifts have named.
 func lookUpGifts(a *store.Account, t *store.Tx, all []*store.Needs) error {
 	var found, gifts, plans []int64
-	var references []string
 	for _, n := range all {
-		found, gifts, references = append(found, n.Campaigns...), append(gifts, n.Gifts...), append(references, n.References...)
+		found, gifts = append(found, n.Campaigns...), append(gifts, n.Gifts...)
 		if n.Plan != 0 {
 			plans = append(plans, n.Plan)
 		}
 	}
 	return FirstError(
 		campaigns.Of(a).Campaigns.Prefetch(t, a.Account, found), Of(a).Gifts.Prefetch(t, a.Account, gifts),
-		Of(a).Plans.Prefetch(t, a.Account, plans), Of(a).references.Prefetch(t, a.Account, references),
+		Of(a).Plans.Prefetch(t, a.Account, plans),
 	)
+}
+
+// lookUpPlanSets asks for the sets that givers join by the campaigns of their plans, which were looked up just now.
+func lookUpPlanSets(a *store.Account, t *store.Tx, all []*store.Needs) error {
+	blocks := make(map[int64][]string)
+	for _, n := range all {
+		if n.Gift == nil || n.Gift.Campaign != nil {
+			continue
+		}
+		if plan := knownPlan(a, n.Gift); plan != nil {
+			for _, id := range givers(a, n) {
+				blocks[derived.BlockOf(id)] = append(blocks[derived.BlockOf(id)], find.GiftSets(plan.Campaign)...)
+			}
+		}
+	}
+	return derived.LookUpBlocks(a, t, blocks)
 }
 
 // lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
@@ -64,14 +74,14 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 	for _, n := range all {
 		for _, id := range n.Gifts {
 			if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil {
-				cells = append(cells, ShareOf(&g.Gift).Cells()...)
+				cells = append(cells, giving.ShareOf(&g.Gift).Cells()...)
 			}
 		}
 		if n.Gift == nil || n.Gift.GivenAt == nil {
 			continue
 		}
 		at := giving.GiftClock(n.Gift.Time(), a.Location())
-		s := Share{Currency: CurrencyOf(a, n.Gift), Month: giving.Month(at)}
+		s := giving.Share{Currency: CurrencyOf(a, n.Gift), At: at.Unix()}
 		if n.Gift.Campaign != nil {
 			s.Campaign = *n.Gift.Campaign
 		}
@@ -80,7 +90,7 @@ func lookUpGiving(a *store.Account, t *store.Tx, all []*store.Needs) error {
 			cells = append(cells, s.Cells()...)
 		}
 	}
-	return campaigns.Of(a).Giving.Prefetch(t, a.Account, cells)
+	return derived.Of(a).Giving.Prefetch(t, a.Account, cells)
 }
 
 // CurrencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and

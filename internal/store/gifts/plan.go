@@ -9,12 +9,14 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 )
 
 const (
@@ -84,21 +86,28 @@ func payPlan(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error
 		return err
 	}
 	paid := plan.Paid(g.At, now)
-	if string(paid.AppendBody(nil)) != string(plan.Body) {
-		SavePlan(t, a, plan, &paid)
+	if string(paid.AppendBody(nil)) == string(plan.Body) {
+		return nil
 	}
-	return nil
+	return SavePlan(t, a, plan, &paid)
 }
 
 // SavePlan writes a plan that has changed, and notes what did.
-func SavePlan(t *store.Tx, a *store.Account, old *StoredPlan, p *giving.Plan) {
-	WritePlan(t, t.Save, a, t.Record(a, history.PlanNoun, p.ID, history.DidUpdate, old.Differences(p).Text()), p)
+func SavePlan(t *store.Tx, a *store.Account, old *StoredPlan, p *giving.Plan) error {
+	return PutPlan(t, a, p, t.Record(a, history.PlanNoun, p.ID, history.DidUpdate, old.Differences(p).Text()))
 }
 
-func WritePlan(t *store.Tx, write func(*db.Table, ...any), a *store.Account, revision int64, p *giving.Plan) {
+// PutPlan is the one way in which a plan changes, as PutGift is that of a gift.
+func PutPlan(t *store.Tx, a *store.Account, p *giving.Plan, revision int64) error {
 	body := p.AppendBody(make([]byte, 0, contacts.UsualBody))
+	var before *find.Rows
+	write := t.Insert
+	if was := Of(a).Plans.Rows[p.ID]; was != nil {
+		before, write = find.PlanRows(&was.Plan), t.Save
+	}
 	Of(a).Plans.Rows[p.ID] = &StoredPlan{Plan: *p, Body: body, Revision: revision}
 	write(store.PlanTable, PlanValues(a.Account, revision, p, body)...)
+	return derived.Put(t, a, p.ID, before, find.PlanRows(p))
 }
 
 // PlanValues are the columns of a plan. They follow from its document.
@@ -124,7 +133,7 @@ func (s *GiftStore) CreatePlan(ctx context.Context, account int64, in giving.Pla
 func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
 	_, campaignErr := campaignOf(t, a, &in.GiftInput)
 	giver, giverErr := findGiver(t, a, &in.GiftInput, 0, now)
-	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freeReference(t, a, PlanReference, in.ExternalID, "")); err != nil {
+	if err := campaigns.FirstOrFaults(giverErr, campaignErr, freeReference(t, a, find.PlanReference, in.ExternalID, "")); err != nil {
 		return made, err
 	}
 	made.Created, made.NewGiver = true, giver.isNew
@@ -154,8 +163,9 @@ func insertPlan(t *store.Tx, a *store.Account, p *giving.Plan, contact int64) (c
 	a.PlanSeq++
 	p.Contact, p.ID = contact, doc.MakeID(a.Account, a.PlanSeq)
 	p.Code = giving.NewCode(p.Code, p.ID)
-	WritePlan(t, t.Insert, a, t.Record(a, history.PlanNoun, p.ID, history.DidCreate, ""), p)
-	MoveReference(t, a, PlanReference, "", p.ExternalID, p.ID)
+	if err := PutPlan(t, a, p, t.Record(a, history.PlanNoun, p.ID, history.DidCreate, "")); err != nil {
+		return "", err
+	}
 	return p.Code, mentionPlan(t, a, p)
 }
 
@@ -173,7 +183,7 @@ func planNeeds(account int64, in *giving.PlanInput) store.Needs {
 	n.Gift = nil
 	n.References = nil
 	if in.ExternalID != nil && *in.ExternalID != "" {
-		n.References = append(n.References, PlanReference+*in.ExternalID)
+		n.References = append(n.References, find.PlanReference+*in.ExternalID)
 	}
 	return n
 }
@@ -193,7 +203,7 @@ func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, 
 			return made, err
 		}
 		_, campaignErr := campaignOf(t, a, &in.GiftInput)
-		if err := campaigns.FirstOrFaults(campaignErr, freeReference(t, a, PlanReference, in.ExternalID, old.ExternalID)); err != nil {
+		if err := campaigns.FirstOrFaults(campaignErr, freeReference(t, a, find.PlanReference, in.ExternalID, old.ExternalID)); err != nil {
 			return made, err
 		}
 		if made.Plan, err = old.Change(&in, now); err == nil {
@@ -205,9 +215,7 @@ func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, 
 		if string(made.AppendBody(nil)) == string(old.Body) {
 			return made, nil
 		}
-		MoveReference(t, a, PlanReference, old.ExternalID, made.ExternalID, made.ID)
-		SavePlan(t, a, old, &made.Plan)
-		return made, nil
+		return made, SavePlan(t, a, old, &made.Plan)
 	})
 }
 

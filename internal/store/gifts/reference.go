@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
+	"donorbook/internal/store/derived"
 )
 
 // Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
@@ -17,7 +19,7 @@ func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift,
 	if reference == "" {
 		return nil, nil
 	}
-	id, err := Of(a).references.Get(t, a.Account, GiftReference+reference)
+	id, err := derived.Of(a).References.Get(t, a.Account, find.GiftReference+reference)
 	if err != nil || id == 0 {
 		return nil, err
 	}
@@ -53,37 +55,18 @@ func freeReference(t *store.Tx, a *store.Account, kind string, sent *string, own
 	if sent == nil || *sent == "" || *sent == own {
 		return nil
 	}
-	id, err := Of(a).references.Get(t, a.Account, kind+*sent)
+	id, err := derived.Of(a).References.Get(t, a.Account, kind+*sent)
 	if err == nil && id != 0 {
 		err = store.Fault("external_id", referenceTaken[kind])
 	}
 	return err
 }
 
-var referenceTaken = map[string]doc.Rule{GiftReference: "belongs to another gift", PlanReference: "belongs to another plan"}
-
-func refer(t *store.Tx, a *store.Account, reference string, id int64) {
-	t.Insert(store.ReferenceTable, a.Account, reference, id)
-	Of(a).references.Rows[reference] = id
-}
-
-// MoveReference makes another external id lead to a gift or a plan; "" is none.
-func MoveReference(t *store.Tx, a *store.Account, kind, old, changed string, id int64) {
-	if old == changed {
-		return
-	}
-	if old != "" {
-		t.Delete(store.ReferenceTable, a.Account, kind+old)
-		Of(a).references.Rows[kind+old] = 0
-	}
-	if changed != "" {
-		refer(t, a, kind+changed, id)
-	}
-}
+var referenceTaken = map[string]doc.Rule{find.GiftReference: "belongs to another gift", find.PlanReference: "belongs to another plan"}
 
 // filedReferences are what a row of a file will look up.
 func filedReferences(filed *giving.Filed) (references []string) {
-	for reference, kind := range map[string]string{filed.Plan: PlanReference, filed.Pledge: GiftReference, filed.RefundOf: GiftReference} {
+	for reference, kind := range map[string]string{filed.Plan: find.PlanReference, filed.Pledge: find.GiftReference, filed.RefundOf: find.GiftReference} {
 		if reference != "" {
 			references = append(references, kind+reference)
 		}
@@ -96,7 +79,7 @@ func planNamed(t *store.Tx, a *store.Account, in *giving.GiftInput) (*giving.Pla
 	if in.Filed == nil || in.Filed.Plan == "" || in.Plan != nil && *in.Plan != "" {
 		return planOf(t, a, in.Plan)
 	}
-	id, err := Of(a).references.Get(t, a.Account, PlanReference+in.Filed.Plan)
+	id, err := derived.Of(a).References.Get(t, a.Account, find.PlanReference+in.Filed.Plan)
 	if err != nil || id == 0 {
 		return nil, err
 	}
@@ -134,9 +117,9 @@ func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 	}
 	if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
 		t.Touch()
-		WriteGift(t, t.Save, a, found.Revision, &made.Gift)
+		err = PutGift(t, a, &made.Gift, found.Revision)
 	}
-	return made, nil
+	return made, err
 }
 
 // noOriginal says what a person can do about a refund whose gift is not known. A row that names no other gift may well have an id of its own.

@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 )
 
 // Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
@@ -177,35 +176,9 @@ func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*contacts.Stor
 
 // bulkChange does an action to contacts and counts what became of them.
 func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored, now time.Time, counts *crm.BulkCounts) error {
-	if err := loadBulkSets(t, a, action, rows); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if row.Damage != nil {
-			counts.Unreadable++
-			continue
-		}
-		if _, err := contacts.Change(t, row, 0, func(c crm.Contact) (crm.Contact, error) { return action.Apply(c, now, counts), nil }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// loadBulkSets reads the sets that contacts may join or leave, together.
-func loadBulkSets(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored) error {
-	blocks := make(map[int64][]string)
-	names := append(find.SetNames(find.TagSet, action.Tags), find.ArchiveSet)
-	if action.Becomes != "" {
-		names = append(names, find.TagSet+action.Becomes)
-	}
-	for _, row := range rows {
-		blocks[derived.BlockOf(row.ID)] = append(append(blocks[derived.BlockOf(row.ID)], names...), find.SetNames(find.TagSet, row.Contact.Tags)...)
-	}
-	if err := derived.LookUpBlocks(a, t, blocks); err != nil {
-		return err
-	}
-	return t.Fetch()
+	readable := slices.DeleteFunc(slices.Clone(rows), func(row *contacts.Stored) bool { return row.Damage != nil })
+	counts.Unreadable += int64(len(rows) - len(readable))
+	return contacts.ChangeAll(t, a, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
 }
 
 // bulkStep does the action of a job to a few contacts more.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -49,7 +50,7 @@ func planKeys(filed *giving.Filed) []string {
 	if filed.Plan == "" {
 		return nil
 	}
-	return []string{gifts.PlanReference + filed.Plan}
+	return []string{find.PlanReference + filed.Plan}
 }
 
 // takeGiver notes what a person has to know about the giver of a gift.

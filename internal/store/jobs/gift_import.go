@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
@@ -343,7 +344,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if g, isKept := r.trial.kept(*in.ExternalID); isKept {
 			return gifts.KnownGift(g, in, r.store.Now())
 		}
-		if len(r.trial.holding(gifts.GiftReference+*in.ExternalID)) > 0 {
+		if len(r.trial.holding(find.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
 		if err := r.trial.place(t, a, keys, in.Giver.PersonName()); err != nil {
@@ -367,7 +368,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		return nil
 	}
 	if !in.FromRow { // equal rows without an external id are different gifts
-		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, gifts.GiftReference+*in.ExternalID)
+		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, find.GiftReference+*in.ExternalID)
 		r.trial.keep(*in.ExternalID, &made.Gift)
 	}
 	if made.NewGiver {
@@ -408,7 +409,7 @@ func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInpu
 	case isKept:
 		made.Gift, made.Existing, err = g.RefundFiled(reference, in)
 		made.Counted = made.Net() - g.Net()
-	case len(r.trial.holding(gifts.GiftReference+original)) > 0:
+	case len(r.trial.holding(find.GiftReference+original)) > 0:
 		made.Currency = gifts.CurrencyOf(a, in)
 		units, _ := text.MinorUnits(*in.Amount, made.Currency)
 		made.Counted = -units

@@ -63,10 +63,9 @@ func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
 	}
 	ended := p.End(u.Now)
 	u.T.Author.Undoes = c.Revision
-	gifts.MoveReference(u.T, u.A, gifts.PlanReference, p.ExternalID, ended.ExternalID, p.ID)
-	gifts.SavePlan(u.T, u.A, p, &ended)
+	err = gifts.SavePlan(u.T, u.A, p, &ended)
 	u.T.Author.Undoes = 0
-	return true, nil
+	return true, err
 }
 
 // unpay makes a plan wait again for the gift that is withdrawn.
@@ -91,9 +90,9 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	gifts.SavePlan(u.T, u.A, p, &before)
+	err = gifts.SavePlan(u.T, u.A, p, &before)
 	u.T.Author.Undoes = 0
-	return true, nil
+	return true, err
 }
 
 // Contacts with gifts that were not withdrawn, and with plans that have not ended.

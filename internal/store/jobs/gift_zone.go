@@ -7,11 +7,12 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/people"
 )
@@ -70,19 +71,19 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 		g := gifts.Of(a).Gifts.Rows[id]
 		return g == nil || g.Damage != nil || g.Local.Equal(giving.GiftClock(g.At, a.Location())) // a check tells of damage
 	})
-	var cells []string
+	var changes []derived.Change
 	var contacts []int64
 	for _, id := range ids {
 		g := gifts.Of(a).Gifts.Rows[id].Gift
 		contacts = append(contacts, g.Contact)
-		cells = append(cells, gifts.ShareOf(&g).Cells()...)
+		before := find.GiftRows(&g)
 		g.Local = giving.GiftClock(g.At, a.Location())
-		cells = append(cells, gifts.ShareOf(&g).Cells()...)
+		changes = append(changes, derived.Change{ID: id, Before: before, After: find.GiftRows(&g)})
 	}
 	if _, err := loadRows(t, a, contacts); err != nil {
 		return 0, err
 	}
-	if err := campaigns.Of(a).Giving.Load(t, a.Account, cells); err != nil {
+	if err := derived.LookUp(t, a, changes); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
@@ -98,8 +99,7 @@ func moveClock(t *store.Tx, a *store.Account, g *gifts.StoredGift) error {
 	before, after := g.Gift, g.Gift
 	after.Local = giving.GiftClock(g.At, a.Location())
 	t.Touch()
-	gifts.WriteGift(t, t.Save, a, g.Revision, &after)
-	if err := gifts.MoveGift(t, a, &before, &after); err != nil {
+	if err := gifts.PutGift(t, a, &after, g.Revision); err != nil {
 		return err
 	}
 	return gifts.SaveStats(t, a, g.Contact, &before, &after, 0, "")

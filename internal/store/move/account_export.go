@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -276,7 +277,7 @@ func (x *accountExport) settleLastGift(s *contacts.Stored) error {
 	}
 	s.LastGift = 0
 	return x.conn.Each(func(r db.Row) error {
-		s.LastGift = gifts.Later(s.LastGift, gifts.LastGiftAt(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix()))
+		s.LastGift = gifts.Later(s.LastGift, cmp.Or(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
 		return nil
 	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
 }

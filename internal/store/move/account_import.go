@@ -319,7 +319,7 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 	err := r.store.Advance(ctx, &r.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
 		clear(moved)
 		a.Touch(t)
-		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, sets: make(map[int64][]string), givers: make(map[int64]bool)}
+		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, givers: make(map[int64]bool)}
 		w.done.File, w.done.Lines = file, line
 		for _, write := range r.unit {
 			if err := write(w); err != nil {

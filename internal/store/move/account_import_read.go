@@ -275,7 +275,7 @@ func (r *accountReader) contact(line []byte) (importLine, error) {
 		made := c
 		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
 		rows := find.ContactRows(&made, w.a.Account)
-		w.stage(made.ID, rows.Sets, nil, func() error {
+		w.stage(made.ID, rows, func() error {
 			w.done.Contacts++
 			return contacts.PlaceContact(w.Tx, w.a, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
 		})
@@ -325,16 +325,14 @@ func (r *accountReader) plan(line []byte) (importLine, error) {
 	}
 	p, err := giving.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
 	if err == nil {
-		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(gifts.PlanReference, p.ExternalID))
+		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(find.PlanReference, p.ExternalID))
 	}
 	return func(w *accountWriter) error {
 		made := p
 		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
 		w.a.PlanSeq = doc.IDSeq(made.ID)
 		w.done.Plans++
-		gifts.WritePlan(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
-		gifts.MoveReference(w.Tx, w.a, gifts.PlanReference, "", made.ExternalID, made.ID)
-		return nil
+		return gifts.PutPlan(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
 	}, err
 }
 
@@ -345,7 +343,7 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 	}
 	g, err := giving.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
 	if err == nil {
-		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(gifts.GiftReference, g.ExternalID))
+		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(find.GiftReference, g.ExternalID))
 	}
 	if plan := g.Plan(); err == nil && plan != 0 && doc.IDSeq(plan) > r.plans {
 		err = problem("names a plan that " + PlanFile + " does not have")
@@ -354,13 +352,10 @@ func (r *accountReader) gift(line []byte) (importLine, error) {
 		made := g
 		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
 		made.Local = giving.GiftClock(g.At, w.a.Location())
-		s := gifts.ShareOf(&made)
-		w.stage(made.Contact, contacts.GiftSets(made.Campaign), s.Cells(), func() error {
+		w.stage(made.ID, find.GiftRows(&made), func() error {
 			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
 			w.done.Gifts++
-			gifts.WriteGift(w.Tx, w.Insert, w.a, w.revision(h.Kept.Revision), &made)
-			gifts.MoveReference(w.Tx, w.a, gifts.GiftReference, "", made.ExternalID, made.ID)
-			return gifts.MoveGift(w.Tx, w.a, nil, &made)
+			return gifts.PutGift(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
 		})
 		return nil
 	}, err

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
@@ -23,21 +23,19 @@ type accountWriter struct {
 	moved map[int64]int64 // campaigns of this unit: ids, as they were and as they are
 	done  accountProgress
 
-	sets   map[int64][]string // that the unit changes, by blocks
-	cells  []string           // sums that it changes
-	staged []func() error     // what it writes when these are looked up
-	givers map[int64]bool     // contacts whose gifts it writes
+	staged  []func() error   // records that it writes
+	changes []derived.Change // what follows from them, which is looked up before
+	givers  map[int64]bool   // contacts whose gifts it writes
 }
 
-// stage notes what is to be written about a contact when its sets and sums were looked up, together with those of the whole unit.
-func (w *accountWriter) stage(contact int64, sets, cells []string, write func() error) {
-	block := derived.BlockOf(contact)
-	w.sets[block], w.cells, w.staged = append(w.sets[block], sets...), append(w.cells, cells...), append(w.staged, write)
+// stage notes a record that is to be written when what follows from all records of the unit was looked up together.
+func (w *accountWriter) stage(id int64, rows *find.Rows, write func() error) {
+	w.changes, w.staged = append(w.changes, derived.Change{ID: id, After: rows}), append(w.staged, write)
 }
 
 // place writes what was staged.
 func (w *accountWriter) place() error {
-	if err := cmp.Or(derived.LookUpBlocks(w.a, w.Tx, w.sets), campaigns.Of(w.a).Giving.Load(w.Tx, w.a.Account, w.cells)); err != nil {
+	if err := derived.LookUp(w.Tx, w.a, w.changes); err != nil {
 		return err
 	}
 	for _, write := range w.staged {
@@ -53,7 +51,7 @@ const sqlSetGiven = `UPDATE contact SET given = $3 WHERE account_id = $1 AND id 
 // settleGiven notes the totals of the contacts whose gifts the unit has written. Files have them in whole units alone.
 func (w *accountWriter) settleGiven() error {
 	for contact := range w.givers {
-		sums, err := campaigns.Of(w.a).Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
+		sums, err := derived.Of(w.a).Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
 		if err != nil {
 			return err
 		}

@@ -204,7 +204,7 @@ func (p *erasedPiece) needs() (n store.Needs) {
 // write erases the documents, unless one was changed meanwhile: then all is read again. It decides about all of them before it writes anything.
 func (p *erasedPiece) write(now time.Time) func(t *store.Tx, a *store.Account) error {
 	return func(t *store.Tx, a *store.Account) error {
-		var writes []func()
+		var writes []func() error
 		for _, d := range p.documents {
 			write, err := d.erase(t, a, now)
 			if err != nil {
@@ -213,14 +213,16 @@ func (p *erasedPiece) write(now time.Time) func(t *store.Tx, a *store.Account) e
 			writes = append(writes, write)
 		}
 		for _, write := range writes {
-			write()
+			if err := write(); err != nil {
+				return err
+			}
 		}
 		return t.Run(sqlEmptyChanges, a.Account, p.changes)
 	}
 }
 
 // erase is what takes the person out of the document. The contact itself has become a stub before.
-func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (write func(), err error) {
+func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (write func() error, err error) {
 	record := func() int64 { return t.Record(a, d.noun, d.id, history.DidErase, "") }
 	switch d.noun {
 	case history.GiftNoun:
@@ -228,21 +230,21 @@ func (d erasedDocument) erase(t *store.Tx, a *store.Account, now time.Time) (wri
 		if err == nil {
 			err = d.unchanged(g.Revision, g.Damage)
 		}
-		return func() {
+		return func() error {
 			erased := g.Erase()
-			gifts.WriteGift(t, t.Save, a, record(), &erased)
+			return gifts.PutGift(t, a, &erased, record())
 		}, err
 	case history.PlanNoun:
 		plan, err := gifts.Of(a).Plans.Get(t, a.Account, d.id)
 		if err == nil {
 			err = d.unchanged(plan.Revision, plan.Damage)
 		}
-		return func() {
+		return func() error {
 			erased := plan.Plan.Erase(now)
-			gifts.WritePlan(t, t.Save, a, record(), &erased)
+			return gifts.PutPlan(t, a, &erased, record())
 		}, err
 	}
-	return func() {}, nil
+	return func() error { return nil }, nil
 }
 
 func (d erasedDocument) unchanged(revision int64, damage error) error {
@@ -299,8 +301,7 @@ func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
 			return jobs.ErrJobMoved
 		}
 		erased := g.EraseNote()
-		gifts.WriteGift(t, t.Save, a, t.Record(a, history.GiftNoun, gift, history.DidErase, ""), &erased)
-		return nil
+		return gifts.PutGift(t, a, &erased, t.Record(a, history.GiftNoun, gift, history.DidErase, ""))
 	})
 }
 

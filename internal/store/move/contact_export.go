@@ -15,8 +15,8 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
@@ -212,10 +212,10 @@ func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*cont
 			cells = append(cells, giving.Cell(0, 0, row.Currency, id))
 		}
 		err = c.Each(func(r db.Row) error {
-			name, sums := campaigns.ScanGiving(r)
+			name, sums := derived.ScanGiving(r)
 			givers[doc.MakeID(account, giving.CellContact(name))].Contact.Recurring = sums.Recurring
 			return nil
-		}, campaigns.SQLGiving, account, cells)
+		}, derived.SQLGiving, account, cells)
 		if err != nil {
 			return err
 		}
