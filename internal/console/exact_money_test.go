@@ -70,6 +70,9 @@ func TestThePlanOfACompanyHasItsName(t *testing.T) {
 		code := s.plan(p.account, id, "monthly")
 		p.sees(p.get(p.org("/plans/"+code)), "$7.50 monthly from Blue Heron Books", "Contact Blue Heron Books")
 		p.sees(p.get(p.org("/plans")), "Blue Heron Books")
+		if file := p.get(p.org("/plans/export?format=csv")); !strings.Contains(file.body, ",company\n") || !strings.Contains(file.body, ",Blue Heron Books\n") {
+			t.Errorf("the file of plans does not name the company:\n%s", file.body)
+		}
 	})
 }
 

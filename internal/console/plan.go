@@ -45,10 +45,10 @@ var planColors = map[giving.PlanStatus]string{giving.ActivePlan: "good", giving.
 // planRows are the rows of some plans.
 func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 	titles, err := titlesOf(r, plans, func(p *giving.Plan) int64 { return p.Campaign })
+	if err == nil {
+		err = r.namePlans(plans)
+	}
 	for _, p := range plans {
-		if err == nil {
-			err = r.namePlan(&p)
-		}
 		row := &planRow{p, titles[p.Campaign], mark{spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.today()) {
 			row.Mark = mark{howLong(p.NextBill, text.WallClock(r.now(), r.zone())) + " overdue", "bad"}
@@ -58,13 +58,24 @@ func (r *request) planRows(plans []giving.Plan) (rows []*planRow, err error) {
 	return rows, err
 }
 
-// namePlan gives the plan of a company the company's name: a plan keeps the names of people alone.
-func (r *request) namePlan(p *giving.Plan) error {
-	if giverName(p.Giver) != "" {
+// namePlans gives the plans of companies the companies' names: a plan keeps the names of people alone.
+func (r *request) namePlans(plans []giving.Plan) error {
+	var nameless []int64
+	for i := range plans {
+		if giverName(plans[i].Giver) == "" {
+			nameless = append(nameless, plans[i].Contact)
+		}
+	}
+	if len(nameless) == 0 {
 		return nil
 	}
-	contact, err := r.store.ContactRecord(r.Context(), r.account(), p.Contact)
-	p.Giver.Company = contact.Name()
+	contacts, err := r.store.ContactNames(r.Context(), r.account(), nameless)
+	for i := range plans {
+		if p := &plans[i]; giverName(p.Giver) == "" {
+			contact := contacts[p.Contact]
+			p.Giver.Company = contact.Name()
+		}
+	}
 	return err
 }
 
@@ -242,9 +253,11 @@ func (r *request) createPlan() error {
 func (r *request) editPlanPage(plan giving.Plan) error {
 	plan.FillForm(r.form.setUnsent)
 	r.form.setUnsent(seenField, plan.Version())
-	if err := r.namePlan(&plan); err != nil {
+	plans := []giving.Plan{plan}
+	if err := r.namePlans(plans); err != nil {
 		return err
 	}
+	plan = plans[0]
 	return r.planForm("Edit recurring gift", planFormView{Plan: &plan, Contact: plan.Contact, Name: giverName(plan.Giver), Currency: plan.Currency})
 }
 

@@ -19,6 +19,7 @@ type Identity struct {
 	Last    []string `json:"last,omitempty"`
 	Emails  []string `json:"emails,omitempty"`
 	Phones  []string `json:"phones,omitempty"` // digits
+	Others  []string `json:"others,omitempty"` // what merges have brought that were undone since: it is what other people are known by
 }
 
 // maxIdentity is how many names, emails and phones of each kind are looked for.
@@ -53,23 +54,51 @@ func (i *Identity) add(to *[]string, text string) {
 // Learn adds what the person was known by before a change.
 func (i *Identity) Learn(change doc.Differences) {
 	for _, d := range change {
+		var to *[]string
 		switch d.Field {
 		case "first_name":
-			i.add(&i.First, textIn(d.Before))
+			to = &i.First
 		case "last_name":
-			i.add(&i.Last, textIn(d.Before))
+			to = &i.Last
 		case "emails":
-			for _, email := range d.Out {
-				i.add(&i.Emails, text.FoldCase(valueIn(email)))
-			}
+			to = &i.Emails
 		case "phones":
-			for _, phone := range d.Out {
-				if digits := text.Digits(valueIn(phone)); len(digits) >= minNamingPhone {
-					i.add(&i.Phones, digits)
-				}
+			to = &i.Phones
+		}
+		for _, known := range knownBy(d.Field, d.Before, d.Out) {
+			if !slices.Contains(i.Others, known) {
+				i.add(to, known)
 			}
 		}
 	}
+}
+
+// LearnOthers notes what a merge has brought that was undone since. It has to come before what the person was known by before that.
+func (i *Identity) LearnOthers(merge doc.Differences) {
+	for _, d := range merge {
+		for _, known := range knownBy(d.Field, d.After, d.In) {
+			i.add(&i.Others, known)
+		}
+	}
+}
+
+// knownBy is what one side of a difference says that a person is known by.
+func knownBy(field string, value json.RawMessage, elements []json.RawMessage) (all []string) {
+	switch field {
+	case "first_name", "last_name":
+		return []string{textIn(value)}
+	case "emails":
+		for _, email := range elements {
+			all = append(all, text.FoldCase(valueIn(email)))
+		}
+	case "phones":
+		for _, phone := range elements {
+			if digits := text.Digits(valueIn(phone)); len(digits) >= minNamingPhone {
+				all = append(all, digits)
+			}
+		}
+	}
+	return all
 }
 
 func textIn(value json.RawMessage) (text string) {

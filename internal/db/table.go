@@ -3,6 +3,7 @@ package db
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -230,7 +231,7 @@ func (c Conn) EachOf(t *Table, account int64, read func(row []any) error) error 
 func (c Conn) eachRow(t *Table, key []Column, sql string, read func(row []any) error, args ...any) error {
 	after := make([]any, len(key))
 	for i, c := range key {
-		if after[i] = any(int64(-1)); c.Kind == TextKind { // less than any
+		if after[i] = any(int64(math.MinInt64)); c.Kind == TextKind { // less than any
 			after[i] = ""
 		}
 	}

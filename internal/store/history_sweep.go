@@ -21,7 +21,7 @@ const (
 	sqlSweeps     = `SELECT account_id, history_days FROM account_setting WHERE history_days > 0 ORDER BY account_id`
 	sqlOldTimes   = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT $3`
 	sqlForget     = `DELETE FROM change WHERE account_id = $1 AND revision >= $2 AND revision < $3`
-	sqlForgetSent = `UPDATE contact_merge SET sent = '` + forgottenSent + `', review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id < $2 AND sent <> '' AND sent <> '` + forgottenSent + `'`
+	sqlForgetSent = `UPDATE contact_merge SET sent = '` + forgottenSent + `', review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id >= $2 AND id < $3 AND sent <> '' AND sent <> '` + forgottenSent + `'`
 	secondsADay   = 24 * 60 * 60
 )
 
@@ -74,7 +74,7 @@ func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, e
 		if err := t.Run(sqlForget, account, from, next); err != nil {
 			return err
 		}
-		return t.Run(sqlForgetSent, account, next)
+		return t.Run(sqlForgetSent, account, from, next)
 	})
 	return more, err
 }

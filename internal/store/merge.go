@@ -52,6 +52,7 @@ const (
 	SQLForgetPairsB = `DELETE FROM duplicate WHERE account_id = $1 AND b = ANY($2)`
 	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0` // of contacts that are no longer active; that ids are positive makes the index of contacts the better one
 	SQLForgetFoundB = SQLForgetPairsB + ` AND a > 0 AND state = 0`
+	SQLMergedAfter  = MergeColumns + ` AND survivor = $2 AND other <> 0 AND undone = 0 AND id > $3 ORDER BY id LIMIT $4`
 	SQLMergesAfter  = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
 )
 

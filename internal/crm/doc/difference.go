@@ -142,6 +142,29 @@ func (d Differences) Has(field string) bool {
 	return slices.ContainsFunc(d, func(one Difference) bool { return one.Field == field })
 }
 
+// Meet tells whether two changes touch the same text, or the same element of a list.
+func (d Differences) Meet(other Differences) bool {
+	for _, one := range d {
+		for _, two := range other {
+			if one.Field == two.Field && (one.At < 0 || slices.ContainsFunc(slices.Concat(one.Out, one.In), func(element json.RawMessage) bool {
+				return slices.ContainsFunc(slices.Concat(two.Out, two.In), func(with json.RawMessage) bool { return sameElement(element, with) })
+			})) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameElement tells whether two elements are the same, by their values where they have one.
+func sameElement(a, b json.RawMessage) bool {
+	var one, two struct{ Value string }
+	if json.Unmarshal(a, &one) == nil && json.Unmarshal(b, &two) == nil && one.Value != "" {
+		return one.Value == two.Value
+	}
+	return bytes.Equal(a, b)
+}
+
 // TextDifference is what a change did to a text; "" is none. A text that stays says what the change is about.
 func TextDifference(field, before, after string) Difference {
 	return Difference{Field: field, Before: AppendText(nil, before), After: AppendText(nil, after), At: -1}

@@ -16,9 +16,35 @@ func (g Gift) Erase() Gift {
 	return g
 }
 
-// EraseNote takes the note out of a gift that has become another contact's: it may name the person whose gift it was when it was written.
-func (g Gift) EraseNote() Gift {
-	g.Note = ""
+// PersonalPart is the part of what a gift says about the person who gave it that a field belongs to, "" for none. A part is always written as a whole.
+func PersonalPart(field string) string {
+	switch field {
+	case "first_name", "last_name", "company", "email", "phone", "address":
+		return "giver"
+	case "dedication", "check_number", "note":
+		return field
+	}
+	return ""
+}
+
+// PersonalParts are all of them.
+var PersonalParts = []string{"giver", "dedication", "check_number", "note"}
+
+// EraseParts is Erase for some parts of a gift that has become another contact's: they are from the time when it was the person's.
+func (g Gift) EraseParts(parts []string) Gift {
+	erased := g.Erase()
+	for _, part := range parts {
+		switch part {
+		case "giver":
+			g.Giver = erased.Giver
+		case "dedication":
+			g.Dedication = erased.Dedication
+		case "check_number":
+			g.Check = erased.Check
+		case "note":
+			g.Note = erased.Note
+		}
+	}
 	return g
 }
 

@@ -113,11 +113,11 @@ func (r Row) Cells() (cells []any) {
 }
 
 // PlanRow is the row of a plan. It starts and is due on days, which are in no zone.
-func PlanRow(p *giving.Plan) Row {
+func PlanRow(p *giving.Plan, company string) Row {
 	return Row{
 		{"id", p.Code}, {"contact_id", id(p.Contact)}, {"first_name", p.Giver.FirstName}, {"last_name", p.Giver.LastName}, {"email", p.Giver.Email}, {"phone", p.Giver.Phone},
 		{"campaign_id", id(p.Campaign)}, {"frequency", p.Frequency}, {"status", string(p.Status)}, {"method", p.Method}, {"amount", Decimal(text.MoneyInput(p.Amount, p.Currency))}, {"currency", p.Currency},
-		{"start_at", day(p.StartAt)}, {"next_bill_date", day(p.NextBill)}, {"created_at", moment(p.CreatedAt)}, {"canceled_at", moment(p.CanceledAt)}, {"external_id", p.ExternalID},
+		{"start_at", day(p.StartAt)}, {"next_bill_date", day(p.NextBill)}, {"created_at", moment(p.CreatedAt)}, {"canceled_at", moment(p.CanceledAt)}, {"external_id", p.ExternalID}, {"company", company},
 	}
 }
 

@@ -281,6 +281,61 @@ func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 	return lines
 }
 
+// alsoListed adds a file to the manifest.
+func alsoListed(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+	t.Helper()
+	var manifest move.Manifest
+	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	manifest.Files = append(manifest.Files, move.ManifestFile{Name: name})
+	files := maps.Clone(whole)
+	setManifest(t, files, manifest)
+	return files
+}
+
+// Whatever file it is, a line that is there twice, lacks its end or says more than an export writes is refused before anything is written.
+func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := busyAccount(t, s)
+		survivor, other := twoOf(t, s, account.Number)
+		mergeOf(t, s, account.Number, survivor, other)
+		a, b := createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID, createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID
+		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		whole := exportAccount(t, s, account)
+		before := rowCounts(t, s)
+		tried := 0
+		for name, file := range whole {
+			line, _, _ := strings.Cut(string(file.Data), "\n")
+			if name == move.ManifestName || name == "members.jsonl" || name == "keys.jsonl" {
+				continue
+			}
+			if line == "" {
+				t.Errorf("%s is empty", name)
+				continue
+			}
+			for what, changed := range map[string]string{
+				"doubled": line + "\n" + line, "cut off": line[:len(line)/2], "with more before it": `{"zzz":1,` + line[1:], "with more behind it": line[:len(line)-1] + `,"zzz":1}`,
+				"with spaces": "{ " + line[1:], "followed by another value": line + "{}", "empty": "",
+			} {
+				tried++
+				_, err := s.ImportAccount(t.Context(), changedFile(t, whole, name, line, changed), move.AccountImport{})
+				if problem := new(move.FileProblem); !errors.As(err, &problem) || problem.File != name {
+					t.Errorf("%s: a line %s: %v", name, what, err)
+				}
+			}
+		}
+		if tried < 70 {
+			t.Errorf("%d lines were tried", tried)
+		}
+		if diff := cmp.Diff(before, rowCounts(t, s)); diff != "" {
+			t.Errorf("something is left:\n%s", diff)
+		}
+	})
+}
+
 // unlisted leaves a file out of the manifest.
 func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
 	t.Helper()
@@ -352,6 +407,8 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 			"manifest.json: does not name contacts.jsonl":                         unlisted(t, whole, move.ContactFile),
 			"history.jsonl, line 1: is not the next change":                       broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
 			"history.jsonl, line 5: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
+			"manifest.json: names letters.jsonl, which is no file":                alsoListed(t, whole, "letters.jsonl"),
+			"manifest.json: names contacts.jsonl, which is no file":               alsoListed(t, whole, move.ContactFile),
 		} {
 			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
 			var problem *move.FileProblem

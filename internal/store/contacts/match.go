@@ -114,7 +114,7 @@ func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) 
 const maxNeighbors = 50
 
 // MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
-// is none, or more than one. A contact that the same system calls by another id is another person.
+// is none, or more than one. A contact that the same system calls by another id is another person. One that was merged into another is that one.
 func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) (found *Stored, err error) {
 	search, ok := find.NeighborSearch(in)
 	if !ok {
@@ -132,14 +132,17 @@ func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) 
 		if err != nil || doc.IDSeq(id) > upTo {
 			continue
 		}
-		var row *Stored
+		var row, person *Stored
 		if row, err = Row(t, a, id); err != nil || row == nil || row.Damage != nil || !isNeighbor(&row.Contact, in) {
 			continue
 		}
-		if found != nil {
+		if person, err = Survivor(t, a, id); err != nil || person == nil || person.Damage != nil || person.Contact.Archived() || hasOtherID(&person.Contact, in) {
+			continue
+		}
+		if found != nil && found.ID != person.ID {
 			return nil, nil
 		}
-		found = row
+		found = person
 	}
 	return found, err
 }
@@ -147,10 +150,14 @@ func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) 
 // isNeighbor tells whether a contact has the name and the address of an input.
 func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
 	name := in.PersonName()
-	return !c.Archived() && c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places()) &&
-		!slices.ContainsFunc(in.AddedIDs, func(id crm.ExternalID) bool {
-			return slices.ContainsFunc(c.ExternalIDs, func(other crm.ExternalID) bool { return other.Source == id.Source })
-		})
+	return c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places())
+}
+
+// hasOtherID tells whether the system that an input comes from calls a contact by an id.
+func hasOtherID(c *crm.Contact, in *crm.ContactInput) bool {
+	return slices.ContainsFunc(in.AddedIDs, func(id crm.ExternalID) bool {
+		return slices.ContainsFunc(c.ExternalIDs, func(other crm.ExternalID) bool { return other.Source == id.Source })
+	})
 }
 
 // MatchFitting is Match among those who fit. other is the closest one of those who do not, where no one fits.

@@ -135,21 +135,40 @@ func (g *giver) matchFiled(t *store.Tx, a *store.Account, in *giving.GiftInput, 
 
 // active is an active contact that can be read and may be called as a row calls the giver, nil where there is none. It stands for those that were merged into it, by their names.
 func active(t *store.Tx, a *store.Account, in *giving.GiftInput, id int64) (*contacts.Stored, error) {
-	row, err := contacts.Survivor(t, a, id)
+	named := false
+	row, err := contacts.Row(t, a, id)
+	for err == nil && row != nil && row.Damage == nil {
+		named = named || isNamed(in, row)
+		if row.Contact.MergedInto == 0 {
+			break
+		}
+		row, err = contacts.Row(t, a, row.Contact.MergedInto)
+	}
 	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() {
 		return nil, err
 	}
-	if !isNamed(in, row) && row.ID != id {
-		was, err := contacts.Row(t, a, id)
-		if err != nil || !isNamed(in, was) {
-			return nil, err
-		}
-		return row, nil
+	if !named {
+		named, err = mergedAs(t, a, in, row.ID)
 	}
-	if !isNamed(in, row) {
-		return nil, nil
+	if err != nil || !named {
+		return nil, err
 	}
 	return row, nil
+}
+
+// mergedLimit is how many of the contacts that were merged into one are asked for their names.
+const mergedLimit = 100
+
+// mergedAs tells whether a contact that was merged into another one may be called as a row calls the giver: its gifts are those of the other one by now.
+func mergedAs(t *store.Tx, a *store.Account, in *giving.GiftInput, survivor int64) (bool, error) {
+	merged, err := store.MergedInto(t.Conn, a.Account, survivor)
+	for _, id := range merged[:min(len(merged), mergedLimit)] {
+		row, err := contacts.Row(t, a, id)
+		if err != nil || row != nil && row.Damage == nil && isNamed(in, row) {
+			return err == nil, err
+		}
+	}
+	return false, err
 }
 
 // sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived, renamed or merged since.

@@ -11,9 +11,6 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// discardedTables have what an import writes under the account, beside campaigns and the history.
-var discardedTables = []*db.Table{store.GiftTable, store.PlanTable, store.ContactTable, store.IndexTable, store.SetTable, store.TagTable, store.ReferenceTable, store.GivingTable, store.FieldTable, store.SegmentTable, store.PictureTable, store.MergeTable, store.DuplicateTable, store.DuplicateRunTable}
-
 const (
 	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
 	sqlImportedChanges   = `SELECT revision FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`
@@ -69,15 +66,17 @@ func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more
 
 // discardRows removes some rows of one table. It reports whether there were any.
 func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err error) {
-	for _, table := range discardedTables {
-		keys, err := t.FirstKeys(table, a.Account, ImportedAtOnce)
-		for _, key := range keys {
-			if t.Delete(table, key...); table == store.ContactTable {
-				t.Delete(store.WordsTable, key...)
+	for _, n := range nouns {
+		for _, table := range n.tables {
+			keys, err := t.FirstKeys(table, a.Account, ImportedAtOnce)
+			for _, key := range keys {
+				if t.Delete(table, key...); table.Words != nil {
+					t.Delete(table.Words, key...)
+				}
 			}
-		}
-		if err != nil || len(keys) > 0 {
-			return true, err
+			if err != nil || len(keys) > 0 {
+				return true, err
+			}
 		}
 	}
 	campaigns, err := db.List(t.Conn, store.Number, sqlImportedCampaigns, a.Account, int64(ImportedAtOnce))

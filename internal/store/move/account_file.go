@@ -3,6 +3,7 @@ package move
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,12 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"time"
+
+	"donorbook/internal/crm/access"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 // All data of an account in files that anyone can read: a line of JSON for each record, in the form in which the API shows it, and a manifest
@@ -174,7 +181,10 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	case m.Version != manifestVersion:
 		return m, "", &FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d", m.Version, manifestVersion)}
 	}
-	for _, file := range m.Files {
+	for i, file := range m.Files {
+		if placeOf(file.Name) < 0 || slices.ContainsFunc(m.Files[:i], func(f ManifestFile) bool { return f.Name == file.Name }) {
+			return m, "", &FileProblem{File: ManifestName, Reason: "names " + file.Name + ", which is no file of an account that this version knows, or named before: a newer version may have written it"}
+		}
 		if err := file.compare(files); err != nil {
 			return m, "", err
 		}
@@ -254,4 +264,52 @@ func (m *Manifest) rows(name string) int64 {
 		}
 	}
 	return 0
+}
+
+// accountExport is an export of an account under way. It reads one snapshot, so that all files agree.
+type accountExport struct {
+	conn     db.Conn
+	account  access.Account
+	row      store.Tally
+	moving   bool // gifts still move to another clock
+	progress db.Progress
+	members  []access.Member
+	keys     []access.Key
+	manifest Manifest
+}
+
+// ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be written when all
+// else is in place.
+func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
+	if err := s.recordExport(ctx, account.Number, Exported{What: "account", Format: "jsonl"}); err != nil {
+		return Manifest{}, err
+	}
+	x := &accountExport{account: account, progress: progress}
+	var err error
+	if x.members, err = s.Members(ctx, account.Number); err != nil {
+		return Manifest{}, err
+	}
+	if x.keys, err = s.Keys(ctx, account.Number); err != nil {
+		return Manifest{}, err
+	}
+	x.manifest = Manifest{Format: manifestFormat, Version: manifestVersion, ExportedAt: s.Now().UTC().Format(time.RFC3339),
+		Account: ManifestAccount{account.ID, account.Number, account.Name}, Files: []ManifestFile{}}
+	err = s.Db.LongView(ctx, func(c db.Conn) (err error) {
+		x.conn = c
+		if x.row, err = store.ReadTally(c, account.Number); err != nil {
+			return err
+		}
+		if x.moving, err = jobs.ZoneMoving(c, account.Number); err != nil {
+			return err
+		}
+		for _, n := range nouns {
+			written, err := WriteFile(create, n.file, func(w *LineWriter) error { return n.export(x, w) })
+			if err != nil {
+				return err
+			}
+			x.manifest.Files = append(x.manifest.Files, written)
+		}
+		return nil
+	})
+	return x.manifest, store.Translate(err)
 }

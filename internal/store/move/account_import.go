@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
-	"slices"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
@@ -103,7 +107,7 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 	}
 	read := func() *accountReader { return newAccountReader(files, &manifest, how.Region, s.Now()) }
 	checked := read()
-	err = checked.each(ctx, func(string, int64, int, importLine) error { return nil })
+	err = checked.each(ctx, func(*noun, int64, int, importLine) error { return nil })
 	if err != nil {
 		return made, err
 	}
@@ -115,12 +119,12 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 	if err := run.open(ctx); err != nil {
 		return made, err
 	}
-	err = read().each(ctx, func(file string, line int64, size int, write importLine) error {
-		if err := run.take(ctx, file, line, size, write); err != nil || write == nil {
+	err = read().each(ctx, func(n *noun, line int64, size int, write importLine) error {
+		if err := run.take(ctx, n, line, size, write); err != nil || write == nil {
 			return err
 		}
-		if what := shownFiles[file]; what != "" && how.Progress != nil {
-			how.Progress(what, line, manifest.rows(file))
+		if n.shown != "" && how.Progress != nil {
+			how.Progress(n.shown, line, manifest.rows(n.file))
 		}
 		return nil
 	})
@@ -132,9 +136,6 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 	}
 	return AccountImported{run.spec.Account, run.renumbered(), run.progress.AccountCounts, run.progress.Slugs}, err
 }
-
-// shownFiles are the files of which a person is shown how far they are.
-var shownFiles = map[string]string{CampaignFile: "campaigns", ContactFile: "contacts", PlanFile: "plans", GiftFile: "gifts", HistoryFile: "history"}
 
 // UnfinishedAccounts are the accounts whose imports have not ended.
 func (s *MoveStore) UnfinishedAccounts(ctx context.Context) (all []UnfinishedAccount, err error) {
@@ -269,7 +270,7 @@ type accountRun struct {
 
 	atOnce int // lines of one unit of work
 
-	at   int // the file that was worked on last, among importedFiles
+	at   int // the place among nouns of the one that was worked on last
 	unit []importLine
 	size int // bytes of the lines in the unit
 }
@@ -289,7 +290,7 @@ func (r *accountRun) open(ctx context.Context) (err error) {
 	if r.progress.Discarding {
 		return fmt.Errorf("what was imported into account %s is being removed: let account discard come to its end first", r.spec.Account.ID)
 	}
-	r.at = slices.Index(importedFiles, r.progress.File)
+	r.at = placeOf(r.progress.File)
 	return r.store.View(ctx, func(c db.Conn) (err error) {
 		if r.above, err = people.AccountsAbove(c, r.spec.Account); err != nil {
 			return err
@@ -301,8 +302,8 @@ func (r *accountRun) open(ctx context.Context) (err error) {
 func (r *accountRun) renumbered() bool { return r.spec.Account.Number != r.was }
 
 // take adds a line to the unit of work, unless it is done, and does the unit when it is full or the file ends. No write is the end of a file.
-func (r *accountRun) take(ctx context.Context, file string, line int64, size int, write importLine) error {
-	at := slices.Index(importedFiles, file)
+func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, write importLine) error {
+	at := placeOf(of.file)
 	if at < r.at || at == r.at && line <= r.progress.Lines {
 		return nil
 	}
@@ -313,14 +314,14 @@ func (r *accountRun) take(ctx context.Context, file string, line int64, size int
 		return nil
 	}
 	moved, n := make(map[int64]int64), store.Needs{}
-	if file == CampaignFile {
+	if of.file == CampaignFile {
 		n.Also = r.above
 	}
 	err := r.store.Advance(ctx, &r.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
 		clear(moved)
 		a.Touch(t)
 		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, givers: make(map[int64]bool)}
-		w.done.File, w.done.Lines = file, line
+		w.done.File, w.done.Lines = of.file, line
 		for _, write := range r.unit {
 			if err := write(w); err != nil {
 				return err
@@ -374,4 +375,106 @@ func (r *accountRun) end(ctx context.Context) error {
 		}
 		return jobs.RemoveJob(t, &j)
 	})
+}
+
+// importLine writes a line that was checked.
+type importLine func(*accountWriter) error
+
+// accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it. It needs no database.
+type accountReader struct {
+	files    fs.FS
+	manifest *Manifest
+	region   string
+	now      time.Time
+
+	row       int64 // of the file that is read
+	line      AccountLine
+	fields    *custom.Fields
+	segments  []find.Segment
+	campaigns map[int64]bool
+	pictures  map[string]int64 // campaigns, by the names of the files that they lack
+	contacts  int64            // sequence number of the last one
+	plans     int64
+	gifts     int64
+	revision  int64           // of the last change
+	merges    int64           // the last one
+	merged    map[int64]int64 // the contacts that others were merged into
+	apart     [2]int64        // the last ones that are different people
+
+	seed       maphash.Seed
+	references map[uint64]bool // external ids, by their hashes
+}
+
+func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
+	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
+		merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
+}
+
+// each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
+func (r *accountReader) each(ctx context.Context, take func(n *noun, line int64, size int, write importLine) error) error {
+	for _, n := range nouns {
+		r.row = 0
+		if n.read == nil || n.lacks != nil && !r.manifest.lists(n.file) && n.lacks(r) {
+			continue
+		}
+		err := r.manifest.eachLine(r.files, n.file, func(line []byte) error {
+			r.row++
+			size := len(line)
+			write, err := n.read(r, line)
+			if err != nil {
+				return asProblem(err)
+			}
+			return errors.Join(take(n, r.row, size, write), ctx.Err())
+		})
+		if err == nil && n.end != nil {
+			if reason := n.end(r); reason != "" {
+				err = &FileProblem{File: n.file, Reason: reason}
+			}
+		}
+		if err == nil {
+			err = take(n, r.row, 0, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own refuses an id that the account has not given out.
+func (r *accountReader) own(id int64) error {
+	if store.Foreign(r.manifest.Account.Number, id) {
+		return problem("has the id of another account")
+	}
+	return nil
+}
+
+// known refuses a change of a document that the history cannot have.
+func (r *accountReader) known(revision int64) error {
+	if revision < 0 || revision > r.line.Sequences.Revision {
+		return problem("names a change that " + HistoryFile + " does not have")
+	}
+	return nil
+}
+
+// refers refuses a document of a contact or a campaign that the files do not have; 0 is no campaign.
+func (r *accountReader) refers(contact, campaign int64) error {
+	switch {
+	case store.Foreign(r.manifest.Account.Number, contact) || doc.IDSeq(contact) > r.contacts:
+		return problem("names a contact that " + ContactFile + " does not have")
+	case campaign != 0 && !r.campaigns[campaign]:
+		return problem("names a campaign that " + CampaignFile + " does not have")
+	}
+	return nil
+}
+
+// isNew refuses an external id that a record before it has. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
+// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+func (r *accountReader) isNew(kind, external string) error {
+	hash := maphash.String(r.seed, kind+external)
+	if external != "" && r.references[hash] {
+		return problem("has the external id of a record before it")
+	}
+	r.references[hash] = true
+	return nil
 }

@@ -86,17 +86,6 @@ func (w *accountWriter) revision(revision int64) int64 {
 	return revision + w.spec.Revision - (w.line.Sequences.Oldest - 1)
 }
 
-// mergeID is the change of a merge as it is from now on. One that was no longer kept is below zero: no change has such a number.
-func (w *accountWriter) mergeID(revision int64) int64 {
-	switch {
-	case revision <= 0:
-		return revision
-	case revision < w.line.Sequences.Oldest:
-		return -revision
-	}
-	return w.revision(revision)
-}
-
 // data is what a change says, with the ids in it as they are from now on.
 func (w *accountWriter) data(data json.RawMessage) json.RawMessage {
 	var exported Exported

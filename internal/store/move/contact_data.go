@@ -20,6 +20,11 @@ const (
 	sqlGiftIDsOf = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2`
 	sqlPlanIDsOf = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
 	sqlPlansByID = gifts.SQLLoadPlans + ` ORDER BY id`
+
+	// What was merged into a contact and is still part of it, and the merges of the contact itself. One that was undone tells of another person.
+	sqlMergesInto = `SELECT id FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone = 0`
+	sqlMergesAway = `SELECT id FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0`
+	sqlMergesByID = store.MergeColumns + ` AND id = ANY($2) ORDER BY id`
 )
 
 // ContactData is all that is kept about one person.
@@ -28,8 +33,11 @@ type ContactData struct {
 	account      int64
 	contact      crm.Contact
 	wire         []byte
+	merged       []int64 // contacts that were merged into this one, and so are the same person
 	Gifts, plans []int64
+	merges       []int64
 	History      []int64 // the revisions of what was changed
+	fields       *custom.Fields
 }
 
 // ContactData prepares one file with everything about a person, and notes who asked for it.
@@ -38,12 +46,15 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 		return nil, crm.ErrNotFound
 	}
 	d := &ContactData{store: s, account: account}
-	fields, err := s.CustomFields(ctx, account)
-	if err != nil {
+	var err error
+	if d.fields, err = s.CustomFields(ctx, account); err != nil {
 		return nil, err
 	}
 	err = s.InTurn(ctx, account, func(w store.Weigh) error {
-		return s.View(ctx, func(c db.Conn) error { return d.find(c, w, id, fields) })
+		return s.View(ctx, func(c db.Conn) error {
+			*d = ContactData{store: s, account: account, fields: d.fields}
+			return d.find(c, w, id)
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -51,34 +62,42 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 	return d, s.recordExport(ctx, account, Exported{What: "contact", Contact: id, Format: "json"})
 }
 
-// find finds what is in the file.
-func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *custom.Fields) (err error) {
-	var row *contacts.Stored
-	err = c.Each(func(r db.Row) error {
-		row = contacts.ScanContact(r)
-		return row.Damage
-	}, contacts.SQLLoadContacts, d.account, []int64{id})
-	switch {
-	case err != nil:
-		return err
-	case row == nil:
-		return crm.ErrNotFound
+// find finds what is in the file: what is known of the contact, and of all that were merged into it.
+func (d *ContactData) find(c db.Conn, w store.Weigh, id int64) error {
+	row, err := store.FindIn(c, crm.ErrNotFound, contacts.ScanContact, contacts.SQLLoadContacts, d.account, []int64{id})
+	if err == nil {
+		err = row.Damage
 	}
-	if d.History, err = db.List(c, store.Number, store.SQLOldestOf, d.account, int64(history.ContactNoun), id, int64(math.MaxInt64), int64(0)); err == nil {
-		err = w(int64(len(d.History)))
+	if err == nil {
+		d.wire, err = wire(row, d.fields)
 	}
 	if err != nil {
 		return err
 	}
 	d.contact = row.Contact
-	if d.wire, err = wire(row, fields); err != nil {
+	if d.merged, err = store.MergedInto(c, d.account, id); err != nil {
 		return err
 	}
-	for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.Gifts, sqlPlanIDsOf: &d.plans} {
-		if *to, err = db.List(c, store.Number, sql, d.account, id); err != nil {
+	slices.Sort(d.merged)
+	for _, one := range append([]int64{id}, d.merged...) {
+		changes, err := db.List(c, store.Number, store.SQLOldestOf, d.account, int64(history.ContactNoun), one, int64(math.MaxInt64), int64(0))
+		if d.History = append(d.History, changes...); err == nil {
+			err = w(int64(len(d.History)))
+		}
+		for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.Gifts, sqlPlanIDsOf: &d.plans, sqlMergesInto: &d.merges, sqlMergesAway: &d.merges} {
+			if err == nil {
+				var ids []int64
+				ids, err = db.List(c, store.Number, sql, d.account, one)
+				*to = append(*to, ids...)
+			}
+		}
+		if err != nil {
 			return err
 		}
-		slices.Sort(*to)
+	}
+	for _, ids := range []*[]int64{&d.History, &d.Gifts, &d.plans, &d.merges} {
+		slices.Sort(*ids)
+		*ids = slices.Compact(*ids)
 	}
 	return nil
 }
@@ -86,16 +105,26 @@ func (d *ContactData) find(c db.Conn, w store.Weigh, id int64, fields *custom.Fi
 // Contact is whose data it is.
 func (d *ContactData) Contact() *crm.Contact { return &d.contact }
 
-// Write writes the file: an object with the contact, their gifts and plans in the form of the API, and what was changed, by whom.
+// Write writes the file: an object with the contact, the contacts that were merged into it, their gifts and plans in the form of the API, what was changed, by whom, and what merges keep.
 func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 	w := &arrays{to: to}
 	w.text.WriteString(`{"contact":`)
 	w.text.Write(d.wire)
+	w.begin("merged_contacts")
+	err := d.each(ctx, w, d.merged, sqlContactsByID, func(r db.Row) ([]byte, error) {
+		row := contacts.ScanContact(r)
+		if row.Damage != nil {
+			return nil, row.Damage
+		}
+		return wire(row, d.fields)
+	})
 	w.begin("transactions")
-	err := d.store.eachGift(ctx, d.account, d.Gifts, func(g *gifts.GiftRecord) error {
-		w.element(gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
-		return nil
-	}, filled, func(int) error { return w.flush() })
+	if err == nil {
+		err = d.store.eachGift(ctx, d.account, d.Gifts, func(g *gifts.GiftRecord) error {
+			w.element(gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
+			return nil
+		}, filled, func(int) error { return w.flush() })
+	}
 	w.begin("plans")
 	if err == nil {
 		err = d.each(ctx, w, d.plans, sqlPlansByID, func(r db.Row) ([]byte, error) {
@@ -111,6 +140,13 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 		err = d.each(ctx, w, d.History, contacts.SQLOldest, func(r db.Row) ([]byte, error) {
 			c := store.ScanChange(r)
 			return plainJSON(lineOf(&c))
+		})
+	}
+	w.begin("merges")
+	if err == nil {
+		err = d.each(ctx, w, d.merges, sqlMergesByID, func(r db.Row) ([]byte, error) {
+			m := store.ScanMerge(r)
+			return plainJSON(lineOfMerge(&m))
 		})
 	}
 	if err != nil {

@@ -3,7 +3,7 @@ package move
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -22,7 +23,7 @@ const (
 	sqlContactHead = `SELECT revision FROM contact WHERE account_id = $1 AND id = $2`
 	sqlGiftHeads   = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2)`
 	sqlPlanHeads   = `SELECT id, revision FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlSaid        = `SELECT revision, kind, data, noun, id FROM change WHERE account_id = $1 AND revision = ANY($2)`
+	sqlSaid        = store.ChangeColumns + ` AND revision = ANY($2)`
 )
 
 // erasedDocument is a document of a person: the contact, a gift or a plan.
@@ -169,24 +170,37 @@ func (e *eraser) readHistory(ctx context.Context, p *erasedPiece, person *crm.Id
 // readSaid learns from changes of a contact what the person was known by before, and which gifts were theirs. It tells how long they are.
 func (e *eraser) readSaid(c db.Conn, p *erasedPiece, person *crm.Identity, revisions []int64) (sizes map[int64]int, err error) {
 	sizes = make(map[int64]int)
-	err = c.Each(func(r db.Row) error {
-		data := r.Text(2)
-		sizes[r.Int(0)] = len(data)
-		switch kind := history.Kind(r.Int(1)); kind {
+	changes, err := db.List(c, store.ScanChange, sqlSaid, e.job.Account, revisions)
+	var undone []int64 // merges
+	for i := range changes {
+		if sizes[changes[i].Revision] = len(changes[i].Data); changes[i].Kind == history.DidPart {
+			undone = append(undone, changes[i].Undoes)
+		}
+	}
+	if err == nil && len(undone) > 0 {
+		err = c.Each(func(r db.Row) error {
+			person.LearnOthers(differencesOf(r.Text(9)))
+			return nil
+		}, sqlSaid, e.job.Account, undone)
+	}
+	for i := range changes {
+		switch c := &changes[i]; c.Kind {
 		case history.DidGive, history.DidRefund:
-			var mention history.MentionedGift
-			_ = json.Unmarshal([]byte(data), &mention) // what is no mention has none
-			if id := gifts.CodeID(e.job.Account, mention.Gift); id != 0 {
+			if id := gifts.CodeID(e.job.Account, c.Gift().Gift); id != 0 {
 				p.gifts[id] = true
 			}
-		case history.DidNote:
+		case history.DidNote, history.DidPart: // what another person is known by has gone with the undo
 		default:
-			differences, _ := doc.ParseDifferences(data) // what cannot be read tells nothing
-			person.Learn(differences)
+			person.Learn(differencesOf(c.Data))
 		}
-		return nil
-	}, sqlSaid, e.job.Account, revisions)
+	}
 	return sizes, err
+}
+
+// differencesOf is what a change did. One that cannot be read did nothing.
+func differencesOf(data string) doc.Differences {
+	differences, _ := doc.ParseDifferences(data) //nolint:errcheck // see above
+	return differences
 }
 
 func (p *erasedPiece) needs() (n store.Needs) {
@@ -268,17 +282,21 @@ func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
 	if err != nil {
 		return err
 	}
-	theirs, note := movedChanges(changes, contact)
+	theirs, parts := movedChanges(changes, contact)
 	if len(theirs) > 0 && !slices.Contains(e.spec.Gifts, gift) {
 		e.spec.Gifts = append(e.spec.Gifts, gift)
 	}
-	if note {
-		if err := e.forgetNote(ctx, gift, head); err != nil {
+	if len(parts) > 0 {
+		if err := e.forgetParts(ctx, gift, head, parts); err != nil {
 			return err
 		}
 	}
-	slices.Sort(theirs) // the one that tells of the others goes last
-	for some := range slices.Chunk(theirs, eraseUnit) {
+	return e.empty(ctx, theirs)
+}
+
+// empty takes out what changes say, some in each unit of work.
+func (e *eraser) empty(ctx context.Context, changes []int64) error {
+	for some := range slices.Chunk(changes, eraseUnit) {
 		if err := e.UpdateAccount(ctx, e.job.Account, func(t *store.Tx) error { return t.Run(sqlEmptyChanges, e.job.Account, some) }); err != nil {
 			return err
 		}
@@ -286,54 +304,121 @@ func (e *eraser) forgetMoved(ctx context.Context, contact, gift int64) error {
 	return nil
 }
 
-// forgetNote takes the note out of a gift that was not changed meanwhile.
-func (e *eraser) forgetNote(ctx context.Context, gift, head int64) error {
+// forgetParts takes out what a gift says of a person, unless it was changed meanwhile.
+func (e *eraser) forgetParts(ctx context.Context, gift, head int64, parts []string) error {
 	return e.Update(e.job.By(ctx), e.job.Account, store.Needs{Gifts: []int64{gift}}, func(t *store.Tx) error {
 		a, err := t.LockAccount(e.job.Account)
 		if err != nil {
 			return err
 		}
 		g, err := gifts.Of(a).Gifts.Get(t, a.Account, gift)
-		switch {
-		case err != nil || g == nil || g.Damage != nil || g.Note == "":
+		if err != nil || g == nil || g.Damage != nil {
 			return err
+		}
+		erased := g.EraseParts(parts)
+		switch {
+		case erased.Version() == g.Version():
+			return nil
 		case g.Revision != head:
 			return jobs.ErrJobMoved
 		}
-		erased := g.EraseNote()
 		return gifts.PutGift(t, a, &erased, t.Record(a, history.GiftNoun, gift, history.DidErase, ""))
 	})
 }
 
-// movedChanges are those changes of a gift, the newest first, that happened while it was a contact's, and those that gave it to them or took it away. note
-// tells whether what its note says now was written in that time.
-func movedChanges(changes []store.Change, contact int64) (theirs []int64, note bool) {
-	mine, decided, ever := false, false, false
+// movedChanges are those changes of a gift, the newest first, that happened while it was a contact's, those that gave it to them or took it away, and those that replaced what it said in that time. The one that tells of the
+// others comes last. parts are those of the gift that still say what was written in that time.
+func movedChanges(changes []store.Change, contact int64) (theirs []int64, parts []string) {
 	id := strconv.FormatInt(contact, 10)
+	mine, ever := false, false
+	replacedBy := make(map[string]int64) // the change that replaced what a part said, 0 for what it says now
+	var replaced []int64
+	written := func(part string) {
+		if by := replacedBy[part]; by != 0 {
+			replaced = append(replaced, by)
+		} else {
+			parts = append(parts, part)
+		}
+	}
 	for _, c := range changes {
-		differences, _ := doc.ParseDifferences(c.Data) // what cannot be read is no move
 		was := mine
-		for _, d := range differences {
+		for _, d := range differencesOf(c.Data) {
 			if d.Field == "contact_id" && (string(d.Before) == id || string(d.After) == id) {
 				mine, ever = string(d.Before) == id, true
 				theirs = append(theirs, c.Revision)
 			}
-		}
-		if !decided && (differences.Has("note") || c.Kind == history.DidCreate) {
-			note, decided = was, true
+			if part := giving.PersonalPart(d.Field); part != "" && replacedBy[part] != c.Revision {
+				if was {
+					written(part)
+				}
+				replacedBy[part] = c.Revision
+			}
 		}
 		if was && mine {
 			theirs = append(theirs, c.Revision)
 		}
 	}
-	if !decided {
-		note = mine
+	if mine { // from the beginning
+		for _, part := range giving.PersonalParts {
+			written(part)
+		}
 	}
-	return slices.Compact(theirs), note && ever
+	if !ever {
+		return nil, nil
+	}
+	slices.Sort(theirs)
+	theirs = slices.Compact(theirs)
+	replaced = slices.DeleteFunc(replaced, func(change int64) bool { return slices.Contains(theirs, change) })
+	return append(replaced, theirs...), parts
 }
 
 // moved tells whether a change made a gift that of another contact, with their name, or that of this one.
 func moved(c *store.Change, contact int64) bool {
 	theirs, _ := movedChanges([]store.Change{*c}, contact)
 	return len(theirs) > 0
+}
+
+const (
+	// Merges of a contact into others that were undone, from one change to another.
+	sqlPartsOf = store.MergeColumns + ` AND other = $2 AND other <> 0 AND id > $3 AND id < $4 AND undone <> 0 ORDER BY id`
+	sqlBetween = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision > $4 AND revision < $5 ORDER BY revision LIMIT $6`
+)
+
+// forgetPart empties what the history of another contact says of the time when a person was part of it, and of those that this contact was part of in that time.
+func (e *eraser) forgetPart(ctx context.Context, merge *store.Merge) error {
+	for parts := []store.Merge{*merge}; len(parts) > 0; parts = parts[1:] {
+		part := &parts[0]
+		further, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, sqlPartsOf, e.job.Account, part.Survivor, part.ID, part.Undone)
+		if err != nil {
+			return err
+		}
+		if err := e.forgetTime(ctx, part); err != nil {
+			return err
+		}
+		parts = append(parts, further...)
+	}
+	return nil
+}
+
+// forgetTime empties the changes of a survivor between a merge and its undo that touch what the merge has brought, and these two.
+func (e *eraser) forgetTime(ctx context.Context, m *store.Merge) error {
+	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	brought := differencesOf(change.Data)
+	var found []int64
+	for after, more := m.ID, len(brought) > 0; more; {
+		some, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sqlBetween, e.job.Account, int64(history.ContactNoun), m.Survivor, after, m.Undone, int64(eraseUnit))
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			if after = some[i].Revision; brought.Meet(differencesOf(some[i].Data)) {
+				found = append(found, after)
+			}
+		}
+		more = len(some) == eraseUnit
+	}
+	return e.empty(ctx, append(found, m.Undone, m.ID)) // what tells of the others goes last
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
@@ -29,7 +27,6 @@ import (
 const (
 	eraseUnit   = 200                   // changes, answers or rows of one unit of work, about
 	eraseBytes  = 1 << 20               // that one unit of work overwrites, about
-	eraseRange  = 10_000                // changes that are looked at with one statement
 	eraseSearch = 20 * time.Millisecond // for which one turn looks for something to do
 )
 
@@ -41,7 +38,7 @@ type erasureProgress struct {
 	ID     int64        `json:"id,omitempty"`     // of the document or the job that is looked at
 	At     int64        `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
 	Key    string       `json:"key,omitempty"`    // of the answer that was looked at last
-	End    int64        `json:"end,omitempty"`    // the last change that there was
+	Parts  int64        `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
 }
 
 // erasurePart is a part of the work. The numbers are stored.
@@ -95,17 +92,24 @@ func eraseStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 	return e.scrub(ctx)
 }
 
-// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed.
+// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed, and contacts that were merged
+// into these become stubs, too.
 func (e *eraser) begin(ctx context.Context) error {
+	now := e.Now()
 	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		if err := json.Unmarshal(next.Spec, &e.spec); err != nil { // someone may have been added
+		var at erasureProgress
+		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &at)); err != nil { // someone may have been added
 			return err
 		}
 		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
 			return err
 		}
-		next.Progress = jobs.JSONOf(erasureProgress{Part: eraseDocuments, End: a.Revision})
-		return nil
+		more, err := e.eraseMerged(t, a, &at, now)
+		if !more {
+			at = erasureProgress{Part: eraseDocuments, Parts: at.Parts}
+		}
+		next.Progress = jobs.JSONOf(at)
+		return err
 	})
 }
 
@@ -121,7 +125,9 @@ func (e *eraser) note(ctx context.Context, n store.Needs, write func(t *store.Tx
 }
 
 // next goes on with the next part of the work.
-func (e *eraser) next() { e.at = erasureProgress{Part: e.at.Part + 1, End: e.at.End} }
+func (e *eraser) next() {
+	e.at = erasureProgress{Part: e.at.Part + 1, Parts: e.at.Parts}
+}
 
 // names tells whether anyone of those who are erased is named.
 func (e *eraser) names(in func(*crm.Identity) bool) bool {
@@ -160,13 +166,9 @@ func (e *eraser) segments(ctx context.Context) error {
 // merges forgets what merges keep of a person: what was sent, which may be part of another contact, and what the history of another contact says of the time when the person was part of it. It tells whether all
 // merges were looked at.
 func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
-	var forgotten, changes []int64
+	var forgotten []int64
 	for start := time.Now(); len(forgotten) == 0 && !ended && time.Since(start) < eraseSearch; {
-		after := e.at.At
-		if after == 0 {
-			after = math.MinInt64 // some that came with account files are below 0
-		}
-		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, after, int64(eraseUnit))
+		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
 		if err != nil {
 			return false, err
 		}
@@ -180,19 +182,16 @@ func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
 				forgotten = append(forgotten, m.ID)
 			}
 			if other && m.Undone != 0 {
-				changes = append(changes, m.ID, m.Undone)
+				if err := e.forgetPart(ctx, m); err != nil {
+					return false, err
+				}
 			}
 		}
 	}
 	if ended && len(forgotten) == 0 {
 		return true, nil
 	}
-	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		if err := t.Run(store.SQLForgetSent, a.Account, forgotten); err != nil {
-			return err
-		}
-		return t.Run(sqlEmptyChanges, a.Account, changes)
-	})
+	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(store.SQLForgetSent, a.Account, forgotten) })
 }
 
 // sent tells whether a merge keeps what was sent about a person.
@@ -205,24 +204,27 @@ func (e *eraser) sent(m *store.Merge) bool {
 	return e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) })
 }
 
-// Changes of segments, and gifts that were given to another contact before the history told contacts of their gifts: those changes have no channel.
-const sqlLooseChanges = `SELECT revision, noun, id, data FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3
-	AND (noun = $4 OR noun = $5 AND door = $6 AND data LIKE '%"contact_id"%')`
+const (
+	sqlSegmentChanges = store.ChangeColumns + ` AND noun = $2 AND id <> 0 AND (id, revision) > ($3, $4) ORDER BY id, revision LIMIT $5`
+	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
+	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
+)
 
-// history empties changes that name a person and that no document of theirs leads to.
+// history empties changes that name a person and that no document of theirs leads to: those of segments, then old ones of gifts.
 func (e *eraser) history(ctx context.Context) error {
 	var found []int64
-	for start := time.Now(); len(found) == 0 && e.at.At < e.at.End && time.Since(start) < eraseSearch; {
-		to := min(e.at.At+eraseRange, e.at.End)
-		changes, err := store.List(ctx, e.JobStore.Base, func(r db.Row) store.Change {
-			return store.Change{Revision: r.Int(0), Noun: history.Noun(r.Int(1)), ID: r.Int(2), Data: r.Text(3)}
-		}, sqlLooseChanges, e.job.Account, e.at.At, to, int64(history.SegmentNoun), int64(history.GiftNoun), int64(history.OtherChannel))
+	for start := time.Now(); len(found) == 0 && e.at.Part == eraseHistory && time.Since(start) < eraseSearch; {
+		sql, args := sqlSegmentChanges, []any{e.job.Account, int64(history.SegmentNoun), e.at.ID, e.at.At, int64(eraseUnit)}
+		if e.at.Noun == history.GiftNoun {
+			sql, args = sqlLooseGifts, []any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}
+		}
+		changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, args...)
 		if err != nil {
 			return err
 		}
 		for i := range changes {
 			c := &changes[i]
-			if c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
+			if e.at.ID, e.at.At = c.ID, c.Revision; c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
 				found = append(found, c.Revision)
 			}
 			for _, contact := range e.spec.Contacts {
@@ -233,19 +235,21 @@ func (e *eraser) history(ctx context.Context) error {
 				}
 			}
 		}
-		e.at.At = to
-	}
-	if e.at.At == e.at.End {
-		e.next()
+		if len(changes) < eraseUnit {
+			if e.at.ID, e.at.At = 0, 0; e.at.Noun == history.GiftNoun {
+				e.next()
+			} else {
+				e.at.Noun = history.GiftNoun
+			}
+		}
 	}
 	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(sqlEmptyChanges, a.Account, found) })
 }
 
 // queriesIn are the queries that a change of a segment tells of.
 func queriesIn(data string) string {
-	differences, _ := doc.ParseDifferences(data) // what cannot be read has none
 	var all []byte
-	for _, d := range differences {
+	for _, d := range differencesOf(data) {
 		for _, value := range []json.RawMessage{d.Before, d.After} {
 			var query string
 			if d.Field == "query" && json.Unmarshal(value, &query) == nil {
@@ -304,7 +308,7 @@ func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string
 			return err
 		}
 		return c.Each(func(r db.Row) error {
-			if key := notes[r.Int(0)]; history.Noun(r.Int(3)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(4)) {
+			if key := notes[r.Int(0)]; history.Noun(r.Int(1)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(3)) {
 				found[key] = lengths[key]
 			}
 			return nil
@@ -413,6 +417,9 @@ func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 func (e *eraser) scrub(ctx context.Context) error {
 	switch e.at.Part {
 	case eraseWords:
+		if more, err := e.turn(ctx); more || err != nil {
+			return err
+		}
 		e.spec.People, e.spec.Gifts = nil, nil
 		if _, err := e.Db.MergeSearch(ctx, store.WordsTable, true); err != nil {
 			return err

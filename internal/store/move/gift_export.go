@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
@@ -64,14 +65,21 @@ func (s *MoveStore) ExportPlans(ctx context.Context, account int64, filter givin
 	if err != nil {
 		return nil, err
 	}
-	return s.Prepared(ctx, account, "plans", &Export{Rows: set.Count(), How: how, head: sheet.PlanRow(new(giving.Plan)).Header,
+	contacts := map[int64]crm.Contact{}
+	named := func(piece []*gifts.StoredPlan) error { // a plan keeps the names of people alone
+		names, err := s.ContactNames(ctx, account, store.Collect(piece, func(p *gifts.StoredPlan) int64 { return p.Contact }))
+		contacts = names
+		return err
+	}
+	return s.Prepared(ctx, account, "plans", &Export{Rows: set.Count(), How: how, head: sheet.PlanRow(new(giving.Plan), "").Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			return InParts(account, &set, func(ids []int64) error {
 				return eachOf(ctx, s, account, ids, sqlPlansByID, func(r db.Row) (*gifts.StoredPlan, int, error) {
 					_, p := gifts.ScanPlan(r)
 					return p, len(p.Body), p.Damage
-				}, filled, func(p *gifts.StoredPlan) error {
-					return to.add(func() ([]byte, error) { return p.Append(nil), nil }, func() ([]any, error) { return sheet.PlanRow(&p.Plan).Cells(), nil })
+				}, named, func(p *gifts.StoredPlan) error {
+					company := contacts[p.Contact].Company
+					return to.add(func() ([]byte, error) { return p.Append(nil), nil }, func() ([]any, error) { return sheet.PlanRow(&p.Plan, company).Cells(), nil })
 				}, done)
 			})
 		}})

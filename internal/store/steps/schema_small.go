@@ -24,6 +24,16 @@ ALTER TABLE contact_merge ADD COLUMN moving BIGINT NOT NULL DEFAULT 0;
 
 CREATE INDEX contact_merge_moving ON contact_merge (account_id, id) WHERE moving <> 0;
 
+-- A merge that was forgotten before its account came with files keeps the number of its change, too.
+UPDATE contact_merge SET id = -id WHERE id < 0;
+
+UPDATE contact_merge SET last = -last WHERE last < 0;
+
+UPDATE contact_merge SET undone = -undone WHERE undone < 0;
+
+-- Gifts that became another contact's before the history told contacts of their gifts: an erasure finds them without reading the whole history.
+CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND door = 0;
+
 -- What cannot be undone any more needs no review.
 UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
 `

@@ -2,27 +2,75 @@ package move
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
-const (
-	sqlSlugTaken = `SELECT 1 FROM campaign WHERE slug = $1`
-	sqlSlugLeft  = `SELECT 1 FROM campaign_slug WHERE slug = $1`
+type (
+	campaignKept struct {
+		Status        string    `json:"status"`
+		PaymentLink   string    `json:"payment_link"`
+		ListedAt      int64     `json:"listed_at"`
+		OpeningRaised int64     `json:"opening_raised"` // in cents
+		OpeningDonors int64     `json:"opening_donors"`
+		Revision      int64     `json:"revision"`
+		OldSlugs      []oldSlug `json:"old_slugs"`
+	}
+	oldSlug struct {
+		Slug   string `json:"slug"`
+		LeftAt int64  `json:"left_at"`
+	}
 )
 
-// campaign reads a campaign, whose HTML is cleaned as that of any other.
-func (r *accountReader) campaign(line []byte) (importLine, error) {
-	h, body, err := readDocument[int64, campaignKept](line)
-	if err != nil {
-		return nil, err
+const (
+	sqlSlugsLeft  = `SELECT slug, left_at FROM campaign_slug WHERE campaign_id = $1 ORDER BY left_at, slug`
+	sqlRevisionOf = `SELECT revision FROM campaign WHERE id = $1`
+	sqlSlugTaken  = `SELECT 1 FROM campaign WHERE slug = $1`
+	sqlSlugLeft   = `SELECT 1 FROM campaign_slug WHERE slug = $1`
+)
+
+// campaigns are those of the account itself: an account has few.
+func exportCampaigns(x *accountExport, w *LineWriter) error {
+	readable, err := campaigns.ReadableCampaigns(x.conn, x.account.Number)
+	for _, one := range readable {
+		if err != nil {
+			return err
+		}
+		if one.Owner == x.account.Number {
+			err = x.campaign(w, one.ID)
+		}
 	}
+	return err
+}
+
+func (x *accountExport) campaign(w *LineWriter, id int64) error {
+	campaign, err := campaigns.ParseFound(campaigns.FindCampaign(x.conn, campaigns.SQLCampaignRow, id))
+	if err != nil {
+		return err
+	}
+	kept := campaignKept{Status: campaign.Status, PaymentLink: campaign.PaymentLink, ListedAt: campaign.ListedAt,
+		OpeningRaised: campaign.OpeningRaised, OpeningDonors: campaign.OpeningDonors}
+	if kept.Revision, err = x.conn.Int(sqlRevisionOf, id); err != nil {
+		return err
+	}
+	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} }, sqlSlugsLeft, id); err != nil {
+		return err
+	}
+	return w.document(campaigns.MadeCampaign{Campaign: campaign}.Append(nil), kept)
+}
+
+// campaign reads a campaign, whose HTML is cleaned as that of any other.
+func readCampaign(r *accountReader, h *head[int64, campaignKept], body []byte) (importLine, error) {
 	c, err := campaign.Parse(h.ID, body)
 	if err != nil {
 		return nil, err
@@ -117,4 +165,34 @@ func (w *accountWriter) listCampaign(id int64) error {
 		readers[account] = campaign.Chapter
 	}
 	return campaigns.MoveReaders(w.Tx, id, campaigns.Differences(nil, readers), readers)
+}
+
+const campaignsAtOnce = 50 // each may have a long description
+
+// ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has few.
+func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope campaign.Scope, baseURL string, how ExportOptions) (*Export, error) {
+	totals, err := s.CampaignTotals(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	return s.Prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], How: how, head: sheet.CampaignRow(new(campaign.Campaign), "").Header,
+		write: func(ctx context.Context, to *records, done func(int) error) error {
+			page := crm.PageRequest{PerPage: campaignsAtOnce}
+			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
+				found, _, err := s.CampaignPage(ctx, account, scope, page)
+				if err != nil {
+					return err
+				}
+				for _, c := range slices.Backward(found) {
+					err := to.add(func() ([]byte, error) { return campaigns.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
+					if err != nil {
+						return err
+					}
+				}
+				if err := done(len(found)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
 }

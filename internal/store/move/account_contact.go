@@ -1,0 +1,266 @@
+package move
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+type (
+	contactKept struct {
+		MatchKeys []string `json:"match_keys"`
+		Revision  int64    `json:"revision"`
+		LastGift  int64    `json:"last_gift"`
+	}
+	changeLine struct {
+		Revision int64           `json:"revision"`
+		Noun     string          `json:"noun"`
+		Kind     string          `json:"kind"`
+		ID       int64           `json:"id"`
+		Undoes   int64           `json:"undoes"`
+		Job      int64           `json:"job"`
+		At       time.Time       `json:"at"`
+		Channel  string          `json:"door"`
+		Actor    string          `json:"actor"`
+		Data     json.RawMessage `json:"data"`
+	}
+	mergeLine struct {
+		ID       int64  `json:"id"`
+		Survivor int64  `json:"survivor_id"`
+		Other    int64  `json:"other_id"`
+		Last     int64  `json:"last"`
+		Sent     string `json:"sent"`
+		Review   int64  `json:"review"`
+		Undone   int64  `json:"undone"`
+		At       int64  `json:"at"`
+		Moving   bool   `json:"moving,omitempty"` // not all gifts have moved yet
+	}
+	apartLine struct { // contacts that are not the same person
+		A       int64 `json:"contact_id_a"`
+		B       int64 `json:"contact_id_b"`
+		DigestA int64 `json:"digest_a"`
+		DigestB int64 `json:"digest_b"`
+	}
+)
+
+// settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
+// of another one.
+func (x *accountExport) settleLastGift(s *contacts.Stored) error {
+	if !x.moving || s.LastGift == 0 {
+		return nil
+	}
+	s.LastGift = 0
+	return x.conn.Each(func(r db.Row) error {
+		s.LastGift = gifts.Later(s.LastGift, cmp.Or(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
+		return nil
+	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
+}
+
+func exportContacts(x *accountExport, w *LineWriter) error {
+	var read []*contacts.Stored
+	return contacts.EachStored(x.conn, x.account.Number, func(s *contacts.Stored) error {
+		read = append(read, s)
+		return s.Damage
+	}, func() error {
+		for _, s := range read {
+			if err := x.settleLastGift(s); err != nil {
+				return err
+			}
+			if err := w.document(crm.AppendContact(nil, s.ID, s.Body), contactKept{store.SplitKeys(s.MatchKeys), s.Revision, s.LastGift}); err != nil {
+				return err
+			}
+		}
+		read = read[:0]
+		x.progress("contacts", w.Rows, x.row.ContactSeq)
+		return nil
+	})
+}
+
+func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (importLine, error) {
+	if r.contacts++; doc.IDSeq(h.ID) != r.contacts {
+		return nil, problem("is not the next contact: contacts are numbered without a gap")
+	}
+	c, err := crm.ParseContact(h.ID, body, h.Kept.MatchKeys)
+	if err == nil {
+		err = cmp.Or(r.own(h.ID), c.CheckImported(r.fields, r.now), r.known(h.Kept.Revision))
+	}
+	if err == nil && c.MergedInto != 0 {
+		err = r.mergedInto(&c)
+	}
+	for _, id := range c.ExternalIDs {
+		if err == nil {
+			err = r.isNew(crm.ExternalPrefix, id.Key())
+		}
+	}
+	if err == nil && h.Kept.LastGift < 0 {
+		err = problem("is kept with a number below zero")
+	}
+	return func(w *accountWriter) error {
+		made := c
+		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
+		rows := find.ContactRows(&made, w.a.Account)
+		w.stage(made.ID, rows, func() error {
+			w.done.Contacts++
+			return contacts.PlaceContact(w.Tx, w.a, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
+		})
+		return nil
+	}, err
+}
+
+// mergedInto refuses a contact that was merged into none that is left in the end: following it would never end.
+func (r *accountReader) mergedInto(c *crm.Contact) error {
+	for at := c.MergedInto; at != 0; at = r.merged[at] {
+		if at == c.ID || !c.Archived() {
+			return problem("cannot have been merged into contact " + strconv.FormatInt(c.MergedInto, 10))
+		}
+	}
+	r.merged[c.ID] = c.MergedInto
+	return r.own(c.MergedInto)
+}
+
+const sqlChangesFrom = store.ChangeColumns + ` AND revision > $2 AND revision <= $3 ORDER BY revision LIMIT 1000`
+
+func exportHistory(x *accountExport, w *LineWriter) error {
+	for last, more := int64(0), true; more; {
+		more = false
+		err := x.conn.Each(func(r db.Row) error {
+			c := store.ScanChange(r)
+			last, more = c.Revision, true
+			x.progress("history", c.Revision, x.row.Revision)
+			return w.encode(lineOf(&c))
+		}, sqlChangesFrom, x.account.Number, last, x.row.Revision)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineOf is a row of the record as files have it.
+func lineOf(c *store.Change) changeLine {
+	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Undoes: c.Undoes, Job: c.Job,
+		At: c.At, Channel: c.Channel.String(), Actor: c.Who}
+	if c.Data != "" {
+		line.Data = json.RawMessage(c.Data)
+	}
+	return line
+}
+
+// maxActor is how long a name may be that the history keeps.
+const maxActor = 1000
+
+func readChange(r *accountReader, l *changeLine) (importLine, error) {
+	noun, nounErr := history.ParseNoun(l.Noun)
+	kind, kindErr := history.ParseKind(l.Kind)
+	channel, channelErr := history.ParseChannel(l.Channel)
+	if err := cmp.Or(nounErr, kindErr, channelErr); err != nil {
+		return nil, err
+	}
+	switch r.revision++; {
+	case l.Revision != r.revision:
+		return nil, problem("is not the next change: changes are numbered without a gap")
+	case min(l.Undoes, l.ID, l.Job) < 0 || l.Undoes >= l.Revision:
+		return nil, problem("names a change that is not before it")
+	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
+		return nil, problem("does not say who made the change, or what it was")
+	}
+	numbered := noun == history.ContactNoun || noun == history.GiftNoun || noun == history.PlanNoun || noun == history.KeyNoun || noun == history.SegmentNoun
+	if numbered && l.ID != 0 {
+		if err := r.own(l.ID); err != nil {
+			return nil, err
+		}
+	}
+	return func(w *accountWriter) error {
+		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
+		switch {
+		case numbered:
+			c.ID = w.id(l.ID)
+		case noun == history.CampaignNoun:
+			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
+		}
+		if string(l.Data) != "null" {
+			c.Data = string(w.data(json.RawMessage(l.Data)))
+		}
+		w.a.Revision = c.Revision
+		w.Insert(store.ChangeTable, store.ChangeValues(&c, w.a.Account)...)
+		return nil
+	}, nil
+}
+
+func exportMerges(x *accountExport, w *LineWriter) error {
+	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
+		at := func(i int) int64 { return row[i].(int64) }
+		return w.encode(mergeLine{at(1), at(2), at(3), at(4), row[5].(string), at(6), at(7), at(8), at(9) != 0})
+	})
+}
+
+func lineOfMerge(m *store.Merge) mergeLine {
+	return mergeLine{m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, store.Seconds(m.At), m.Moving != 0}
+}
+
+func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
+	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At)}
+	err := cmp.Or(r.known(m.ID), r.known(m.Last), r.known(m.Undone), r.refers(m.Survivor, 0))
+	if err == nil && m.Other != 0 {
+		err = r.refers(m.Other, 0)
+	}
+	if err == nil && (m.ID <= r.merges || m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
+		err = problem("is no merge that comes after the one before it")
+	}
+	if err == nil && l.Moving && m.Other == 0 {
+		err = problem("is no merge that moves gifts")
+	}
+	if err == nil && m.Other != 0 && m.Undone == 0 && r.merged[m.Other] != m.Survivor {
+		err = problem("is about a contact that was not merged into the survivor")
+	}
+	if r.merges = m.ID; err == nil && m.SentDocument() != "" {
+		var sent crm.Contact
+		if sent, err = contacts.SentContact(m.Sent, r.now); err == nil {
+			err = sent.CheckImported(r.fields, r.now)
+		}
+	}
+	return func(w *accountWriter) error {
+		made := m
+		made.ID, made.Last, made.Undone = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone) // one that the history has forgotten keeps its number, too
+		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
+		made.Moving = -contacts.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
+		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
+		return nil
+	}, err
+}
+
+// apart writes which contacts a person has called different people. Other pairs are found again.
+func exportApart(x *accountExport, w *LineWriter) error {
+	at := store.DuplicateTable.At
+	return x.conn.EachOf(store.DuplicateTable, x.account.Number, func(row []any) error {
+		if row[at("state")].(int64) == 0 {
+			return nil
+		}
+		return w.encode(apartLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
+	})
+}
+
+func readApart(r *accountReader, l *apartLine) (importLine, error) {
+	err := cmp.Or(r.refers(l.A, 0), r.refers(l.B, 0))
+	if pair := [2]int64{l.A, l.B}; err == nil && (l.A >= l.B || slices.Compare(pair[:], r.apart[:]) <= 0) {
+		err = problem("must name two contacts, the older one first, after those before it")
+	} else {
+		r.apart = pair
+	}
+	return func(w *accountWriter) error {
+		w.Insert(store.DuplicateTable, w.a.Account, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
+		return nil
+	}, err
+}

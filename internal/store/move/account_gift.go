@@ -1,0 +1,102 @@
+package move
+
+import (
+	"cmp"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/db"
+	"donorbook/internal/store/gifts"
+)
+
+// documentKept is what the lines of gifts and plans say beside the documents.
+type documentKept struct {
+	Revision int64 `json:"revision"`
+}
+
+func exportPlans(x *accountExport, w *LineWriter) error {
+	return x.documents(w, "plans", sqlPlansByID, x.row.PlanSeq, func(r db.Row) ([]byte, int64, error) {
+		_, p := gifts.ScanPlan(r)
+		if p.Damage != nil {
+			return nil, 0, p.Damage
+		}
+		return p.Append(nil), p.Revision, nil
+	})
+}
+
+func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
+	p, err := giving.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(find.PlanReference, p.ExternalID))
+	}
+	return func(w *accountWriter) error {
+		made := p
+		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
+		w.a.PlanSeq = doc.IDSeq(made.ID)
+		w.done.Plans++
+		return gifts.PutPlan(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+	}, err
+}
+
+func exportGifts(x *accountExport, w *LineWriter) error {
+	return x.documents(w, "gifts", gifts.SQLGiftsByID, x.row.GiftSeq, func(r db.Row) ([]byte, int64, error) {
+		_, g := gifts.ScanGift(r)
+		if g.Damage != nil {
+			return nil, 0, g.Damage
+		}
+		return gifts.GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.Revision, nil
+	})
+}
+
+func readGift(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
+	g, err := giving.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
+	if err == nil {
+		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(find.GiftReference, g.ExternalID))
+	}
+	if plan := g.Plan(); err == nil && plan != 0 && doc.IDSeq(plan) > r.plans {
+		err = problem("names a plan that " + PlanFile + " does not have")
+	}
+	return func(w *accountWriter) error {
+		made := g
+		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
+		made.Local = giving.GiftClock(g.At, w.a.Location())
+		w.stage(made.ID, find.GiftRows(&made), func() error {
+			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
+			w.done.Gifts++
+			return gifts.PutGift(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+		})
+		return nil
+	}, err
+}
+
+// documents writes gifts or plans, which are numbered without a gap. A bounded number is read with each statement.
+func (x *accountExport) documents(w *LineWriter, what, sql string, seq int64, read func(db.Row) (line []byte, revision int64, err error)) error {
+	for from := int64(0); from < seq; from += PieceRows {
+		err := x.conn.Each(func(r db.Row) error {
+			line, revision, err := read(r)
+			if err != nil {
+				return err
+			}
+			return w.document(line, documentKept{revision})
+		}, sql, x.account.Number, gifts.SeqIDs(x.account.Number, from+1, min(from+PieceRows, seq)))
+		if err != nil {
+			return err
+		}
+		x.progress(what, w.Rows, seq)
+	}
+	return nil
+}
+
+// numbered is the sequence number of a gift or a plan. Both are in ascending order.
+func (r *accountReader) numbered(code string, last *int64) (err error) {
+	seq, ok := giving.CodeSeq(code)
+	switch {
+	case !ok:
+		err = problem("has no id of 16 letters and digits")
+	case seq <= *last:
+		err = problem("has the number of one before it, or a smaller one")
+	}
+	*last = seq
+	return err
+}

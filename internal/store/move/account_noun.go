@@ -1,0 +1,138 @@
+package move
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// noun is one kind of record that the files of an account have, described once: its file, how its records become lines, how a line is checked and becomes a record again, and the tables that have its rows.
+// Exports, imports and discards are loops over nouns.
+type noun struct {
+	file   string
+	shown  string // what a person is told while its lines are imported, "" for few of them
+	tables []*db.Table
+	export func(*accountExport, *LineWriter) error
+	read   func(r *accountReader, line []byte) (importLine, error) // nil where its records do not come back
+	lacks  func(r *accountReader) bool                             // tells whether files without it are those of an earlier version
+	end    func(r *accountReader) (reason string)                  // what is wrong with the whole file
+}
+
+// nouns are in the order in which their files are written and read: what others refer to comes first.
+var nouns = []*noun{
+	{file: AccountFile, export: exportSettings, read: line(readSettings), end: func(r *accountReader) string {
+		if r.row != 1 {
+			return oneLine
+		}
+		return ""
+	}},
+	{file: FieldFile, tables: []*db.Table{store.FieldTable}, export: exportFields, read: line(readField)},
+	{file: CampaignFile, shown: "campaigns", export: exportCampaigns, read: document(readCampaign)},
+	{file: PictureFile, tables: []*db.Table{store.PictureTable}, export: exportPictures, read: line(readPicture),
+		lacks: func(r *accountReader) bool { return len(r.pictures) == 0 },
+		end: func(r *accountReader) string {
+			if len(r.pictures) > 0 {
+				return "lacks " + slices.Min(slices.Collect(maps.Keys(r.pictures)))
+			}
+			return ""
+		}},
+	{file: SegmentFile, tables: []*db.Table{store.SegmentTable}, export: exportSegments, read: line(readSegment)},
+	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact)},
+	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan)},
+	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift)},
+	{file: HistoryFile, shown: "history", export: exportHistory, read: line(readChange), end: func(r *accountReader) string {
+		if r.revision != r.line.Sequences.Revision {
+			return "does not end with the last change of the account"
+		}
+		return ""
+	}},
+	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always},
+	{file: ApartFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportApart, read: line(readApart), lacks: always},
+	{file: memberFile, export: exportMembers},
+	{file: keyFile, export: exportKeys},
+}
+
+const oneLine = "must have one line, with the settings of the account and how far it has counted"
+
+func always(*accountReader) bool { return true }
+
+// placeOf is the place of a file among nouns, -1 for none.
+func placeOf(file string) int {
+	return slices.IndexFunc(nouns, func(n *noun) bool { return n.file == file })
+}
+
+// line reads lines that are values of a type. What an export would not write is refused.
+func line[L any](read func(*accountReader, *L) (importLine, error)) func(*accountReader, []byte) (importLine, error) {
+	return func(r *accountReader, text []byte) (importLine, error) {
+		l := new(L)
+		if err := json.Unmarshal(text, l); err != nil {
+			return nil, err
+		}
+		again, err := plainJSON(l)
+		if err != nil {
+			return nil, err
+		}
+		write, err := read(r, l)
+		if err == nil && !bytes.Equal(again, text) {
+			err = problem(notWritten)
+		}
+		return write, err
+	}
+}
+
+// notWritten is what is wrong with a line that means something else than it says, such as one with a field twice.
+const notWritten = "is not as an export writes it"
+
+// head is what the line of a document says beside the document itself. Contacts and campaigns have a number for an id, gifts and plans a text.
+type head[ID, Kept any] struct {
+	ID       ID    `json:"id"`
+	Campaign int64 `json:"campaign_id"` // of a gift
+	Kept     Kept  `json:"kept"`
+}
+
+// document reads lines that are documents. body is as a document is stored: what comes before its first field is left out when it is read.
+func document[ID, Kept any](read func(r *accountReader, h *head[ID, Kept], body []byte) (importLine, error)) func(*accountReader, []byte) (importLine, error) {
+	return func(r *accountReader, text []byte) (importLine, error) {
+		h := new(head[ID, Kept])
+		if err := json.Unmarshal(text, h); err != nil {
+			return nil, err
+		}
+		if text[0] != '{' {
+			return nil, problem("is not a JSON object")
+		}
+		id, idErr := plainJSON(h.ID)
+		kept, keptErr := plainJSON(h.Kept)
+		if err := errors.Join(idErr, keptErr); err != nil {
+			return nil, err
+		}
+		written := bytes.HasPrefix(text, slices.Concat([]byte(`{"id":`), id, []byte(","))) && bytes.HasSuffix(text, slices.Concat([]byte(`,"kept":`), kept, []byte("}")))
+		text[0] = ','
+		write, err := read(r, h, text)
+		if err == nil && !written {
+			err = problem(notWritten)
+		}
+		return write, err
+	}
+}
+
+// asProblem makes what is wrong with a line a problem of it.
+func asProblem(err error) error {
+	var faults *doc.Invalid
+	var known *FileProblem
+	switch {
+	case errors.As(err, &faults):
+		return problem("is refused: " + faults.Error())
+	case errors.As(err, &known):
+		return err
+	}
+	return problem(err.Error())
+}
+
+// problem is what is wrong with the line that is read.
+func problem(reason string) error { return &FileProblem{Reason: reason} }

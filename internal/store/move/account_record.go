@@ -1,0 +1,215 @@
+package move
+
+import (
+	"cmp"
+	"time"
+
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/picture"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/people"
+)
+
+// What an organization has beside people and gifts: settings, custom fields, segments, pictures, members and keys.
+type (
+	AccountLine struct {
+		ID          string       `json:"id"`
+		Name        string       `json:"name"`
+		CreatedAt   time.Time    `json:"created_at"`
+		Currency    string       `json:"currency"`
+		Timezone    string       `json:"timezone,omitempty"`
+		Address     string       `json:"address"`
+		TaxID       string       `json:"tax_id"`
+		HistoryDays int64        `json:"history_days"`
+		NoReturn    bool         `json:"no_return,omitempty"`
+		Logo        string       `json:"logo,omitempty"` // the address of a picture
+		Email       string       `json:"email,omitempty"`
+		Website     string       `json:"website,omitempty"`
+		Donors      string       `json:"public_donors,omitempty"`
+		Sequences   accountCount `json:"sequences"`
+	}
+	// accountCount is how far an account has counted, so that no number is given out again.
+	accountCount struct {
+		Campaigns int64 `json:"campaigns"`
+		Keys      int64 `json:"keys"`
+		Fields    int64 `json:"custom_fields"`
+		Segments  int64 `json:"segments"`
+		Jobs      int64 `json:"jobs"`
+		Oldest    int64 `json:"oldest_revision"`
+		Revision  int64 `json:"revision"`
+	}
+	fieldLine struct {
+		ID          int64  `json:"id"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Type        string `json:"type"`
+		Options     string `json:"options"`
+		Place       int64  `json:"place"`
+		CreatedAt   int64  `json:"created_at"`
+		EndedAt     int64  `json:"ended_at"`
+	}
+	segmentLine struct {
+		ID        int64  `json:"id"`
+		Name      string `json:"name"`
+		Query     string `json:"query"`
+		Actor     string `json:"actor"`
+		CreatedAt int64  `json:"created_at"`
+	}
+	pictureLine struct {
+		Name     string `json:"name"`
+		Campaign int64  `json:"campaign_id"` // 0 where it is the logo of the organization
+		Body     []byte `json:"body"`
+	}
+	memberLine struct {
+		Name  string `json:"name"`
+		Email string `json:"email"`
+		Role  string `json:"role"`
+	}
+	keyLine struct {
+		Name        string   `json:"name"`
+		Permissions []string `json:"permissions"`
+		Revoked     bool     `json:"revoked"`
+	}
+)
+
+func exportSettings(x *accountExport, w *LineWriter) error {
+	line := AccountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.Currency, Timezone: x.row.Timezone,
+		Sequences: accountCount{x.row.CampaignSeq, x.row.KeySeq, x.row.FieldSeq, x.row.SegmentSeq, x.row.JobSeq, x.row.Oldest, x.row.Revision}}
+	settings, err := people.AccountSettings(x.conn, x.account.Number)
+	if err != nil {
+		return err
+	}
+	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
+	line.Logo = settings.Logo
+	line.Email, line.Website, line.Donors = settings.Email, settings.Website, string(settings.PublicDonors)
+	return w.encode(line)
+}
+
+func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
+	if r.row > 1 {
+		return nil, &FileProblem{File: AccountFile, Reason: oneLine}
+	}
+	r.line = *l
+	q := r.line.Sequences
+	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > doc.MaxSeq {
+		return nil, problem("does not say how far the account has counted")
+	}
+	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
+		return nil, problem("does not say when the account was made")
+	}
+	name, err := access.AccountName(r.line.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.line.Name, r.revision = name, q.Oldest-1
+	if r.line.Logo != "" && !picture.IsAddress(r.line.Logo) {
+		return nil, problem("has a logo that is no picture of the files")
+	}
+	r.lack(0, r.line.Logo)
+	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
+	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
+	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days, Email: &r.line.Email, Website: &r.line.Website, PublicDonors: &r.line.Donors}
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return func(*accountWriter) error { return nil }, nil // they are written at the end
+}
+
+func exportFields(x *accountExport, w *LineWriter) error {
+	fields, err := contacts.ReadCustomFields(x.conn, x.account.Number)
+	if err != nil {
+		return err
+	}
+	return encodeAll(w, fields.All, func(f custom.Field) any {
+		return fieldLine{f.ID, f.Title, f.Description, string(f.Type), store.JoinKeys(f.Options), f.Place, store.Seconds(f.CreatedAt), store.Seconds(f.EndedAt)}
+	})
+}
+
+func readField(r *accountReader, l *fieldLine) (importLine, error) {
+	f := custom.Field{ID: l.ID, Title: l.Title, Description: l.Description, Type: custom.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
+		CreatedAt: store.Moment(l.CreatedAt), EndedAt: store.Moment(l.EndedAt)}
+	if err := f.CheckImported(r.fields); err != nil {
+		return nil, err
+	}
+	r.fields = custom.NewFields(0, append(r.fields.All, f))
+	return func(w *accountWriter) error {
+		w.a.FieldSeq = max(w.a.FieldSeq, l.ID)
+		w.Insert(store.FieldTable, w.a.Account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
+		return nil
+	}, nil
+}
+
+const sqlSegmentRows = `SELECT id, name, query, actor, created_at FROM segment WHERE account_id = $1 ORDER BY id`
+
+func exportSegments(x *accountExport, w *LineWriter) error {
+	return x.conn.Each(func(r db.Row) error {
+		return w.encode(segmentLine{r.Int(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4)})
+	}, sqlSegmentRows, x.account.Number)
+}
+
+func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
+	made, err := find.NewSegment(l.Name, l.Query, r.region)
+	if err == nil {
+		err = cmp.Or(find.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range r.segments {
+		if other.ID == l.ID || other.IsCalled(made.Name) {
+			return nil, problem("has the id or the name of a segment before it")
+		}
+	}
+	made.ID = l.ID
+	r.segments = append(r.segments, made)
+	return func(w *accountWriter) error {
+		id := w.id(l.ID)
+		w.a.SegmentSeq = max(w.a.SegmentSeq, doc.IDSeq(id))
+		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		return nil
+	}, nil
+}
+
+// pictures are all sizes of the pictures that were uploaded.
+func exportPictures(x *accountExport, w *LineWriter) error {
+	return x.conn.EachOf(store.PictureTable, x.account.Number, func(row []any) error {
+		name, body := row[1].(string), row[3].([]byte)
+		if err := store.IntactPicture(name, store.Checksum(body), row[4].(int64)); err != nil {
+			return err
+		}
+		return w.encode(pictureLine{name, row[2].(int64), body})
+	})
+}
+
+// lack notes that a campaign has pictures, or the organization where it is 0. Their files come after it.
+func (r *accountReader) lack(campaign int64, addresses ...string) {
+	for _, name := range picture.Names(addresses...) {
+		r.pictures[name] = campaign
+	}
+}
+
+func readPicture(r *accountReader, l *pictureLine) (importLine, error) {
+	if campaign, lacks := r.pictures[l.Name]; !lacks || campaign != l.Campaign {
+		return nil, problem("is a picture that its campaign does not have, or has already")
+	}
+	delete(r.pictures, l.Name)
+	return func(w *accountWriter) error {
+		w.Insert(store.PictureTable, w.a.Account, l.Name, w.campaigns[l.Campaign], l.Body, store.Checksum(l.Body))
+		return nil
+	}, picture.File{Name: l.Name, Body: l.Body}.Check()
+}
+
+func exportMembers(x *accountExport, w *LineWriter) error {
+	return encodeAll(w, x.members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
+}
+
+func exportKeys(x *accountExport, w *LineWriter) error {
+	return encodeAll(w, x.keys, func(k access.Key) any { return keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()} })
+}
