@@ -36,7 +36,7 @@ func jobAddress(kind jobs.JobKind, id int64) string {
 }
 
 // jobWords are what people call jobs.
-var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", duplicates.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
+var jobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", jobs.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {
@@ -290,7 +290,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 			view.soFar(at.At, at.Total, "gift")
 		}
 		view.More = view.Told
-	case duplicates.SureJob:
+	case jobs.SureJob:
 		var at duplicates.SureProgress
 		err = json.Unmarshal(j.Progress, &at)
 		view.Title, view.Told = "Merge certain matches", plural(at.Merged, "contact")+" merged into others."

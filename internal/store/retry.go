@@ -268,8 +268,8 @@ type Shown struct {
 	ID   int64
 }
 
-// Readers read a document again that an answer has shown, as it is now, by the kind of the document.
-var Readers = map[string]func(t *Tx, a *Account, id int64, baseURL string) (Made, error){}
+// Reader reads a document again that an answer has shown.
+type Reader = func(t *Tx, a *Account, id int64, baseURL string) (Made, error)
 
 // readAgain reads a document that an answer has shown.
 func (t *Tx) readAgain(a *Account, name, baseURL string) (Made, error) {
@@ -278,11 +278,12 @@ func (t *Tx) readAgain(a *Account, name, baseURL string) (Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := Readers[kind]
-	if read == nil {
-		return nil, crm.ErrNotFound
+	for _, part := range t.parts {
+		if read := part.Readers[kind]; read != nil {
+			return read(t, a, id, baseURL)
+		}
 	}
-	return read(t, a, id, baseURL)
+	return nil, crm.ErrNotFound
 }
 
 func Missing(missing bool) error {

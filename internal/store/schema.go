@@ -53,21 +53,22 @@ var (
 
 // Schema is everything that a database of ours has. What makes data reachable comes last, since a copy fills the tables in this
 // order.
-var Schema = db.Schema{
-	Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
-	Tables: []*db.Table{
-		ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-		ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
-		MemberTable, SettingTable, TallyTable, AccountTable,
-	},
-	Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // the work of it is that of check/derive.go
-}
+var Schema = newSchema()
 
-func init() {
+func newSchema() db.Schema {
 	ContactTable.Words, ContactTable.WordsOf = WordsTable, wordsOfRow
 	AccountTable.NameOf = func(row []any) (id, name string) { return row[1].(string), row[2].(string) }
 	InvitationTable.Transient = "account_id = 0" // setup links
 	AccountTable.Everywhere, MemberTable.Everywhere = true, true
+	return db.Schema{
+		Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
+		Tables: []*db.Table{
+			ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
+			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
+			MemberTable, SettingTable, TallyTable, AccountTable,
+		},
+		Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // book.Open says how
+	}
 }
 
 // Distribution are the commands that spread the tables over several machines, and a query for those that were forgotten.

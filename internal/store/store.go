@@ -35,13 +35,16 @@ type Base struct {
 	Touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one.
-func Open(ctx context.Context, o Options) (*Base, error) {
+// Open opens the database, creates it if it does not exist, and upgrades an older one. derive works out anew what is derived from documents, and parts are those of
+// every unit of work.
+func Open(ctx context.Context, o Options, derive func(t *db.Tx, progress db.Progress) error, parts ...*Part) (*Base, error) {
 	s := &Base{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1)}
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	opened, err := db.Open(ctx, o.ForDB(s.Now))
+	options := o.ForDB(s.Now, derive)
+	options.Begin = func(t *db.Tx) db.Batch { return &Tx{Tx: t, Accounts: make(map[int64]*Account), parts: parts} }
+	opened, err := db.Open(ctx, options)
 	if err != nil {
 		return nil, Translate(err)
 	}
@@ -50,9 +53,11 @@ func Open(ctx context.Context, o Options) (*Base, error) {
 	return s, nil
 }
 
-// ForDB is where the data is, for db.
-func (o Options) ForDB(now func() time.Time) db.Options {
-	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &Schema, Begin: newTx, Now: now, Progress: o.Progress}
+// ForDB is where the data is, for db, and how what is derived is worked out.
+func (o Options) ForDB(now func() time.Time, derive func(t *db.Tx, progress db.Progress) error) db.Options {
+	schema := Schema
+	schema.Derived.Work = derive
+	return db.Options{Dir: o.Data, URL: o.Database, Serving: o.Serving, Schema: &schema, Now: now, Progress: o.Progress}
 }
 
 // DB is the database, for callers that observe or measure it.

@@ -20,6 +20,7 @@ type Tx struct {
 	Accounts map[int64]*Account
 	Loaded   int    // contacts that were asked for together
 	Author   author // of the change that runs
+	parts    []*Part
 }
 
 // Account is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
@@ -27,25 +28,28 @@ type Account struct {
 	Tally
 	Exists bool
 	attemptUnit
-	Known []any // by the numbers of the parts
+	parts []*Part
+	known []any // by each part
 }
 
-// Part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil.
+// Known is what a part knows of the account.
+func (a *Account) Known(part string) any {
+	for i, p := range a.parts {
+		if p.Name == part {
+			return a.known[i]
+		}
+	}
+	panic("no part is called " + part)
+}
+
+// Part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil. Parts are asked in the order in which book.Open lists them.
 type Part struct {
-	Number      int
+	Name        string
 	Begin       func() any                                  // makes what it knows of an account
 	LookUp      func(t *Tx, a *Account, all []*Needs) error // asks for what the changes have named
 	LookUpFound func(t *Tx, a *Account, all []*Needs) error // asks for what follows from that
 	Write       func(t *Tx, a *Account) error               // writes what the changes have only counted
-}
-
-// parts are asked in the order in which they were registered.
-var parts []*Part
-
-// Register adds a part to every unit of work.
-func Register(p *Part) {
-	p.Number = len(parts)
-	parts = append(parts, p)
+	Readers     map[string]Reader                           // read a document again that an answer has shown, as it is now, by the kind of the document
 }
 
 // Needs is what a change will look up.
@@ -67,8 +71,6 @@ type Needs struct {
 
 	More []Needs // of a change that records several gifts
 }
-
-func newTx(t *db.Tx) db.Batch { return &Tx{Tx: t, Accounts: make(map[int64]*Account)} }
 
 // Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
@@ -113,7 +115,7 @@ func (t *Tx) lookUp(all []*Needs) error {
 		if err := cmp.Or(t.prefetchLock(a), a.lookUpAnswers(t, byAccount[number])); err != nil {
 			return err
 		}
-		for _, part := range parts {
+		for _, part := range t.parts {
 			if part.LookUp == nil {
 				continue
 			}
@@ -126,7 +128,7 @@ func (t *Tx) lookUp(all []*Needs) error {
 		return err
 	}
 	for _, number := range numbers {
-		for _, part := range parts {
+		for _, part := range t.parts {
 			if part.LookUpFound == nil {
 				continue
 			}
@@ -142,9 +144,11 @@ func (t *Tx) lookUp(all []*Needs) error {
 func (t *Tx) Account(number int64) *Account {
 	a := t.Accounts[number]
 	if a == nil {
-		a = &Account{Tally: Tally{Account: number}}
-		for _, part := range parts {
-			a.Known = append(a.Known, part.Begin())
+		a = &Account{Tally: Tally{Account: number}, parts: t.parts, known: make([]any, len(t.parts))}
+		for i, part := range t.parts {
+			if part.Begin != nil {
+				a.known[i] = part.Begin()
+			}
 		}
 		t.Accounts[number] = a
 	}
@@ -283,7 +287,7 @@ func (a *Account) Touch(t *Tx) {
 // Finish writes what was only counted, and the rows of accounts that were counted on.
 func (t *Tx) Finish() error {
 	for _, a := range t.Accounts {
-		for _, part := range parts {
+		for _, part := range t.parts {
 			if part.Write == nil {
 				continue
 			}

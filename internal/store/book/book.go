@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/derived"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
@@ -24,9 +25,9 @@ type Book struct {
 	*duplicates.DuplicateStore
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one.
+// Open opens the database, creates it if it does not exist, and upgrades an older one. It lists what units of work and jobs are made of: nothing registers itself.
 func Open(ctx context.Context, o store.Options) (*Book, error) {
-	base, err := store.Open(ctx, o)
+	base, err := store.Open(ctx, o, check.Derive, derived.Part(), contacts.Part(), campaigns.Part(), gifts.Part(), merges.Part())
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +35,8 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	contacts := contacts.New(base)
 	gifts := gifts.New(contacts, campaigns.New(people))
 	jobs := jobs.New(gifts)
-	merges := merges.New(jobs)
-	return &Book{base, check.New(move.New(jobs)), merges, duplicates.New(jobs, merges)}, nil
+	moved := merges.New(jobs)
+	pairs := duplicates.New(jobs, moved)
+	jobs.Use(merges.MoveKind, move.EraseKind, pairs.SureKind(), move.EraseAll, pairs.LookOnce)
+	return &Book{base, check.New(move.New(jobs)), moved, pairs}, nil
 }

@@ -436,7 +436,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, from store.Options) {
 		to := store.Options{Data: filepath.Join(t.TempDir(), "target")}
 		_, err := move.Copy(t.Context(), from, to, move.CopyOptions{})
-		if from.ForDB(nil).File() != "" {
+		if from.ForDB(nil, nil).File() != "" {
 			wantError(t, "no file", err, os.ErrNotExist)
 		} else {
 			wantError(t, "no tables", err, crm.ErrNotFound)
@@ -455,7 +455,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 		tamper(t, from, `UPDATE schema_version SET version = `+fmt.Sprint(store.SchemaVersion()))
 		_, err = move.Copy(t.Context(), from, from, move.CopyOptions{})
 		wantError(t, "onto itself", err, move.ErrSameDatabase)
-		if from.ForDB(nil).File() != "" {
+		if from.ForDB(nil, nil).File() != "" {
 			link := filepath.Join(t.TempDir(), "link")
 			if err := os.Symlink(from.Data, link); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func tamper(t *testing.T, o store.Options, sql string, args ...any) {
 	t.Helper()
 	changed, err := int64(0), error(nil)
-	if file := o.ForDB(nil).File(); file != "" {
+	if file := o.ForDB(nil, nil).File(); file != "" {
 		changed, err = tamperSQLite(file, sql, args)
 	} else {
 		changed, err = tamperPostgres(t, o.Database, sql, args)

@@ -13,29 +13,29 @@ type campaignUnit struct {
 	Campaigns store.Lookup[int64, *OwnCampaign]
 }
 
-var campaignsPart = &store.Part{}
+const partName = "campaigns"
 
-func init() {
-	*campaignsPart = store.Part{
+// Part is what a unit of work does with campaigns.
+func Part() *store.Part {
+	return &store.Part{
+		Name: partName,
 		Begin: func() any {
 			return &campaignUnit{Campaigns: store.NewLookup(SQLOwnCampaigns, scanOwnCampaign)}
 		},
+		Readers: map[string]store.Reader{campaignShown: rereadCampaign},
 	}
-	store.Register(campaignsPart)
 }
 
-func Of(a *store.Account) *campaignUnit { return a.Known[campaignsPart.Number].(*campaignUnit) }
+func Of(a *store.Account) *campaignUnit { return a.Known(partName).(*campaignUnit) }
 
 const campaignShown = "campaign"
 
 // Shown names the campaign for an answer that shows it.
 func (m MadeCampaign) Shown() store.Shown { return store.Shown{Kind: campaignShown, ID: m.ID} }
 
-func init() {
-	store.Readers[campaignShown] = func(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Made, error) {
-		campaign, err := ParseFound(FindCampaign(t.Conn, sqlCampaign, a.Account, id))
-		return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
-	}
+func rereadCampaign(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Made, error) {
+	campaign, err := ParseFound(FindCampaign(t.Conn, sqlCampaign, a.Account, id))
+	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
 }
 
 // OwnCampaign is what a gift has to know of a campaign of its account.

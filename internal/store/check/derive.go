@@ -87,10 +87,8 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-func init() { store.Schema.Derived.Work = derive }
-
-// derive works out anew what all contacts are found by, for another version of the program.
-func derive(t *db.Tx, progress db.Progress) error {
+// Derive works out anew what all contacts are found by, for another version of the program.
+func Derive(t *db.Tx, progress db.Progress) error {
 	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {
 		if _, err := t.Exec(sql); err != nil {
 			return err

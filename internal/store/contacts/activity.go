@@ -362,9 +362,7 @@ const noteShown = "note"
 // Shown names the note for an answer that shows it.
 func (n NoteDocument) Shown() store.Shown { return store.Shown{Kind: noteShown, ID: n.Revision} }
 
-func init() {
-	store.Readers[noteShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		note, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, a.Account, id)
-		return NoteDocument{note}, err
-	}
+func rereadNote(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+	note, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, a.Account, id)
+	return NoteDocument{note}, err
 }

@@ -116,10 +116,8 @@ const contactShown = "contact"
 // Shown names the contact for an answer that shows it.
 func (d Document) Shown() store.Shown { return store.Shown{Kind: contactShown, ID: d.ID} }
 
-func init() {
-	store.Readers[contactShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		return Current(t, a, id)
-	}
+func rereadContact(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+	return Current(t, a, id)
 }
 
 // Current is a contact as it is in the unit of work.

@@ -28,10 +28,12 @@ func scanMerge(r db.Row) (int64, *store.Merge) {
 	return m.ID, &m
 }
 
-var contactsPart = &store.Part{}
+const partName = "contacts"
 
-func init() {
-	*contactsPart = store.Part{
+// Part is what a unit of work does with contacts.
+func Part() *store.Part {
+	return &store.Part{
+		Name: partName,
 		Begin: func() any {
 			return &contactUnit{Contacts: make(map[int64]*Stored), crowds: make(map[string]*crowd), Merges: store.NewLookup(sqlMerges, scanMerge)}
 		},
@@ -47,9 +49,9 @@ func init() {
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpContacts(a, t, foundByKeys(a)), lookUpFoundSets(a, t, all))
 		},
-		Write: forgetPairs,
+		Write:   forgetPairs,
+		Readers: map[string]store.Reader{contactShown: rereadContact, noteShown: rereadNote},
 	}
-	store.Register(contactsPart)
 }
 
 // forgetPairs forgets with whom contacts may be the same that are no longer active. It is asked for together with what else is written.
@@ -62,7 +64,7 @@ func forgetPairs(t *store.Tx, a *store.Account) error {
 	return cmp.Or(t.Tx.Prefetch(none, store.SQLForgetFoundA, a.Account, leaving), t.Tx.Prefetch(none, store.SQLForgetFoundB, a.Account, leaving))
 }
 
-func Of(a *store.Account) *contactUnit { return a.Known[contactsPart.Number].(*contactUnit) }
+func Of(a *store.Account) *contactUnit { return a.Known(partName).(*contactUnit) }
 
 // PrefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
 const PrefetchLimit = 200

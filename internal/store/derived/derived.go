@@ -24,10 +24,12 @@ type unit struct {
 	setsMoved bool // a contact that was there before has joined a set, or left one
 }
 
-var part = &store.Part{}
+const partName = "derived"
 
-func init() {
-	*part = store.Part{
+// Part is what a unit of work does with what is derived.
+func Part() *store.Part {
+	return &store.Part{
+		Name: partName,
 		Begin: func() any {
 			return &unit{Keys: make(map[string][]int64), References: store.NewLookup(sqlReferences, scanReference), Giving: store.NewLookup(SQLGiving, ScanGiving), sets: make(contactSets), moved: make(map[string]bool)}
 		},
@@ -41,10 +43,9 @@ func init() {
 			return nil
 		},
 	}
-	store.Register(part)
 }
 
-func Of(a *store.Account) *unit { return a.Known[part.Number].(*unit) }
+func Of(a *store.Account) *unit { return a.Known(partName).(*unit) }
 
 var none = new(find.Rows)
 

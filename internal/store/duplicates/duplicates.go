@@ -33,9 +33,7 @@ type DuplicateStore struct {
 }
 
 func New(j *jobs.JobStore, m *merges.MergeStore) *DuplicateStore {
-	s := &DuplicateStore{base: j.Base, jobs: j, merges: m, turn: make(chan struct{}, 1)}
-	j.Idle, j.MergeSure = s.lookOnce, s.sureStep
-	return s
+	return &DuplicateStore{base: j.Base, jobs: j, merges: m, turn: make(chan struct{}, 1)}
 }
 
 // Filter says which duplicates are listed. The zero filter finds all that are not dismissed.

@@ -61,8 +61,8 @@ func readRun(c db.Conn, account int64) (r run, err error) {
 	return r, err
 }
 
-// lookOnce looks at the accounts that have changed, beside what its caller does, unless that is being done.
-func (s *DuplicateStore) lookOnce(ctx context.Context, report func(error)) {
+// LookOnce looks at the accounts that have changed, beside what its caller does, unless that is being done.
+func (s *DuplicateStore) LookOnce(ctx context.Context, report func(error)) {
 	select {
 	case s.turn <- struct{}{}:
 	default:

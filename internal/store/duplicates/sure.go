@@ -19,9 +19,6 @@ import (
 	"donorbook/internal/store/merges"
 )
 
-// SureJob merges the contacts that surely are the same person.
-const SureJob jobs.JobKind = "duplicates"
-
 // SureProgress is how far such a job has come.
 type SureProgress struct {
 	Total  int64 `json:"total"`  // groups
@@ -36,14 +33,14 @@ type sureSpec struct {
 	Only   []int64 `json:"only"`   // the persons whose groups were chosen; null for all
 }
 
-func init() {
-	jobs.JobSteps[SureJob] = func(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error { return w.MergeSure(ctx, w, j) }
-	jobs.JobUndos[SureJob] = func(u *jobs.Undoing, c store.Change) (undone bool, err error) {
+// SureKind merges what is surely the same person. What else a merge has changed is undone with it.
+func (s *DuplicateStore) SureKind() jobs.Kind {
+	return jobs.Kind{Step: s.sureStep, Undo: func(u *jobs.Undoing, c store.Change) (undone bool, err error) {
 		if c.Noun != history.ContactNoun || c.Kind != history.DidMerge {
-			return false, nil // what else a merge has changed is undone with it
+			return false, nil
 		}
 		return true, merges.Unmerge(u.T, u.A, c.Revision, u.Region, u.Now)
-	}
+	}}
 }
 
 const (
@@ -68,7 +65,7 @@ func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region st
 		if err != nil {
 			return err
 		}
-		made := jobs.NewJob(t, t.Account(account), SureJob, jobs.JobWaiting, sureSpec{region, persons})
+		made := jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, sureSpec{region, persons})
 		made.Progress = jobs.JSONOf(SureProgress{Total: groups})
 		jobs.SaveJob(t, made)
 		j = *made

@@ -17,10 +17,12 @@ type giftUnit struct {
 	Plans store.Lookup[int64, *StoredPlan]
 }
 
-var giftsPart = &store.Part{}
+const partName = "gifts"
 
-func init() {
-	*giftsPart = store.Part{
+// Part is what a unit of work does with gifts and plans.
+func Part() *store.Part {
+	return &store.Part{
+		Name: partName,
 		Begin: func() any {
 			return &giftUnit{Gifts: store.NewLookup(sqlLoadGifts, ScanGift), Plans: store.NewLookup(SQLLoadPlans, ScanPlan)}
 		},
@@ -28,11 +30,11 @@ func init() {
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpPlanSets(a, t, all), lookUpGiving(a, t, all))
 		},
+		Readers: map[string]store.Reader{giftShown: rereadGift, planShown: rereadPlan},
 	}
-	store.Register(giftsPart)
 }
 
-func Of(a *store.Account) *giftUnit { return a.Known[giftsPart.Number].(*giftUnit) }
+func Of(a *store.Account) *giftUnit { return a.Known(partName).(*giftUnit) }
 
 // lookUpGifts asks for what changes of gifts have named.
 func lookUpGifts(a *store.Account, t *store.Tx, all []*store.Needs) error {

@@ -17,19 +17,18 @@ func (d GiftDocument) Shown() store.Shown { return store.Shown{Kind: giftShown, 
 // Shown names the plan for an answer that shows it.
 func (d PlanDocument) Shown() store.Shown { return store.Shown{Kind: planShown, ID: d.ID} }
 
-func init() {
-	store.Readers[giftShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		g, err := Of(a).Gifts.Get(t, a.Account, id)
-		if err = cmp.Or(err, store.Missing(g == nil)); err != nil {
-			return nil, err
-		}
-		return GiftDocument{Gift: g.Gift, Slug: slug(t, a, g.Campaign)}, g.Damage
+func rereadGift(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+	g, err := Of(a).Gifts.Get(t, a.Account, id)
+	if err = cmp.Or(err, store.Missing(g == nil)); err != nil {
+		return nil, err
 	}
-	store.Readers[planShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		p, err := Of(a).Plans.Get(t, a.Account, id)
-		if err = cmp.Or(err, store.Missing(p == nil)); err != nil {
-			return nil, err
-		}
-		return PlanDocument{Plan: p.Plan}, p.Damage
+	return GiftDocument{Gift: g.Gift, Slug: slug(t, a, g.Campaign)}, g.Damage
+}
+
+func rereadPlan(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+	p, err := Of(a).Plans.Get(t, a.Account, id)
+	if err = cmp.Or(err, store.Missing(p == nil)); err != nil {
+		return nil, err
 	}
+	return PlanDocument{Plan: p.Plan}, p.Damage
 }

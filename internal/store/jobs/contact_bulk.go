@@ -181,8 +181,6 @@ func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*co
 	return contacts.ChangeAll(t, a, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
 }
 
-func init() { JobSteps[BulkJob] = bulkStep }
-
 // bulkStep does the action of a job to a few contacts more.
 func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 	var action crm.BulkAction

@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/table"
 )
 
-func init() { JobSteps[ImportJob] = importStep }
-
 const (
 	sqlImports       = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' ORDER BY id DESC`
 	sqlImportsBefore = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' AND state <> 'uploading' AND id < $2 ORDER BY id DESC LIMIT $3`

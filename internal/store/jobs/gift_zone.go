@@ -39,8 +39,6 @@ type ZoneProgress struct {
 	Total int64 `json:"total"` // gifts
 }
 
-func init() { JobSteps[ZoneJob] = zoneStep }
-
 // zoneStep moves a few gifts more to the clock that the organization has now.
 func zoneStep(ctx context.Context, w *JobWorker, j *Job) error {
 	var at ZoneProgress

@@ -314,6 +314,9 @@ func (j *Job) By(ctx context.Context) context.Context {
 // EraseJob removes what still names people who were erased.
 const EraseJob JobKind = "erase"
 
+// SureJob merges the contacts that surely are the same person.
+const SureJob JobKind = "duplicates"
+
 // JobStore has the work in the background: imports, changes of many contacts, and what takes them back.
 type JobStore struct {
 	*store.Base
@@ -321,16 +324,29 @@ type JobStore struct {
 	jobsBegun chan struct{} // there is a new job
 	Files     *openedFiles  // of imports
 
-	// Idle begins what is done in the background when no job waits. Package duplicates has it.
-	Idle func(ctx context.Context, report func(error))
-
-	// MergeSure merges a few more contacts that are the same person, for a job of package duplicates.
-	MergeSure func(ctx context.Context, w *JobWorker, j *Job) error
-
-	// Erase removes people for good, in a unit of work, but for those who cannot be erased. Package move has it.
-	Erase func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
+	kinds map[JobKind]Kind
+	idle  func(ctx context.Context, report func(error))
+	erase Eraser
 }
 
+// Kind is a kind of jobs: Step does one unit of work, by Advance, and ends the job when nothing is left to do. Undo takes a change of such a job back, where its changes belong together.
+type Kind struct {
+	Step func(ctx context.Context, w *JobWorker, j *Job) error
+	Undo func(u *Undoing, c store.Change) (undone bool, err error)
+}
+
+// Eraser removes people for good, in a unit of work, but for those who cannot be erased.
+type Eraser = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
+
 func New(g *gifts.GiftStore) *JobStore {
-	return &JobStore{Base: g.Base, GiftStore: g, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles()}
+	return &JobStore{Base: g.Base, GiftStore: g, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
+		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep},
+	}}
+}
+
+// Use says what packages above this one do in the background: jobs that move gifts, that remove what names erased people, and that merge what is surely the same; how people are
+// erased; and what begins when no job waits.
+func (s *JobStore) Use(move, erase, sure Kind, eraser Eraser, idle func(ctx context.Context, report func(error))) {
+	s.kinds[MoveJob], s.kinds[EraseJob], s.kinds[SureJob] = move, erase, sure
+	s.erase, s.idle = eraser, idle
 }

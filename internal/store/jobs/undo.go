@@ -105,8 +105,6 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 	return store.FindIn(c, crm.ErrNotFound, ScanJob, SQLJob, undo.Account, spec.Job)
 }
 
-func init() { JobSteps[UndoingJob] = undoStep }
-
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
 	// The last changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are.
@@ -145,11 +143,11 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	}
 	now := w.Now()
 	return w.Advance(ctx, j, undoNeeds(changes), func(t *store.Tx, a *store.Account, next *Job) error {
-		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, progress: at}
+		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, undo: w.kinds[of.Kind].Undo, progress: at}
 		if err := u.TakeAll(changes); err != nil {
 			return err
 		}
-		refused, err := w.Erase(t, a, u.erased, now)
+		refused, err := w.erase(t, a, u.erased, now)
 		if err != nil {
 			return err
 		}
@@ -222,6 +220,7 @@ type Undoing struct {
 	Erase  bool // contacts that the job has created
 	Now    time.Time
 
+	undo     func(u *Undoing, c store.Change) (undone bool, err error) // of the kind of the job; nil for most
 	progress UndoProgress
 	kept     []JobRow // what was changed since
 	erased   []*contacts.Stored
@@ -311,12 +310,9 @@ func (u *Undoing) look(changes []store.Change) error {
 // isOthers tells whether someone else has changed a document after one of the job's changes, but for jobs that are undone as this one is.
 func (u *Undoing) isOthers(c *store.Change) bool { return u.others[c.Noun][c.ID] > c.Revision }
 
-// JobUndos take a change of a job back, for kinds of jobs whose changes belong together.
-var JobUndos = map[JobKind]func(u *Undoing, c store.Change) (undone bool, err error){}
-
 // Take takes one change back, unless what it has changed was changed since by anyone but the job itself.
 func (u *Undoing) Take(c store.Change) (undone bool, err error) {
-	if undo := JobUndos[u.Of.Kind]; undo != nil {
+	if undo := u.undo; undo != nil {
 		var refused *doc.Invalid
 		if undone, err = undo(u, c); errors.As(err, &refused) {
 			u.keep(doc.IDSeq(c.ID), c.ID, Kept{})

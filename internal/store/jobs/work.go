@@ -35,9 +35,6 @@ func ScanOpenJob(r db.Row) Job {
 	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)), UpdatedAt: store.Moment(r.Int(4))}
 }
 
-// JobSteps are the kinds of jobs: each does one unit of work, by advance. A step ends the job when nothing is left to do.
-var JobSteps = map[JobKind]func(ctx context.Context, w *JobWorker, j *Job) error{}
-
 // JobWorker is what a node knows of the jobs that it works on.
 type JobWorker struct {
 	*JobStore
@@ -84,7 +81,7 @@ func (s *JobStore) WorkOnJobs(ctx context.Context, report func(error)) {
 		switch {
 		case !busy:
 			rest, woken, ready = JobLook, s.jobsBegun, w.Ready
-			s.Idle(ctx, report)
+			s.idle(ctx, report)
 		case s.Waiting() > 0:
 			rest = time.Since(start)
 		}
@@ -274,14 +271,14 @@ func (w *JobWorker) Step(ctx context.Context, open *Job) (worked bool, err error
 	case open.State == JobMapping && age > JobLimbo, open.State == JobUploading && age > JobUpload:
 		_, err := w.CancelJob(ctx, open.Account, open.ID)
 		return false, err
-	case !open.Working() || JobSteps[open.Kind] == nil:
+	case !open.Working() || w.kinds[open.Kind].Step == nil:
 		return false, nil
 	}
 	j, err := w.Job(ctx, open.Account, open.ID)
 	if err != nil || !j.Working() {
 		return false, err
 	}
-	err = JobSteps[j.Kind](ctx, w, &j)
+	err = w.kinds[j.Kind].Step(ctx, w, &j)
 	if errors.Is(err, ErrNotOurs) {
 		return false, nil
 	}

@@ -23,6 +23,11 @@ type MergeStore struct {
 	jobs *jobs.JobStore
 }
 
+// Part is what a unit of work does with merges: answers show what was undone.
+func Part() *store.Part {
+	return &store.Part{Name: "merges", Readers: map[string]store.Reader{undoneShown: rereadUndone}}
+}
+
 func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Base, j} }
 
 // Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction, but for gifts that are many, which follow (move.go). Phone

@@ -42,7 +42,8 @@ func MoveOf(j *jobs.Job) (merge int64, err error) {
 	return spec.Merge, err
 }
 
-func init() { jobs.JobSteps[jobs.MoveJob] = moveStep }
+// MoveKind moves the gifts and plans of a merge, or of its undo.
+var MoveKind = jobs.Kind{Step: moveStep}
 
 const (
 	sqlMovedBy = store.ChangeColumns + ` AND revision > $2 AND revision <= $3 AND (noun = $4 OR noun = $5) ORDER BY revision DESC LIMIT $6`

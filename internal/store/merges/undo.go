@@ -54,18 +54,16 @@ const undoneShown = "unmerge"
 // Shown names what was undone for an answer that shows it.
 func (u Undone) Shown() store.Shown { return store.Shown{Kind: undoneShown, ID: u.merge} }
 
-func init() {
-	store.Readers[undoneShown] = func(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
-		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
-		if err != nil {
-			return nil, err
-		}
-		u := Undone{merge: id, undo: row.Undone}
-		if u.Survivor, err = contacts.Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
-			u.Other, err = contacts.Current(t, a, row.Other)
-		}
-		return u, err
+func rereadUndone(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
+	if err != nil {
+		return nil, err
 	}
+	u := Undone{merge: id, undo: row.Undone}
+	if u.Survivor, err = contacts.Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
+		u.Other, err = contacts.Current(t, a, row.Other)
+	}
+	return u, err
 }
 
 // UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so do gifts that were recorded since, but for those of plans that go back.

@@ -66,8 +66,8 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 	return job, err
 }
 
-// eraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
-func eraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error) {
+// EraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
+func EraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error) {
 	var all []*contacts.Stored
 	room := erasureLimit - 1
 	for _, one := range found {

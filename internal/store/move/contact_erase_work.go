@@ -57,7 +57,8 @@ const (
 	eraseLog
 )
 
-func init() { jobs.JobSteps[jobs.EraseJob] = eraseStep }
+// EraseKind removes what still names people who were erased.
+var EraseKind = jobs.Kind{Step: eraseStep}
 
 // eraser is one turn of an erasure.
 type eraser struct {

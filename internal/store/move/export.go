@@ -227,7 +227,6 @@ type MoveStore struct {
 }
 
 func New(j *jobs.JobStore) *MoveStore {
-	j.Erase = eraseAll
 	return &MoveStore{j.Base, j}
 }
 
@@ -273,6 +272,7 @@ var (
 
 // Copy copies everything that is in one database to another one, which must be empty.
 func Copy(ctx context.Context, from, to store.Options, o CopyOptions) (CopyReport, error) {
-	report, err := db.Copy(ctx, from.ForDB(nil), to.ForDB(nil), o)
+	derived := func(*db.Tx, db.Progress) error { return nil } // the target is empty, and gets what is derived with its rows
+	report, err := db.Copy(ctx, from.ForDB(nil, derived), to.ForDB(nil, derived), o)
 	return report, store.Translate(err)
 }
