@@ -33,7 +33,7 @@ CONCURRENT = ^TestConcurrent
 
 # make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:
 # two goroutines that use one connection are seen in the package around it.
-GOTEST = go test -vet=off
+GOTEST = go test -vet=off -timeout 20m
 RACETEST = $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
 
 # The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and

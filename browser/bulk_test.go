@@ -52,7 +52,7 @@ func TestContactsAreSelectedTaggedAndUndone(t *testing.T) {
 	p.audit()
 	p.width(390)
 	p.in("#bulk").click("Export")
-	p.sees("Export 2 contacts", "the 2 contacts that you selected")
+	p.sees("Export 2 contacts", "the 2 contacts you selected")
 	p.audit()
 	p.fill("File format", "JSON Lines (for programs)")
 	if name, text := p.downloads("Download file"); !strings.HasSuffix(name, ".jsonl") || strings.Count(text, "\n") != 2 || !strings.Contains(text, "N07") || !strings.Contains(text, "N08") {
