@@ -63,7 +63,8 @@ func (r Rebuilding) Without(survivor *Stored, merge *store.Merge, part *crm.Cont
 
 // With is a survivor as it would be if a merge that was undone had not been undone, but were made with the other contact as it is now.
 func (r Rebuilding) With(survivor *Stored, merge *store.Merge, other *crm.Contact, choice crm.MergeChoice) (is crm.Contact, err error) {
-	r.only = other.Touched(nil)
+	touched := other.Touched(nil)
+	r.only = func(field string) bool { return touched(field) || choice.Fields[field] != 0 } // an empty value may have been chosen
 	r.known = other.MatchKeys
 	is, _, err = r.rebuild(survivor, merge, &crm.Event{Revision: merge.Place, Other: other, Choice: choice})
 	return is, err
