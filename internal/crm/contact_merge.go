@@ -34,7 +34,7 @@ type MergeChoice struct {
 	Without     []string // fields that the survivor gets nothing of
 }
 
-// MergeRule is what becomes of texts that both have and no one has chosen. The names are stored.
+// MergeRule says which text a merge keeps when both contacts have one and nobody chose. The names are stored.
 type MergeRule string
 
 // The rules.

@@ -377,7 +377,7 @@ func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil { // of whoever a person has not parted
+		if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil { // skips pairs whose merge a person has undone
 			t.Fatal(err)
 		}
 		finishJobs(t, s)

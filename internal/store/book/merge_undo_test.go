@@ -109,7 +109,7 @@ func TestAnUndoKeepsTheKeysOfPhones(t *testing.T) {
 	})
 }
 
-// A tag that was renamed since is the renamed one of whoever had it, and goes with the merge that brought it.
+// A tag that was renamed after a merge goes back under its new name when the merge is undone.
 func TestATagThatWasRenamedGoesWithItsMerge(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number

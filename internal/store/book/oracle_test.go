@@ -840,7 +840,7 @@ func (o *oracle) forget(person []int64) {
 	o.edits = slices.DeleteFunc(o.edits, func(r int64) bool { return slices.Contains(person, o.ofEdit[r]) })
 }
 
-// check compares everybody with the model.
+// check compares every contact with the model.
 func (o *oracle) check() {
 	held := map[string]int64{}
 	for _, id := range o.ids {

@@ -191,7 +191,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	return u, err
 }
 
-// apart is what becomes of what was merged: the other contact as it was before it joined, or a contact of what was sent. joined is the change that made it part of the survivor.
+// apart is the contact that leaves the survivor: the other contact as it was before the merge, or a new one made from what was sent. joined is the change that merged it.
 func (m merging) apart(row *store.Merge, other *contacts.Stored) (joined int64, part crm.Contact, err error) {
 	if row.Sent != "" {
 		part, err = contacts.SentContact(row.Sent, m.now)
