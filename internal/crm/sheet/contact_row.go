@@ -81,11 +81,15 @@ func (r *row) fillName() {
 	case in.FirstName == nil:
 		if rest, found := strings.CutSuffix(name, " "+*in.LastName); found {
 			first = rest
+		} else if last == "" || !strings.EqualFold(last, *in.LastName) { // Nombre, beside Apellidos
+			first = name
 		}
 		in.FirstName = &first
 	case in.LastName == nil:
 		if rest, found := strings.CutPrefix(name, *in.FirstName+" "); found {
 			last = rest
+		} else if !strings.EqualFold(first, *in.FirstName) { // Name, beside Vorname
+			last = name
 		}
 		in.LastName = &last
 	}

@@ -32,7 +32,7 @@ type giftFile struct {
 }
 
 func openGiftFile(file []byte, name string, mapping Mapping, region string) (*giftFile, error) {
-	r, err := tables.Open(bytes.NewReader(file), int64(len(file)), name)
+	r, err := tables.OpenWith(bytes.NewReader(file), int64(len(file)), name, tables.Options{Header: FindHeader})
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +40,27 @@ func openGiftFile(file []byte, name string, mapping Mapping, region string) (*gi
 		return &giftFile{r, Gifts.Rows(nil, region)}, nil
 	}
 	if mapping == nil {
-		mapping = Gifts.Recognize(r.Header(), nil)
+		mapping = Gifts.Recognize(r.Header(), nil, lookAt(file, name))
 	}
 	return &giftFile{r, Gifts.Rows(mapping, region)}, Gifts.Check(mapping)
+}
+
+// lookAt is what the first rows of a file tell.
+func lookAt(file []byte, name string) *Look {
+	r, err := tables.OpenWith(bytes.NewReader(file), int64(len(file)), name, tables.Options{Header: FindHeader})
+	if err != nil {
+		return nil
+	}
+	look := NewLook(len(r.Header()))
+	for err == nil {
+		var cells []string
+		if cells, _, err = r.Next(); err == nil {
+			look.See(cells)
+		} else if errors.As(err, new(*tables.RowError)) {
+			err = nil
+		}
+	}
+	return look
 }
 
 func openGifts(file string) (*giftFile, error) {

@@ -99,7 +99,7 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m, err := Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil), "Paid by: how=method,Paid by: how:BEADS=other")
+	m, err := Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestTheWholeFileTellsTheDayOfARefund(t *testing.T) {
 	t.Parallel()
 	header, days := []string{"Amount", "Date", "Refunded", "Refund Date", "Contact ID"}, NewDays(5)
 	days.See(3, "28/2/2026")
-	rows := Gifts.Rows(Gifts.Recognize(header, nil), "US").Days(days.String())
+	rows := Gifts.Rows(Gifts.Recognize(header, nil, nil), "US").Days(days.String())
 	row := rows.Gift(2, []string{"50", "1/2/2026", "yes", "3/2/2026", "7"})
 	if err := row.Validate("US", importDay.AddDate(1, 0, 0)); err != nil || *row.GivenAt != "2026-02-01" || *row.Filed.Back.On != "2026-02-03" {
 		t.Errorf("%v: %s, %v", err, *row.GivenAt, row.Filed.Back)

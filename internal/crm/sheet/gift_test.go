@@ -30,7 +30,7 @@ func giftsOf(t *testing.T, name, region string) []byte {
 		t.Fatalf("%s: %v", name, err)
 	}
 	var told bytes.Buffer
-	for _, c := range Gifts.Recognize(file.Header(), nil) {
+	for _, c := range Gifts.Recognize(file.Header(), nil, lookAt(data, name)) {
 		fmt.Fprintf(&told, "%s = %s\n", c.Name, c.Target)
 	}
 	for {
@@ -114,7 +114,7 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		"skip|rejected|Shoe size":                                    "skip|skip|skip",
 	} {
 		var got []string
-		for _, c := range Gifts.Recognize(strings.Split(header, "|"), nil) {
+		for _, c := range Gifts.Recognize(strings.Split(header, "|"), nil, nil) {
 			got = append(got, c.Target)
 		}
 		if strings.Join(got, "|") != want {
@@ -125,7 +125,7 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 
 func TestMappingsOfGifts(t *testing.T) {
 	t.Parallel()
-	m := Gifts.Recognize([]string{"Wert", "Tag", "Wer", "amount"}, nil)
+	m := Gifts.Recognize([]string{"Wert", "Tag", "Wer", "amount"}, nil, nil)
 	got, err := Gifts.With(m, `Wert=amount,Tag=transacted_at,#3=full_name`)
 	if err != nil || Gifts.Check(got) != nil || got[0].Target != "amount" || got[3].Target != Skip {
 		t.Error(got, err, Gifts.Check(got))
@@ -274,7 +274,7 @@ func TestWordsOfGifts(t *testing.T) {
 	} {
 		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
 		header, _, _ := strings.Cut(file, "\n")
-		mapping, err := Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil), "Paid by=method")
+		mapping, err := Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,7 +392,7 @@ func TestExportedGiftsComeBack(t *testing.T) {
 			if err = errors.Join(err, w.Close()); err != nil {
 				t.Fatal(err)
 			}
-			mapping, err := Gifts.With(Gifts.Recognize(GiftTable().Header(), nil), "Contact ID in Donorbook=skip") // another account has other contacts
+			mapping, err := Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip") // another account has other contacts
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -57,7 +57,7 @@ func openTable(t testing.TB, text string) *table.Reader {
 }
 
 func importOf(rows *table.Reader, mode jobs.ImportMode) jobs.FileImport {
-	return jobs.FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
+	return jobs.FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
 }
 
 // importFile imports a file as the command line does.
@@ -168,7 +168,7 @@ func wantTold(t *testing.T, told []string) {
 func createRows(t testing.TB, s *Book, account int64, mode jobs.ImportMode) {
 	t.Helper()
 	rows := openTable(t, peopleFile)
-	mapping := sheet.Contacts.Recognize(rows.Header(), nil)
+	mapping := sheet.Contacts.Recognize(rows.Header(), nil, nil)
 	for {
 		cells, _, err := rows.Next()
 		var broken *table.RowError
@@ -442,7 +442,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 			t.Errorf("%v: %d fields are there", err, len(fields.Active()))
 		}
 		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
-		if guessed, err := s.ColumnMapping(t.Context(), account, jobs.ImportContacts, again.Header()); err != nil || guessed[2].Target != "custom.1" {
+		if guessed, err := s.ColumnMapping(t.Context(), account, jobs.ImportContacts, again.Header(), nil); err != nil || guessed[2].Target != "custom.1" {
 			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
 		}
 	})

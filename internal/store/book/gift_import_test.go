@@ -33,7 +33,7 @@ var someCode = regexp.MustCompile(`gift \w{16}`)
 
 // giftImportOf is how a file of gifts is imported without a person who maps its columns.
 func giftImportOf(rows *table.Reader) jobs.FileImport {
-	return jobs.FileImport{Of: jobs.ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", JSON: rows.Format == "jsonl", Mapping: sheet.Gifts.Recognize(rows.Header(), nil)}
+	return jobs.FileImport{Of: jobs.ImportGifts, Name: "gifts.csv", SHA256: "sum", Region: "US", JSON: rows.Format == "jsonl", Mapping: sheet.Gifts.Recognize(rows.Header(), nil, nil)}
 }
 
 // imported imports a CSV file, and returns its report with the rejected rows: their lines and reasons.
@@ -296,7 +296,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		im.Spec.Mapping[4].Target = sheet.Skip
 		begin(t, s, im, true)
 		for of, want := range map[string]string{jobs.ImportGifts: sheet.Skip, jobs.ImportContacts: "note"} {
-			if m, err := s.ColumnMapping(t.Context(), account, of, im.Spec.Header); err != nil || m[4].Target != want {
+			if m, err := s.ColumnMapping(t.Context(), account, of, im.Spec.Header, nil); err != nil || m[4].Target != want {
 				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
 			}
 		}
@@ -305,7 +305,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		if done, _, err := s.ImportFile(t.Context(), account, objects, spec, 1, true, func(jobs.ImportProgress) {}); err != nil || done.Progress.Created != 1 {
 			t.Errorf("%v: objects: %+v", err, done.Progress)
 		}
-		if m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, objects.Header()); err != nil || len(m) != 5 || m[0].Target != "amount" {
+		if m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, objects.Header(), nil); err != nil || len(m) != 5 || m[0].Target != "amount" {
 			t.Errorf("%v: a table with the names of objects is mapped as %+v", err, m)
 		}
 		im.Spec.Mapping[0].Target = sheet.Skip
@@ -403,7 +403,7 @@ func TestRejectedGifts(t *testing.T) {
 			t.Errorf("%s became\n%s\nwant\n%s", file, got, want)
 		}
 		again := openTable(t, got)
-		spec.Mapping = sheet.Gifts.Recognize(again.Header(), nil)
+		spec.Mapping = sheet.Gifts.Recognize(again.Header(), nil, nil)
 		if gifts, err = new(jobs.JobStore).NewGiftRows(0, &spec, again); err != nil {
 			t.Fatal(err)
 		}

@@ -233,14 +233,14 @@ func TestAMappingOfAnEarlierVersion(t *testing.T) {
 			t.Fatalf("%+v", im.Progress)
 		}
 		header := openTable(t, file).Header()
-		m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header)
+		m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header, nil)
 		if err != nil || m[2].Target != "type" {
 			t.Errorf("%v: the next file is mapped as %+v", err, m)
 		}
 		m[2].Target = sheet.Skip // as a person wants it now
 		spec.Mapping = m
 		importMoney(t, s, account, file, spec)
-		if m, err = s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header); err != nil || m[2].Target != sheet.Skip {
+		if m, err = s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header, nil); err != nil || m[2].Target != sheet.Skip {
 			t.Errorf("%v: what a person has said became %+v", err, m)
 		}
 		if n := len(ledgerOf(t, s, account)); n != 1 {

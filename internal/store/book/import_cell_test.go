@@ -33,7 +33,7 @@ func TestABadCellDoesNotRejectItsRow(t *testing.T) {
 		}
 		rows := openTable(t, file)
 		spec := importOf(rows, jobs.MergeExisting)
-		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields)
+		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields, nil)
 		im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 		if want := (jobs.ImportCounts{Rows: 4, Created: 3, Rejected: 1, LeftOut: 6}); err != nil || im.Progress.ImportCounts != want {
 			t.Errorf("%v: imported %+v, want %+v", err, im.Progress.ImportCounts, want)

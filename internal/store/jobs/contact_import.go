@@ -25,20 +25,22 @@ import (
 
 // FileImport says how a file is imported. It is the spec of the job.
 type FileImport struct {
-	Of      string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
-	Name    string        `json:"name"`         // of the file
-	Size    int64         `json:"size"`
-	SHA256  string        `json:"sha256"`
-	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
-	JSON    bool          `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts MakeCampaigns or none
-	Region  string        `json:"region"`          // of phone numbers without +
-	Header  []string      `json:"header"`
-	Mapping sheet.Mapping `json:"mapping"`
-	Trial   bool          `json:"trial,omitempty"`   // a dry run is under way
-	Unread  bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
-	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
-	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+	Of        string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name      string        `json:"name"`         // of the file
+	Size      int64         `json:"size"`
+	SHA256    string        `json:"sha256"`
+	Local     bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
+	JSON      bool          `json:"json,omitempty"`  // its rows are objects
+	Mode      ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts MakeCampaigns or none
+	Region    string        `json:"region"`          // of phone numbers without +
+	Header    []string      `json:"header"`
+	FoundRow  int           `json:"found_row,omitempty"`  // the row that names the columns
+	HeaderRow int           `json:"header_row,omitempty"` // the same, where a person has said it
+	Mapping   sheet.Mapping `json:"mapping"`
+	Trial     bool          `json:"trial,omitempty"`   // a dry run is under way
+	Unread    bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
+	Preview   [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
+	Sheets    []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty

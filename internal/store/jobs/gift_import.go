@@ -110,7 +110,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	case spec.JSON:
 		mapping = nil
 	case mapping == nil: // of an import that an older version has begun
-		mapping = sheet.Gifts.Recognize(rows.Header(), nil)
+		mapping = sheet.Gifts.Recognize(rows.Header(), nil, nil)
 	}
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}

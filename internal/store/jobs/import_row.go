@@ -25,6 +25,7 @@ type Survey struct {
 	Total   int64      // rows
 	Days    string     // how the columns write days, as sheet.Rows.Days takes it
 	Samples [][]string // the first values of each column, which differ
+	Look    *sheet.Look
 }
 
 // sampleValues is how many values of a column a survey keeps.
@@ -34,6 +35,7 @@ const sampleValues = 3
 func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 	columns := len(rows.Header())
 	days, samples := sheet.NewDays(columns), make([][]string, columns)
+	s.Look = sheet.NewLook(columns)
 	for ; err == nil; s.Total++ {
 		if err = ctx.Err(); err != nil {
 			break
@@ -43,6 +45,7 @@ func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 			err = nil
 			continue
 		}
+		s.Look.See(cells)
 		for i, cell := range cells {
 			if cell = strings.TrimSpace(cell); cell == "" {
 				continue
