@@ -224,14 +224,18 @@ func (t *Reader) faultOf(cell string, column int) string {
 const (
 	headerRows  = 30
 	headerBytes = 1 << 20
+	headerBlank = 100 // rows
 )
 
 // takeHeader finds the row that names the columns, and reads it. What stands above it is a title.
 func (t *Reader) takeHeader(rows rows) error {
 	t.rows, t.ahead = rows, nil
-	for size := 0; len(t.ahead) < headerRows && size < headerBytes; {
+	for size, blank := 0, 0; len(t.ahead) < headerRows && size < headerBytes; {
 		one := t.readOne()
 		if one.err == nil && isBlank(one.cells) {
+			if blank++; blank > headerBlank && len(t.ahead) > 0 {
+				break
+			}
 			continue
 		}
 		if t.options.HeaderRow > one.line && one.err == nil {
