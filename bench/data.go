@@ -124,7 +124,7 @@ func personLines(from, n int, mark string) (lines []byte) {
 func importPeople(s *book.Book, account int64, lines []byte) {
 	const name = "people.jsonl"
 	rows := must(table.Open(bytes.NewReader(lines), int64(len(lines)), name))
-	mapping := must(s.ColumnMapping(context.Background(), account, jobs.ImportContacts, rows.Header()))
+	mapping := must(s.ColumnMapping(context.Background(), account, jobs.ImportContacts, rows.Header(), nil))
 	spec := jobs.FileImport{Name: name, SHA256: fmt.Sprint(serial.Add(1)), Mode: jobs.MergeExisting, Region: region, Mapping: mapping}
 	im, _, err := s.ImportFile(context.Background(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 	check(err)

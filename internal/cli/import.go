@@ -209,6 +209,9 @@ func (f *openFile) tellSkipped(t *terminal) {
 		if i < len(f.Samples) && len(f.Samples[i]) > 0 {
 			c.Name += " (" + giving.Clip(strings.Join(f.Samples[i], "; "), maxSamples) + ")"
 		}
+		if c.Doubt != "" {
+			c.Name += ", perhaps " + c.Doubt
+		}
 		skipped = append(skipped, c.Name)
 	}
 	if len(skipped) > 0 {

@@ -82,7 +82,7 @@ func giftColumns() []column {
 		{target: "disputed_at", means: "dispute date", kind: dayKind, isDay: true, late: true, label: "Dispute date",
 			read: func(r *row, c *cell, text string) { readDay(r, c, text, &r.gift.disputedAt) }},
 		{target: "refund_of", means: "original id?, original gift, refund id original?", late: true, label: "Refund of: ID of the original gift", read: func(r *row, _ *cell, text string) { r.gift.Filed.RefundOf = text }},
-		{target: "pledge", means: "pledge id, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
+		{target: "pledge", means: "pledge id, pledgelink, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
 		{target: "external_id", means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind},
 		{target: "gift_id", means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind, late: true, label: "Gift ID, where there is no external ID", read: func(r *row, _ *cell, text string) { r.gift.giftID = text }},
 		{target: "check_number", means: "check id, check"},

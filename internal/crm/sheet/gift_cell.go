@@ -128,7 +128,7 @@ func readCovered(r *row, c *cell, value string) {
 func (r *row) readYes(c *cell, value string) bool {
 	yes, ok := text.ReadYesNo(value)
 	if !ok {
-		r.gift.faults.Add(c.target, doc.Boolean)
+		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: value, Reason: "is neither yes nor no"})
 	}
 	return yes
 }
@@ -350,7 +350,9 @@ func (r *row) meaning(c *cell, words map[string]string, value string) (meaning s
 	if slices.Contains(Meanings(c.target), value) {
 		return value, true
 	}
-	r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
+	if c.target == "status" || c.target == "type" { // they tell whether money has come
+		r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
+	}
 	r.gift.Unknown = append(r.gift.Unknown, UnknownValue{c.name, c.target, value})
 	return "", false
 }
@@ -359,7 +361,7 @@ func (r *row) meaning(c *cell, words map[string]string, value string) (meaning s
 func readMethod(r *row, c *cell, value string) {
 	method, ok := r.meaning(c, methodWords, value)
 	if !ok {
-		return
+		method = "other"
 	}
 	r.gift.Method = &method
 	if original := cmp.Or(r.original, value); method == "other" && !slices.Contains(strings.Fields(plainOther), plainWord(original)) {
@@ -442,7 +444,10 @@ var frequencyWords = byWord(map[string]string{
 })
 
 func readFrequency(r *row, c *cell, text string) {
-	r.gift.Filed.Every, _ = r.meaning(c, frequencyWords, text)
+	every, ok := r.meaning(c, frequencyWords, text)
+	if r.gift.Filed.Every = every; !ok {
+		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: text, Reason: "does not tell how often a gift comes"})
+	}
 }
 
 // dedicationWords are the kinds of dedications as people write them.

@@ -18,14 +18,14 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Processing Fee=1|Platform Fee=2|Net=47":      "succeeded 50 of 50, fee 3",
 		"Amount=50|Net=47.50|Fee Covered=yes":                   "succeeded 47.5 of 50, fee 2.5",
 		"Amount=50|Payout=0|Fee=0":                              "succeeded 50 of 50, fee 0",
-		"Amount=50|Net=51":                                      "The Net field is more than the amount: it must be what is left after fees.",
+		"Amount=50|Net=51":                                      "succeeded 50 of 50, fee 0, left out: The Net field is more than the amount: it must be what is left after fees.",
 		"Net=51":                                                "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount.",
 		"Amount=50|Status=Refunded":                             "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Status=Refunded|Refund Date=2026-02-02":      "succeeded 0 of 50, fee 0, back 2026-02-02",
 		"Amount=50|Refunded=Yes":                                "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Refunded=No":                                 "succeeded 50 of 50, fee 0",
 		"Amount=50|Refunded=-20":                                "succeeded 30 of 50, fee 0, back 2026-01-31",
-		"Amount=50|Refund Date=2026-02-02":                      "The Refund Date field says when money was refunded, and no column says how much.",
+		"Amount=50|Refund Date=2026-02-02":                      "succeeded 50 of 50, fee 0, left out: The Refund Date field says when money was refunded, and no column says how much.",
 		"Amount=50|Status=Chargeback":                           "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Disputed Amount=10|Dispute Status=lost":      "succeeded 40 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Amount Refunded=30|Disputed Amount=20":       "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",
@@ -91,6 +91,9 @@ func whatIsSaid(t *testing.T, file string) string {
 	}
 	if g.Note != "" {
 		said += ", " + strings.ReplaceAll(g.Note, "\n", "/")
+	}
+	if left := leftOutOf(row); left != "" {
+		said += ", " + left
 	}
 	return said
 }

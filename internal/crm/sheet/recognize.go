@@ -90,10 +90,15 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return rateID(h, values, part)
 	case part >= 0.9:
 		return fitting
-	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()):
+	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()), isSet && part < 0.5 && values.isOther(c.kind):
 		return unfitting
 	}
 	return 0
+}
+
+// isOther tells whether all values are those of another closed set.
+func (c *seen) isOther(kind string) bool {
+	return slices.ContainsFunc([]string{statusKind, methodKind, rowKind, frequencyKind}, func(other string) bool { return other != kind && c.part(other) >= 0.95 })
 }
 
 // rateID is what values add to a heading of ids: they name one row each.

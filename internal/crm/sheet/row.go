@@ -173,6 +173,7 @@ type row struct {
 // Input is the contact that a row describes. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called.
 func (rows *Rows) Input(cells []string) crm.ContactInput {
 	r := &row{Rows: rows, names: rows.names}
+	r.contact.FromRow = true
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact

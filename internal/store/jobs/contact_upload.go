@@ -169,14 +169,24 @@ func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Impor
 		if j.State != im.State {
 			return crm.ErrChanged
 		}
-		j.State, j.Spec = JobMapping, JSONOf(im.Spec)
+		if j.Kind != ImportJob {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec, j.Progress = JobMapping, JSONOf(im.Spec), JSONOf(ImportProgress{})
 		t.Save(store.JobPartTable, j.Account, j.ID, PreviewPart, []byte(JSONOf(first)))
-		return nil
+		return t.Run(sqlDropRows, j.Account, j.ID)
 	})
 	if err != nil {
 		return im, err
 	}
 	return ImportOf(changed)
+}
+
+// ReadHeader reads the columns of an uploaded file again, from the row that a person has named.
+func (s *JobStore) ReadHeader(ctx context.Context, im Import, row int) (Import, error) {
+	im.Spec.HeaderRow = row
+	im, err := s.readUpload(ctx, im, true)
+	return im, fileFault(err)
 }
 
 // fileFault is a fault of the field file where a file cannot be read as a table.

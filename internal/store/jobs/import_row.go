@@ -105,6 +105,8 @@ func (row *TrialRow) About() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return RowRejected
+	case row.Outcome == RowSkipped && row.Reason != "":
+		return RowSkipped
 	case row.OtherName:
 		return AboutOtherName
 	case len(row.LeftOut) > 0:
@@ -164,6 +166,8 @@ func (row *TrialRow) outcomeInWords() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
+	case row.Outcome == RowSkipped && row.Reason != "":
+		return "would be skipped: " + row.Reason
 	case row.OtherName && slices.Equal(row.By, byExternalID):
 		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), row.KeptApart())
 	case row.OtherName:
