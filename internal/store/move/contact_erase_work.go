@@ -178,7 +178,11 @@ func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
 		for i := range some {
 			m := &some[i]
 			survivor, other := slices.Contains(e.spec.Contacts, m.Survivor), m.Other != 0 && slices.Contains(e.spec.Contacts, m.Other)
-			if survivor || other || e.sent(m) {
+			named, err := e.sent(ctx, m)
+			if err != nil {
+				return false, err
+			}
+			if survivor || other || named {
 				forgotten = append(forgotten, m.ID)
 			}
 			if other && m.Undone != 0 {
@@ -194,14 +198,22 @@ func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
 	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(store.SQLForgetSent, a.Account, forgotten) })
 }
 
-// sent tells whether a merge keeps what was sent about a person.
-func (e *eraser) sent(m *store.Merge) bool {
+// sent tells whether a merge keeps what was sent about a person. What the survivor says itself, such as an email that both share, is about the survivor.
+func (e *eraser) sent(ctx context.Context, m *store.Merge) (bool, error) {
 	sent := m.SentDocument()
 	if sent == "" {
-		return false
+		return false, nil
 	}
 	said := crm.SaidIn(`{"id":0` + sent)
-	return e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) })
+	if !e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
+		return false, nil
+	}
+	survivor, err := e.ContactRecord(ctx, e.job.Account, m.Survivor)
+	if errors.As(err, new(*store.Damaged)) || errors.Is(err, crm.ErrNotFound) { // it says nothing
+		err = nil
+	}
+	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
+	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), err
 }
 
 const (
