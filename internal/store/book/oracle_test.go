@@ -34,8 +34,7 @@ import (
 
 // knownFaults are faults that the oracle finds and that have not been mended yet. A sequence that runs into one of them ends there. Nothing is added here: who
 // mends one removes its line.
-var knownFaults = map[string]string{
-}
+var knownFaults = map[string]string{}
 
 // person of the oracle: what a contact says, as a set of values ("email:a@x.org", "tag:t") and as texts ("company").
 type saying struct {
@@ -128,7 +127,8 @@ type event struct {
 	rule   mergeRule
 	parts  saying // what came in
 	undone bool
-	named  bool // what was sent may name someone who was erased, so that it cannot be undone
+	new    map[string]bool // values that the survivor did not have before
+	named  bool            // what was sent may name someone who was erased, so that it cannot be undone
 
 	add, out []string // of an edit
 	text     map[string]string
@@ -381,6 +381,9 @@ func (o *oracle) send(st oracleStep) {
 
 // note notes a merge.
 func (o *oracle) note(id int64, e *event) {
+	had := o.contacts[id].says().set
+	e.new = maps.Clone(e.parts.set)
+	maps.DeleteFunc(e.new, func(v string, _ bool) bool { return had[v] })
 	o.contacts[id].events = append(o.contacts[id].events, e)
 	o.merges = append(o.merges, e.merge)
 	o.into[e.merge] = id
@@ -744,14 +747,14 @@ func (o *oracle) erase(st oracleStep) {
 	o.forget(person)
 }
 
-// nameErased notes merges of what was sent with an email or a phone number of an erased person that the survivor does not have any more.
+// nameErased notes merges of what was sent with an email or a phone number of an erased person that the survivor does not have without it.
 func (o *oracle) nameErased(person []int64) {
 	for _, merge := range o.merges {
 		e := o.eventOf(merge)
 		says := o.contacts[o.into[merge]].says()
 		for v := range e.parts.set {
 			reaches := strings.HasPrefix(v, "email:") || strings.HasPrefix(v, "phone:")
-			e.named = e.named || reaches && e.other == 0 && !says.set[v] && slices.ContainsFunc(person, func(id int64) bool { return o.contacts[id].had(v) })
+			e.named = e.named || reaches && e.other == 0 && (e.new[v] || !says.set[v]) && slices.ContainsFunc(person, func(id int64) bool { return o.contacts[id].had(v) })
 		}
 	}
 }

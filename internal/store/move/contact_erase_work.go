@@ -198,7 +198,7 @@ func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
 	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(store.SQLForgetSent, a.Account, forgotten) })
 }
 
-// sent tells whether a merge keeps what was sent about a person. What the survivor says itself, such as an email that both share, is about the survivor.
+// sent tells whether a merge keeps what was sent about a person. What the survivor says without the merge, such as an email that both share, is about the survivor.
 func (e *eraser) sent(ctx context.Context, m *store.Merge) (bool, error) {
 	sent := m.SentDocument()
 	if sent == "" {
@@ -208,12 +208,20 @@ func (e *eraser) sent(ctx context.Context, m *store.Merge) (bool, error) {
 	if !e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
 		return false, nil
 	}
-	survivor, err := e.ContactRecord(ctx, e.job.Account, m.Survivor)
-	if errors.As(err, new(*store.Damaged)) || errors.Is(err, crm.ErrNotFound) { // it says nothing
-		err = nil
+	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	var survivor crm.Contact
+	if err == nil {
+		survivor, err = e.ContactRecord(ctx, e.job.Account, m.Survivor)
 	}
+	switch {
+	case errors.Is(err, crm.ErrNotFound), errors.As(err, new(*store.Damaged)):
+		return true, nil // it cannot be undone: it is too old, or the survivor cannot be read
+	case err != nil:
+		return false, err
+	}
+	survivor = survivor.Back([]crm.Event{{Edit: differencesOf(change.Data)}}, func(string) bool { return true }, "")
 	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
-	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), err
+	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), nil
 }
 
 const (
