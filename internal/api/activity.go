@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
@@ -24,7 +25,7 @@ func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) err
 }
 
 func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := readNote(w, r)
+	in, err := readNote(w, r, c)
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
@@ -32,14 +33,13 @@ func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
 	return writeMade(w, made, err)
 }
 
-func readNote(w http.ResponseWriter, r *http.Request) (in history.NoteInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return in, err
-	}
-	in, faults, err := history.DecodeNote(body)
-	if err == nil {
-		err = in.Validate(faults, giving.AnywhereToday(time.Now()))
-	}
+func readNote(w http.ResponseWriter, r *http.Request, c call) (in history.NoteInput, err error) {
+	err = c.decode(w, r, true, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = history.DecodeNote(body); err == nil {
+			err = in.Validate(faults, giving.AnywhereToday(time.Now()))
+		}
+		return err
+	})
 	return in, err
 }

@@ -51,6 +51,8 @@ type call struct {
 	who  access.Principal
 	id   int64  // of a contact, a campaign or a merge, from the path
 	code string // public id of a gift or a plan, from the path
+
+	strict bool // the client wants no part of its request to be ignored
 }
 
 var routes = []route{
@@ -160,7 +162,6 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 func (a *API) guard(route route) web.HandlerFunc {
 	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/") || strings.Contains(route.pattern, "/merges/")
 	repeatable, known, isTagged := isRepeatable(route.pattern), parameters[route.pattern], hasTag(route.pattern)
-	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore") || strings.HasPrefix(route.pattern, "POST /v1/merges/")
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var c call
 		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
@@ -176,19 +177,38 @@ func (a *API) guard(route route) web.HandlerFunc {
 		if r.Header["If-Match"] != nil && !isTagged {
 			return errNoTag
 		}
+		if prefers := r.Header["Prefer"]; prefers != nil {
+			c.prefer(w, prefers)
+		}
 		if r.URL.RawQuery != "" {
-			nameIgnored(w, r.URL.RawQuery, known)
+			if err := c.ignore(w, "X-Ignored-Query", unknownIn(r.URL.RawQuery, known)); err != nil {
+				return err
+			}
 		}
 		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
 			return a.once(route, w, r, c, keys)
 		}
-		if ignoresBody { // but reads it: a client of HTTP/2 would take an answer before its end for a failure
-			if _, err := web.ReadBody(w, r, web.MaxBody); err != nil {
-				return err
-			}
-		}
-		return refusal(route.handle(a, w, r, c))
+		return route.run(a, w, r, c)
 	}
+}
+
+// run lets the handler answer. A body that the operation has no use for is read nevertheless: a client of HTTP/2 would take an answer before its end
+// for a failure.
+func (route *route) run(a *API, w http.ResponseWriter, r *http.Request, c call) error {
+	if route.ignoresBody() {
+		body, err := web.ReadBody(w, r, web.MaxBody)
+		if err == nil && len(body) > 0 {
+			err = c.ignore(w, "X-Ignored-Body", doc.KeysOf(body))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return refusal(route.handle(a, w, r, c))
+}
+
+func (route *route) ignoresBody() bool {
+	return strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore") || strings.HasPrefix(route.pattern, "POST /v1/merges/")
 }
 
 // hasTag tells whether a route reads or changes one document that has an ETag. A merge has none, and neither has a list.

@@ -32,7 +32,7 @@ func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 }
 
 func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, true)
+	in, err := a.campaignInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) err
 }
 
 func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, false)
+	in, err := a.campaignInput(w, r, c, false)
 	if err != nil {
 		return a.campaignFirst(r, c, err)
 	}
@@ -67,7 +67,7 @@ func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	if err == nil {
 		err = a.store.DeleteCampaign(c.by(r), owner, c.id, "")
 	}
-	return writeNothing(w, err)
+	return writeDeleted(w, err)
 }
 
 // campaignFirst reports an error of the body only to a caller who may change the campaign: errors of the resource come first.
@@ -83,17 +83,16 @@ func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
 }
 
 // campaignInput reads and checks the body of a create or an update.
-func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campaign.Input, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) { // an empty body changes nothing
-		return in, err
-	}
-	in, faults, err := campaign.Decode(body)
-	if err != nil {
-		return in, err
-	}
-	in.CutBase(a.options.Proxies.BaseURL(r))
-	return in, in.Validate(faults, isNew)
+func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in campaign.Input, err error) {
+	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = campaign.Decode(body); err == nil {
+			in.CutBase(a.options.Proxies.BaseURL(r))
+			err = in.Validate(faults, isNew)
+		}
+		return err
+	})
+	return in, err
 }
 
 func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made campaign.Campaign, isNew bool, err error) error {

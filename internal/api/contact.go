@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -53,7 +54,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 	if err != nil {
 		return err
 	}
-	in, faults, err := contactInput(w, r, true)
+	in, faults, err := contactInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) erro
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, faults, err := contactInput(w, r, false)
+	in, faults, err := contactInput(w, r, c, false)
 	if err == nil {
 		err = a.validate(r.Context(), c, &in, faults, false)
 	}
@@ -99,7 +100,7 @@ func (a *API) putContact(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {
-	return writeNothing(w, a.store.ArchiveContact(c.by(r), c.who.Account, c.id))
+	return writeArchived(w, a.store.ArchiveContact(c.by(r), c.who.Account, c.id))
 }
 
 func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -121,14 +122,11 @@ func (a *API) resourceFirst(ctx context.Context, c call, bodyErr error) error {
 }
 
 // contactInput reads the body of a create or an update. It must be validated, with the faults that were found so far.
-func contactInput(w http.ResponseWriter, r *http.Request, isNew bool) (in crm.ContactInput, faults *doc.Invalid, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) {
-		return in, faults, err
-	}
-	if in, faults, err = crm.DecodeContact(body); err == nil {
-		err = r.Context().Err() // the client has left, so do nothing
-	}
+func contactInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in crm.ContactInput, faults *doc.Invalid, err error) {
+	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+		in, faults, err = crm.DecodeContact(body)
+		return cmp.Or(err, r.Context().Err()) // the client has left, so do nothing
+	})
 	return in, faults, err
 }
 

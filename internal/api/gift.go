@@ -38,7 +38,7 @@ func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) e
 }
 
 func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.giftInput(w, r, true)
+	in, err := a.giftInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 }
 
 func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.giftInput(w, r, false)
+	in, err := a.giftInput(w, r, c, false)
 	if err != nil {
 		return a.giftFirst(r, c, err)
 	}
@@ -80,11 +80,11 @@ func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
 
 // moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
 func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) error {
-	body, err := readJSON(w, r)
 	var amount *int64
-	if err == nil && len(body) > 0 {
+	err := c.decode(w, r, false, func(body *doc.Reader) (err error) {
 		amount, err = giving.DecodeRefund(body)
-	}
+		return err
+	})
 	if err != nil {
 		return a.giftFirst(r, c, err)
 	}
@@ -101,16 +101,15 @@ func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
 }
 
 // giftInput reads and checks the body of a create or an update.
-func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.GiftInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) {
-		return in, err
-	}
-	in, faults, err := giving.DecodeGift(body)
-	if err != nil {
-		return in, err
-	}
-	return in, in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.GiftInput, err error) {
+	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = giving.DecodeGift(body); err == nil {
+			err = in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+		}
+		return err
+	})
+	return in, err
 }
 
 // writeMade answers with what a change has made.

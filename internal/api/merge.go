@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
@@ -11,20 +12,16 @@ import (
 
 // mergeContact merges another contact into the one of the path.
 func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := readMerge(w, r)
+	var in crm.MergeInput
+	err := c.decode(w, r, true, func(body *doc.Reader) (err error) {
+		in, err = crm.DecodeMerge(body)
+		return err
+	})
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
 	return writeMade(w, made, err)
-}
-
-func readMerge(w http.ResponseWriter, r *http.Request) (in crm.MergeInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return in, err
-	}
-	return crm.DecodeMerge(body)
 }
 
 func (a *API) undoMerge(w http.ResponseWriter, r *http.Request, c call) error {

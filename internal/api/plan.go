@@ -43,7 +43,7 @@ func (a *API) listPlans(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.planInput(w, r, true)
+	in, err := a.planInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.planInput(w, r, false)
+	in, err := a.planInput(w, r, c, false)
 	if err != nil {
 		if _, missing := a.store.Plan(r.Context(), c.who.Account, c.code); missing != nil {
 			return missing // errors of the resource come first
@@ -72,14 +72,13 @@ func (a *API) putPlan(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 // planInput reads and checks the body of a create or an update.
-func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.PlanInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) {
-		return in, err
-	}
-	in, faults, err := giving.DecodePlan(body)
-	if err != nil {
-		return in, err
-	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+func (a *API) planInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.PlanInput, err error) {
+	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = giving.DecodePlan(body); err == nil {
+			err = in.Validate(faults, isNew, a.options.Region, time.Now())
+		}
+		return err
+	})
+	return in, err
 }

@@ -172,8 +172,16 @@ func writeDocument(w http.ResponseWriter, made store.Made) error {
 	return writeAnswer(w, answer)
 }
 
-// writeNothing answers with an empty body that what was asked for is done.
-func writeNothing(w http.ResponseWriter, err error) error {
+// writeDeleted answers that something is gone.
+func writeDeleted(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// writeArchived answers that a contact is archived, as clients know it: with an empty text.
+func writeArchived(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
@@ -200,6 +208,19 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		err = r.Context().Err() // the client has left, so do nothing
 	}
 	return body, err
+}
+
+// decode lets read take the body of a request, and names the keys that it has ignored. A body that is not needed and says nothing is not read.
+func (c *call) decode(w http.ResponseWriter, r *http.Request, needed bool, read func(*doc.Reader) error) error {
+	body, err := readJSON(w, r)
+	if err != nil || !needed && changesNothing(body) {
+		return err
+	}
+	reader := doc.NewBody(body)
+	reader.Strict = c.strict
+	err = read(reader)
+	nameIgnored(w, "X-Ignored-Body", reader.Ignored)
+	return err
 }
 
 // changesNothing tells whether the body of a change is empty, or [], which is how PHP writes an object without keys.

@@ -33,8 +33,8 @@ func (a *API) once(route route, w http.ResponseWriter, r *http.Request, c call, 
 		Key: key, Fingerprint: fingerprint(r, body), Answer: func(made store.Made) store.Answer { return answerOf(nil, made) },
 		BaseURL: a.options.Proxies.BaseURL(r),
 	})
-	err = refusal(route.handle(a, w, web.WithBody(r.WithContext(ctx), body), c))
-	if refused, ok := refusedAnswer(err); ok {
+	err = route.run(a, w, web.WithBody(r.WithContext(ctx), body), c)
+	if refused, ok := refusedAnswer(err); ok && !c.strict { // without that preference the same request may do
 		err = cmp.Or(a.store.KeepAnswer(ctx, c.who.Account, refused), err)
 	}
 	var first *store.Replayed

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -113,7 +114,7 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 	w := httptest.NewRecorder()
 	long, tooLong := strings.Repeat("a", 400), strings.Repeat("b", 200)
-	nameIgnored(w, long+"=1&"+tooLong+"=2&c=3", nil)
+	nameIgnored(w, "X-Ignored-Query", unknownIn(long+"=1&"+tooLong+"=2&c=3", nil))
 	if got, want := w.Header().Get("X-Ignored-Query"), long+", c"; got != want {
 		t.Errorf("ignored are %q, want %q", got, want)
 	}
@@ -125,7 +126,38 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { nameIgnored(w, "page=2&per_page=5", parameters["GET /v1/contacts"]) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", parameters["GET /v1/contacts"]) }); n != 0 {
 		t.Errorf("parameters that are all known take %v allocations", n)
+	}
+}
+
+// The page for people who port a program lists what is here and what is not.
+func TestCompatibilityPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, gaps, _ := strings.Cut(string(page), "## Not here")
+	gaps, _, _ = strings.Cut(gaps, "\n## ")
+	served := func(pattern string) bool {
+		return slices.ContainsFunc(routes, func(r route) bool { return r.pattern == pattern })
+	}
+	operation := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) (/v1/[^`?]+))")
+	found := operation.FindAllStringSubmatch(here, -1)
+	for _, m := range append(found, operation.FindAllStringSubmatch(gaps, -1)...) {
+		if !served(m[1]) {
+			t.Errorf("the page says that %s is here", m[1])
+		}
+	}
+	paths := regexp.MustCompile("(?m)^\\| (`/v1/.*?`) \\|").FindAllStringSubmatch(gaps, -1)
+	if len(found) < 20 || len(paths) < 5 {
+		t.Fatalf("the page lists %d operations and %d gaps", len(found), len(paths))
+	}
+	for _, m := range paths {
+		for path := range strings.SplitSeq(strings.Trim(m[1], "`"), "`, `") {
+			if slices.ContainsFunc(routes, func(r route) bool { return strings.HasSuffix(r.pattern, " "+path) }) {
+				t.Errorf("the page says that %s is not here", path)
+			}
+		}
 	}
 }

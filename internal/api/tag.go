@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
@@ -27,20 +28,16 @@ func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) error {
 type tagChange func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error)
 
 func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) error {
-	tags, err := readTags(w, r)
+	var tags []string
+	err := c.decode(w, r, true, func(body *doc.Reader) (err error) {
+		tags, err = crm.DecodeTags(body)
+		return err
+	})
 	if err != nil {
 		return a.resourceFirst(r.Context(), c, err)
 	}
 	made, err := change(c.by(r), c.who.Account, c.id, tags)
 	return writeChanged(w, made, err)
-}
-
-func readTags(w http.ResponseWriter, r *http.Request) ([]string, error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return nil, err
-	}
-	return crm.DecodeTags(body)
 }
 
 func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
@@ -66,7 +63,11 @@ func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
 
 func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) error {
 	name := r.PathValue("tag")
-	becomes, err := readTagName(w, r)
+	var becomes string // "" is no new name
+	err := c.decode(w, r, false, func(body *doc.Reader) (err error) {
+		becomes, err = crm.DecodeTagName(body)
+		return err
+	})
 	if err != nil {
 		return tagRefusal(cmp.Or(a.store.CheckTag(r.Context(), c.who.Account, name), err)) // errors of the resource come first
 	}
@@ -84,16 +85,7 @@ func (a *API) deleteTag(w http.ResponseWriter, r *http.Request, c call) error {
 	if err == nil && made.Unfinished() {
 		return writeDocument(w, made)
 	}
-	return writeNothing(w, tagRefusal(err))
-}
-
-// readTagName reads the new name of a tag; "" is none.
-func readTagName(w http.ResponseWriter, r *http.Request) (string, error) {
-	body, err := readJSON(w, r)
-	if err != nil || changesNothing(body) {
-		return "", err
-	}
-	return crm.DecodeTagName(body)
+	return writeDeleted(w, tagRefusal(err))
 }
 
 // tagRefusal says that there is no such tag. That tells nothing about other accounts: a name is looked for in the caller's own.
