@@ -3,26 +3,19 @@ package api
 import (
 	"net/http"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
-func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listCampaigns(r *http.Request, c call, l *list) fetch {
 	scope, err := campaign.ParseScope(l.text("scope"))
-	if err := l.check(err); err != nil {
-		return err
-	}
+	l.note(err)
 	base := a.options.Proxies.BaseURL(r)
-	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+	return func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 		return a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, dst, flush)
-	})
+	}
 }
 
 func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error {
@@ -47,7 +40,7 @@ func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) err
 func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
 	in, err := a.campaignInput(w, r, c, false)
 	if err != nil {
-		return a.campaignFirst(r, c, err)
+		return err
 	}
 	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
 	if err != nil {
@@ -55,11 +48,6 @@ func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	}
 	made, err := a.store.UpdateCampaign(c.by(r), owner, c.id, in)
 	return a.writeCampaign(w, r, made, false, err)
-}
-
-// putCampaign is PATCH by another name: some clients know no other.
-func (a *API) putCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.updateCampaign(w, r, c)
 }
 
 func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) error {
@@ -70,21 +58,9 @@ func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	return writeDeleted(w, err)
 }
 
-// campaignFirst reports an error of the body only to a caller who may change the campaign: errors of the resource come first.
-func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
-	found, err := a.store.Campaign(r.Context(), c.who.Account, c.id)
-	switch {
-	case err != nil:
-		return err
-	case found.Relation&campaign.Own == 0:
-		return crm.ErrNotFound
-	}
-	return bodyErr
-}
-
 // campaignInput reads and checks the body of a create or an update.
 func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in campaign.Input, err error) {
-	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+	err = a.decode(w, r, c, func(body *doc.Reader) error {
 		var faults *doc.Invalid
 		if in, faults, err = campaign.Decode(body); err == nil {
 			in.CutBase(a.options.Proxies.BaseURL(r))

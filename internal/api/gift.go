@@ -22,19 +22,14 @@ func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, c call) err
 	})
 }
 
-func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
-	scope, scopeErr := campaign.ParseScope(l.text("scope"))
-	filter, filterErr := giving.ParseGiftFilter(l.text)
-	if err := l.check(scopeErr, filterErr); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (a *API) listTransactions(r *http.Request, c call, l *list) fetch {
+	scope, err := campaign.ParseScope(l.text("scope"))
+	l.note(err)
+	filter, err := giving.ParseGiftFilter(l.text)
+	l.note(err)
+	return func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 		return a.store.Gifts(r.Context(), c.who.Account, scope, filter, l.page, dst, flush)
-	})
+	}
 }
 
 func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) error {
@@ -59,15 +54,10 @@ func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
 	in, err := a.giftInput(w, r, c, false)
 	if err != nil {
-		return a.giftFirst(r, c, err)
+		return err
 	}
 	made, err := a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
 	return writeMade(w, made, err)
-}
-
-// putTransaction is PATCH by another name: some clients know no other.
-func (a *API) putTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.updateTransaction(w, r, c)
 }
 
 func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) error {
@@ -81,28 +71,20 @@ func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
 // moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
 func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) error {
 	var amount *int64
-	err := c.decode(w, r, false, func(body *doc.Reader) (err error) {
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
 		amount, err = giving.DecodeRefund(body)
 		return err
 	})
 	if err != nil {
-		return a.giftFirst(r, c, err)
+		return err
 	}
 	made, err := move(c.by(r), c.who.Account, c.code, amount, "")
 	return writeMade(w, made, err)
 }
 
-// giftFirst reports an error of the body only to a caller who may see the gift: errors of the resource come first.
-func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
-	if _, err := a.store.Gift(r.Context(), c.who.Account, c.code, nil); err != nil {
-		return err
-	}
-	return bodyErr
-}
-
 // giftInput reads and checks the body of a create or an update.
 func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.GiftInput, err error) {
-	err = c.decode(w, r, isNew, func(body *doc.Reader) error {
+	err = a.decode(w, r, c, func(body *doc.Reader) error {
 		var faults *doc.Invalid
 		if in, faults, err = giving.DecodeGift(body); err == nil {
 			err = in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))

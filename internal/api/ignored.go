@@ -6,38 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/duplicates"
-	"donorbook/internal/store/merges"
 )
-
-// parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
-// them is ignored, and named in a header, so that no client takes the whole list for a filtered one.
-var parameters = map[string][]string{
-	"GET /v1/contacts":                 append(find.Parameters(), anyField, "page", "per_page", "scope"),
-	"POST /v1/contacts":                {"force_create"},
-	"GET /v1/campaigns":                {"page", "per_page", "scope"},
-	"GET /v1/transactions":             append(sorted(giving.GiftParameters()), "page", "per_page", "scope"),
-	"GET /v1/plans":                    append(sorted(giving.PlanParameters()), "page", "per_page"),
-	"GET /v1/contacts/{id}/activities": sorted([]string{"page", "per_page"}),
-	"GET /v1/custom-fields":            {"page", "per_page"},
-	"GET /v1/duplicates":               append(slices.Clone(duplicates.Parameters), "page", "per_page"),
-	"GET /v1/merges":                   append(sorted(merges.Parameters), "page", "per_page"),
-	"GET /v1/tags":                     {"page", "per_page", "q"},
-}
-
-// sorted are the parameters of a list that can be sorted.
-func sorted(names []string) []string { return append(names, crm.SortParameters...) }
 
 // anyField stands for the parameters of custom fields: field_3.
 const anyField = "field_*"
 
-// isKnown tells whether a route knows a parameter, in snake or in camel case.
+// isKnown tells whether an operation knows a parameter, in snake or in camel case.
 func isKnown(known []string, name string) bool {
 	if slices.ContainsFunc(known, func(k string) bool { return text.IsNamed(name, k) }) {
 		return true
@@ -97,7 +75,7 @@ func nameIgnored(w http.ResponseWriter, header string, names []string) {
 	}
 }
 
-// unknownIn are the parameters of a query that a route does not know.
+// unknownIn are the parameters of a query that an operation does not know.
 func unknownIn(raw string, known []string) (names []string) {
 	for raw != "" && len(names) < maxIgnoredQuery {
 		var part string

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -37,10 +35,11 @@ func TestAFingerprintIsThatOfOneRequest(t *testing.T) {
 // Method, path, name and permission of every operation, in the server and in the document.
 func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var served []string
-	for _, route := range routes {
-		name := runtime.FuncForPC(reflect.ValueOf(route.handle).Pointer()).Name()
-		name = name[strings.LastIndexByte(name, '.')+1:]
-		served = append(served, route.pattern+" "+name+" "+strings.Join(route.permission.Names(), " "))
+	for _, op := range withOthers(operations) {
+		served = append(served, op.route+" "+op.name+" "+strings.Join(op.permission.Names(), " "))
+		if method, path := op.method(), op.path(); strings.Contains(path, "{") != (op.id != nil) || op.id != nil && !strings.Contains(path, "{"+op.id.name+"}") || method == "GET" && op.body != noBody {
+			t.Errorf("%s: the path and the kind of its id, or the method and the body, do not agree", op.route)
+		}
 	}
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -79,8 +78,8 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, route := range routes {
-		method, path, _ := strings.Cut(route.pattern, " ")
+	for _, op := range withOthers(operations) {
+		method, path := op.method(), op.path()
 		names, descriptions := []string{}, ""
 		for _, p := range document.Paths[path][strings.ToLower(method)].Parameters {
 			if p.Ref != "" {
@@ -91,21 +90,16 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			if !slices.Contains(parameters[route.pattern], name) {
-				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", route.pattern, name)
+			if !slices.Contains(op.query, name) {
+				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", op.route, name)
 			}
 		}
 		numbered := regexp.MustCompile(`\[\d+]$`)
-		for _, name := range parameters[route.pattern] {
+		for _, name := range op.query {
 			name = numbered.ReplaceAllString(name, "[0]") // the document names the first
 			if !slices.Contains(names, name) && !strings.Contains(descriptions, "`"+name+"`") {
-				t.Errorf("%s: the server knows the parameter %s, and the document does not", route.pattern, name)
+				t.Errorf("%s: the server knows the parameter %s, and the document does not", op.route, name)
 			}
-		}
-	}
-	for pattern := range parameters {
-		if !slices.ContainsFunc(routes, func(r route) bool { return r.pattern == pattern }) {
-			t.Errorf("%s has parameters, but there is no such route", pattern)
 		}
 	}
 }
@@ -126,7 +120,7 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", parameters["GET /v1/contacts"]) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", operations[0].query) }); n != 0 {
 		t.Errorf("parameters that are all known take %v allocations", n)
 	}
 }
@@ -140,11 +134,11 @@ func TestCompatibilityPageIsTrue(t *testing.T) {
 	here, gaps, _ := strings.Cut(string(page), "## Not here")
 	gaps, _, _ = strings.Cut(gaps, "\n## ")
 	served := func(pattern string) bool {
-		return slices.ContainsFunc(routes, func(r route) bool { return r.pattern == pattern })
+		return slices.ContainsFunc(withOthers(operations), func(op operation) bool { return op.route == pattern })
 	}
-	operation := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) (/v1/[^`?]+))")
-	found := operation.FindAllStringSubmatch(here, -1)
-	for _, m := range append(found, operation.FindAllStringSubmatch(gaps, -1)...) {
+	named := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) (/v1/[^`?]+))")
+	found := named.FindAllStringSubmatch(here, -1)
+	for _, m := range append(found, named.FindAllStringSubmatch(gaps, -1)...) {
 		if !served(m[1]) {
 			t.Errorf("the page says that %s is here", m[1])
 		}
@@ -155,7 +149,7 @@ func TestCompatibilityPageIsTrue(t *testing.T) {
 	}
 	for _, m := range paths {
 		for path := range strings.SplitSeq(strings.Trim(m[1], "`"), "`, `") {
-			if slices.ContainsFunc(routes, func(r route) bool { return strings.HasSuffix(r.pattern, " "+path) }) {
+			if slices.ContainsFunc(operations, func(op operation) bool { return op.path() == path }) {
 				t.Errorf("the page says that %s is not here", path)
 			}
 		}
