@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -216,18 +217,43 @@ func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, er
 func (e *eraser) sent(ctx context.Context, p *erasedPiece) (ended bool, err error) {
 	some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
 	var found []int64
-	for i := range some {
-		e.at.At = some[i].ID
-		if sent := some[i].SentDocument(); sent != "" {
-			if said := crm.SaidIn(`{"id":0` + sent); e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
-				found = append(found, e.at.At)
-			}
+	for i := 0; i < len(some) && err == nil; i++ {
+		var named bool
+		if named, err = e.wasSent(ctx, &some[i]); named {
+			found = append(found, some[i].ID)
 		}
+		e.at.At = some[i].ID
 	}
 	if len(found) > 0 {
 		p.write(store.SQLForgetSent, found)
 	}
 	return len(some) < eraseUnit, err
+}
+
+// wasSent tells whether a merge keeps what was sent about a person. What the survivor says without the merge, such as an email that both share, is about the survivor.
+func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
+	sent := m.SentDocument()
+	if sent == "" {
+		return false, nil
+	}
+	said := crm.SaidIn(`{"id":0` + sent)
+	if !e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
+		return false, nil
+	}
+	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	var survivor crm.Contact
+	if err == nil {
+		survivor, err = e.ContactRecord(ctx, e.job.Account, m.Survivor)
+	}
+	switch {
+	case errors.Is(err, crm.ErrNotFound), errors.As(err, new(*store.Damaged)):
+		return true, nil // it cannot be undone: it is too old, or the survivor cannot be read
+	case err != nil:
+		return false, err
+	}
+	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true }, "")
+	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
+	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), nil
 }
 
 // segments deletes saved filters that name a person. Without that word, one would find other people.
