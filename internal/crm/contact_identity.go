@@ -194,17 +194,20 @@ func (i *Identity) reaches(value string) bool {
 
 func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }
 
-// InJSON is In for all texts of a JSON value. A text may be JSON itself.
+// InJSON is In for all texts of a JSON value. A text may be JSON itself, or a query.
 func (i *Identity) InJSON(data string) bool { return i.In(textsOf(nil, data)) }
 
 // InQuery is In for what a query filters by.
 func (i *Identity) InQuery(query string) bool {
+	return i.In(valuesOf(nil, query))
+}
+
+func valuesOf(texts []string, query string) []string {
 	values, _ := url.ParseQuery(query) // what it can read is what counts
-	var texts []string
 	for _, list := range values {
 		texts = append(texts, list...)
 	}
-	return i.In(texts)
+	return texts
 }
 
 func textsOf(texts []string, data string) []string {
@@ -221,6 +224,8 @@ func textsOf(texts []string, data string) []string {
 		switch {
 		case ok && strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
 			texts = textsOf(texts, text)
+		case ok && strings.Contains(text, "="):
+			texts = append(valuesOf(texts, text), text)
 		case ok:
 			texts = append(texts, text)
 		}

@@ -101,6 +101,12 @@ func (d Differences) Text() string {
 	return b.String()
 }
 
+// KnownDifferences is what a change did, as far as it can be read. What was erased says nothing.
+func KnownDifferences(text string) Differences {
+	d, _ := ParseDifferences(text) //nolint:errcheck // see above
+	return d
+}
+
 // ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a change may say more
 // than what differs.
 func ParseDifferences(text string) (all Differences, err error) {

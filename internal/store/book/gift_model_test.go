@@ -41,7 +41,7 @@ func pick[T any](m *giftModel, all []T) T { return all[m.random.IntN(len(all))] 
 
 func giftInput(t testing.TB, body string, isNew bool, now time.Time) giving.GiftInput {
 	t.Helper()
-	in, faults, err := giving.DecodeGift([]byte(body))
+	in, faults, err := giving.DecodeGift(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, isNew, "US", now)
 	}
@@ -78,7 +78,7 @@ func (m *giftModel) step() (what string, err error) {
 		if m.random.IntN(2) == 0 {
 			body = `{"amount":` + m.money() + `}`
 		}
-		amount, err := giving.DecodeRefund([]byte(body))
+		amount, err := giving.DecodeRefund(doc.NewBody([]byte(body)))
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func (m *giftModel) step() (what string, err error) {
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
 		return "change " + body, err
 	case n < 85:
-		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts)))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts))))
 		if err == nil {
 			err = in.Validate(faults, true, "US", m.now)
 		}

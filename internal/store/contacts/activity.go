@@ -357,10 +357,10 @@ func undoNote(t *store.Tx, row *Stored, change store.Change) (made Document, lef
 	return Document{ID: row.ID, Body: row.Body}, nil, err
 }
 
-const noteShown = "note"
+const NoteShown = "note"
 
 // Shown names the note for an answer that shows it.
-func (n NoteDocument) Shown() store.Shown { return store.Shown{Kind: noteShown, ID: n.Revision} }
+func (n NoteDocument) Shown() store.Shown { return store.Shown{Kind: NoteShown, ID: n.Revision} }
 
 func rereadNote(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
 	note, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, a.Account, id)
