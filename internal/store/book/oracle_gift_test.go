@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
@@ -110,7 +111,7 @@ func (o *oracle) refund(st oracleStep) {
 	if amount <= 0 || o.contacts[o.root(g.of)].erased {
 		return
 	}
-	sent, err := giving.DecodeRefund(fmt.Appendf(nil, `{"amount":%d}`, amount/100))
+	sent, err := giving.DecodeRefund(doc.NewBody(fmt.Appendf(nil, `{"amount":%d}`, amount/100)))
 	if err != nil {
 		o.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func (o *oracle) plan(st oracleStep) {
 	if id == 0 || len(o.plans) >= 3 {
 		return
 	}
-	in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20))
+	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", o.s.Now())
 	}
