@@ -8,8 +8,8 @@
 # make release   write archives for eight platforms, checksums and a bill of materials into dist
 # make image  build the container image donorbook with buildah, podman or docker
 # make test-image   build that image with buildah and run it
-# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory
-# make oracle   do everything to people in random orders and compare with a model, CHECKS times on each database; ORACLE=create,edit,merge limits what is done
+# make fuzz   run each fuzz target for FUZZTIME, then make oracle; FUZZ=internal/crm runs those below a directory alone
+# make oracle   do everything in random orders and compare with a model, CHECKS times on each database; ORACLE=create,edit,merge limits what is done
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure all goals with 1,000,000 contacts and gifts, and write docs/benchmarks.md, in less than 15 minutes; the first time it also makes the data; PEERS=1 measures PocketBase too
 # make bench-quick   the same with 100,000 contacts and gifts in less than three minutes; OUT=docs writes the page
@@ -85,11 +85,12 @@ test-image:
 
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(FUZZ)
+	$(if $(FUZZ),,$(MAKE) --no-print-directory oracle)
 
 CHECKS ?= 200
 
 oracle:
-	.ci/scratch $(GOTEST) -tags oracle ./internal/store/book -run TestOracle -v -rapid.checks=$(CHECKS) -rapid.nofailfile
+	.ci/scratch $(GOTEST) ./internal/store/book -run TestOracle -v -rapid.checks=$(CHECKS) -rapid.nofailfile
 
 BENCH = bin/bench -postgres $(if $(PEERS),-peers)
 

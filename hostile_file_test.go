@@ -154,6 +154,7 @@ func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 
 // Eight organizations upload workbooks with as much text as one may have, in cells, in names of sheets and in what tells how parts belong together.
 func TestLargeWorkbooksOfManyOrganizationsCostLittleMemory(t *testing.T) {
+	t.Parallel()
 	s := startProgram(t)
 	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
 	rows := header + strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000)

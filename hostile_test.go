@@ -133,6 +133,7 @@ func TestMessagesLeaveNothingBehind(t *testing.T) {
 
 // People ask for the files of lists of large contacts, in all formats, and never read them. The memory is bounded, and someone else's file is sent meanwhile.
 func TestFilesThatNoOneReadsCostLittleMemory(t *testing.T) {
+	t.Parallel()
 	s := startProgram(t)
 	people := make([]uploader, 4)
 	for i := range people {

@@ -4,6 +4,7 @@ package donorbook_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -36,7 +37,9 @@ func readBlocks(document string) []block {
 // TestReadmeCommandsAnswerAsShown runs every command of the README, and then those of the tour of the API, as a reader would who pastes
 // them one by one. UPDATE=1 writes the whole answers again.
 func TestReadmeCommandsAnswerAsShown(t *testing.T) {
+	t.Parallel()
 	w := newWalk(t)
+	w.buildInRepository()
 	for _, name := range []string{"README.md", "docs/api.md"} {
 		document, err := os.ReadFile(name)
 		if err != nil {
@@ -112,7 +115,7 @@ func newWalk(t *testing.T) *walk {
 		t.Fatal(err)
 	}
 	// The walk happens in a directory of its own that looks like the repository, so that the test leaves nothing behind.
-	for _, name := range []string{"Makefile", "go.mod", "go.sum", "cmd", "internal", ".git"} {
+	for _, name := range []string{"Makefile", "go.mod", "go.sum", "client", filepath.Dir(built(t))} {
 		if err := os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -127,10 +130,26 @@ func newWalk(t *testing.T) *walk {
 	return w
 }
 
+// buildInRepository sends Go to the repository. In a directory that it has not seen it would compile everything again.
+func (w *walk) buildInRepository() {
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	repository, err := os.Getwd()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	script := fmt.Appendf(nil, "#!/bin/sh\ncd '%s' && exec '%s' \"$@\"\n", repository, compiler)
+	if err := os.WriteFile(filepath.Join(w.dir, "go"), script, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *walk) environment() []string {
-	env := []string{"DONORBOOK_LISTEN=localhost:" + w.port}
+	env := []string{"DONORBOOK_LISTEN=localhost:" + w.port, "PATH=" + w.dir + ":" + os.Getenv("PATH")}
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "DONORBOOK_") && !strings.HasPrefix(entry, "CURL_") {
+		if !strings.HasPrefix(entry, "DONORBOOK_") && !strings.HasPrefix(entry, "CURL_") && !strings.HasPrefix(entry, "PATH=") {
 			env = append(env, entry)
 		}
 	}

@@ -15,8 +15,8 @@ var axe string
 // pageLimit is how many bytes a page with its style and scripts may take over the wire. The reference of the API is the largest.
 const pageLimit = 140_000
 
-// audit fails the test if the page, in its current state, is not accessible or does not fit: on a desk and on a phone, in light
-// and in dark colors. Call it once for each state that looks different.
+// audit fails the test if the page, in its current state, is not accessible or does not fit: on a desk in light colors, and on a phone
+// in dark ones. Call it once for each state that looks different.
 func (p *page) audit() {
 	p.t.Helper()
 	for _, finding := range p.findings() {
@@ -25,17 +25,31 @@ func (p *page) audit() {
 	p.check()
 }
 
+// glance is the audit of a page that is built of the same parts as others: on a desk, and whether it fits on a phone.
+func (p *page) glance() {
+	p.t.Helper()
+	for _, finding := range p.findingsAt("1280 wide") {
+		p.t.Errorf("%s: %s", p.path(), finding)
+	}
+	size := p.size
+	p.width(390)
+	for _, finding := range p.tooWide("390 wide") {
+		p.t.Errorf("%s: %s", p.path(), finding)
+	}
+	p.width(size[0])
+	p.check()
+}
+
 func (p *page) findings() (all []string) {
 	p.t.Helper()
 	size, scheme := p.size, p.scheme
-	p.colors("light")
-	for _, width := range []int64{1280, 390} {
-		p.width(width)
-		all = append(all, p.findingsAt(fmt.Sprintf("%d wide", width), allRules)...)
-	}
-	p.colors("dark") // which no width changes
-	for _, finding := range p.axe(colorRules) {
-		all = append(all, "dark: "+finding)
+	for _, look := range []struct {
+		width  int64
+		colors string
+	}{{1280, "light"}, {390, "dark"}} { // the other two are those of the same parts, which the page of all parts has been looked at in
+		p.colors(look.colors)
+		p.width(look.width)
+		all = append(all, p.findingsAt(fmt.Sprintf("%d wide, %s", look.width, look.colors))...)
 	}
 	p.width(size[0])
 	p.colors(scheme)
@@ -47,17 +61,22 @@ func (p *page) findings() (all []string) {
 	return all
 }
 
-func (p *page) findingsAt(where, rules string) (all []string) {
+func (p *page) findingsAt(where string) (all []string) {
 	p.t.Helper()
-	for _, finding := range p.axe(rules) {
-		all = append(all, where+", light: "+finding)
+	for _, finding := range p.axe() {
+		all = append(all, where+": "+finding)
 	}
+	return append(all, p.tooWide(where)...)
+}
+
+func (p *page) tooWide(where string) []string {
+	p.t.Helper()
 	overflow, err := ask[int](p, "overflow")
 	p.must("measuring the page", err)
 	if overflow > 0 {
-		all = append(all, fmt.Sprintf("%s: the page is %d pixels too wide", where, overflow))
+		return []string{fmt.Sprintf("%s: the page is %d pixels too wide", where, overflow)}
 	}
-	return all
+	return nil
 }
 
 type violation struct {
@@ -68,15 +87,8 @@ type violation struct {
 	}
 }
 
-// Options of axe.
-const (
-	allRules       = ""
-	colorRules     = ", runOnly: ['color-contrast', 'link-in-text-block']"
-	structureRules = ", rules: {'color-contrast': {enabled: false}}" // all but the one that takes most of the time
-)
-
 // axe returns what axe calls serious or critical. Of elements that look the same it looks at two.
-func (p *page) axe(rules string) (all []string) {
+func (p *page) axe() (all []string) {
 	p.t.Helper()
 	_, err := ask[chromedp.Void](p, "atRest")
 	p.must("waiting for movements", err)
@@ -86,7 +98,7 @@ func (p *page) axe(rules string) (all []string) {
 		_, err = evaluate[chromedp.Void](p, axe+"\n;undefined")
 		p.must("loading axe", err)
 	}
-	violations, err := evaluate[[]violation](p, `harness.withoutRepeats(() => axe.run(document, {preload: false, resultTypes: ['violations']`+rules+`})
+	violations, err := evaluate[[]violation](p, `harness.withoutRepeats(() => axe.run(document, {preload: false, resultTypes: ['violations']})
 		.then((result) => result.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')))`)
 	p.must("running axe", err)
 	for _, v := range violations {

@@ -242,7 +242,7 @@ func (r *request) namesOf(found []history.Activity) (n names, err error) {
 		if a.Noun != history.GiftNoun && a.Noun != history.PlanNoun {
 			continue
 		}
-		all, _ := doc.ParseDifferences(a.Data)
+		all := doc.KnownDifferences(a.Data)
 		for _, d := range all {
 			if noun, ok := mentions[d.Field]; ok {
 				ids[noun] = append(ids[noun], idOf(plainValue(string(d.Before))), idOf(plainValue(string(d.After))))

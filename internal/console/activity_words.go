@@ -128,7 +128,7 @@ func (n names) linesOf(a *history.Activity, told bool) (lines []string) {
 
 // giftLines say what became of the fields of a gift or a plan. A field that follows from others is left out.
 func (n names) giftLines(a *history.Activity, currency string) (lines []string) {
-	all, _ := doc.ParseDifferences(a.Data)
+	all := doc.KnownDifferences(a.Data)
 	for _, d := range all {
 		before, after := plainValue(string(d.Before)), plainValue(string(d.After))
 		switch say := n.value(d.Field, currency); {
@@ -286,7 +286,7 @@ func (n names) didWords(a *history.Activity) string {
 
 // mergedIn is the contact that a change has brought into another one, 0 for none.
 func mergedIn(a *history.Activity) int64 {
-	all, _ := doc.ParseDifferences(a.Data)
+	all := doc.KnownDifferences(a.Data)
 	for _, d := range all {
 		if d.Field == "contact_id" && a.Noun == history.ContactNoun && a.Kind == history.DidMerge {
 			return idOf(plainValue(string(d.Before)))

@@ -135,11 +135,46 @@ func (i *Identity) IsNamed(by *Said) bool {
 	if slices.ContainsFunc(by.texts, i.reaches) {
 		return true
 	}
-	has := func(name string) bool {
-		parts := text.Words(name)
-		return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(by.words, part) })
+	return slices.ContainsFunc(i.First, by.has) && slices.ContainsFunc(i.Last, by.has)
+}
+
+// has tells whether a name is said, all its words.
+func (s *Said) has(name string) bool {
+	parts := text.Words(name)
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(s.words, part) })
+}
+
+// IsNamedBeyond tells whether texts name the person by something that others do not say, who may share an email, a phone number or a name with the person.
+func (i *Identity) IsNamedBeyond(others, by *Said) bool {
+	named := i.saidBy(by)
+	shared := named.saidBy(others)
+	return len(named.Emails) > len(shared.Emails) || len(named.Phones) > len(shared.Phones) ||
+		len(named.First) > 0 && len(named.Last) > 0 && (len(named.First) > len(shared.First) || len(named.Last) > len(shared.Last))
+}
+
+// saidBy is the part of what the person is known by that texts say.
+func (i *Identity) saidBy(by *Said) (part Identity) {
+	for _, name := range i.First {
+		if by.has(name) {
+			part.First = append(part.First, name)
+		}
 	}
-	return slices.ContainsFunc(i.First, has) && slices.ContainsFunc(i.Last, has)
+	for _, name := range i.Last {
+		if by.has(name) {
+			part.Last = append(part.Last, name)
+		}
+	}
+	for _, email := range i.Emails {
+		if one := (Identity{Emails: []string{email}}); slices.ContainsFunc(by.texts, one.reaches) {
+			part.Emails = append(part.Emails, email)
+		}
+	}
+	for _, phone := range i.Phones {
+		if one := (Identity{Phones: []string{phone}}); slices.ContainsFunc(by.texts, one.reaches) {
+			part.Phones = append(part.Phones, phone)
+		}
+	}
+	return part
 }
 
 // reaches tells whether a text has an email or a phone number of the person.
@@ -159,17 +194,20 @@ func (i *Identity) reaches(value string) bool {
 
 func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }
 
-// InJSON is In for all texts of a JSON value. A text may be JSON itself.
+// InJSON is In for all texts of a JSON value. A text may be JSON itself, or a query.
 func (i *Identity) InJSON(data string) bool { return i.In(textsOf(nil, data)) }
 
 // InQuery is In for what a query filters by.
 func (i *Identity) InQuery(query string) bool {
+	return i.In(valuesOf(nil, query))
+}
+
+func valuesOf(texts []string, query string) []string {
 	values, _ := url.ParseQuery(query) // what it can read is what counts
-	var texts []string
 	for _, list := range values {
 		texts = append(texts, list...)
 	}
-	return i.In(texts)
+	return texts
 }
 
 func textsOf(texts []string, data string) []string {
@@ -186,6 +224,8 @@ func textsOf(texts []string, data string) []string {
 		switch {
 		case ok && strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
 			texts = textsOf(texts, text)
+		case ok && strings.Contains(text, "="):
+			texts = append(valuesOf(texts, text), text)
 		case ok:
 			texts = append(texts, text)
 		}

@@ -159,6 +159,8 @@ func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
 		"sqlHalfMerges":     {"SCAN m USING INDEX contact_merge_other", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3", "CORRELATED SCALAR SUBQUERY 4"}, // a check
 		"sqlLostMerges":     {"SCAN m", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                                                 // a check
 		"sqlLostPairs":      {"SCAN d USING COVERING INDEX duplicate_b", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                // a check
+		"sqlMergesAbout":    {"MERGE (UNION)", "LEFT", "RIGHT"},                                                                                                                                         // by two indexes
+		"sqlGiftsAbout":     {"USE TEMP B-TREE FOR ORDER BY"},                                                                                                                                           // the gifts of one contact
 		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"},                                                                                             // a handful of rows
 	}
 	texts := statementTexts(t, s)

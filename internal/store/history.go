@@ -83,7 +83,7 @@ const (
 	SQLHowMany    = `SELECT COUNT(*) FROM change WHERE account_id = $1` + ofDocument
 	SQLOldestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision LIMIT $4 OFFSET $5`
 	SQLNewestOf   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` ORDER BY revision DESC LIMIT $4 OFFSET $5`
-	SQLBackFrom   = `SELECT revision FROM change WHERE account_id = $1` + ofDocument + ` AND revision <= $4 ORDER BY revision DESC LIMIT $5`
+	SQLBackFrom   = ChangeColumns + ofDocument + ` AND revision <= $4 AND revision >= $5 ORDER BY revision DESC LIMIT $6`
 	SQLUndosSince = `SELECT revision, undoes FROM change WHERE account_id = $1` + ofDocument + ` AND revision > $4 AND undoes >= $4 ORDER BY revision DESC`
 )
 

@@ -33,7 +33,7 @@ type Answer struct {
 	Header string // what only this answer has: lines of a name, a colon, a space and a value
 	Body   []byte
 
-	document string // that the body shows, for readAgain; "" where it shows none
+	document string // that the body shows, for readAgain and erasures; "" where it shows none
 }
 
 // Answers are kept whole, as long as the large ones of an account do not come to more than this. Then a large one is kept as the document that it
@@ -84,8 +84,7 @@ func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, chan
 		if made, err = change(t, a); err == nil {
 			answer = attempt.Answer(made)
 			if made, ok := any(made).(interface{ Shown() Shown }); ok {
-				shown := made.Shown()
-				answer.document = shown.Kind + " " + strconv.FormatInt(shown.ID, 10)
+				answer.document = made.Shown().String()
 			}
 		}
 		return answer, err
@@ -251,7 +250,36 @@ func (t *Tx) keepAnswer(a *Account, key string, k *keptAnswer) {
 	}
 	t.CountAnswer(a, len(k.Body), 1)
 	a.Answers[key] = k
-	t.Save(answerTable, a.Account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt)
+	t.Save(answerTable, a.Account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt, k.document)
+}
+
+// unnamedDocument is in the place of the document of answers of an earlier version, which did not note it.
+const unnamedDocument = "?"
+
+const (
+	sqlShownIn      = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND document = ANY($2) AND document <> ''`
+	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3, document = '' WHERE account_id = $1 AND key = ANY($4)`
+)
+
+// EmptyAnswers takes out what answers say that show some documents. Their keys stay: a client that sends such a request again must not bring a person back who was erased.
+func (t *Tx) EmptyAnswers(a *Account, documents []string) error {
+	if len(documents) == 0 {
+		return nil
+	}
+	var keys []string
+	err := t.Each(func(r db.Row) error {
+		key := r.Text(0)
+		if kept := a.Answers[key]; kept != nil {
+			kept.Answer = Answer{Status: ErasedAnswer}
+		}
+		t.CountAnswer(a, int(r.Int(1)), -1)
+		keys = append(keys, key)
+		return nil
+	}, sqlShownIn, a.Account, append(documents, unnamedDocument))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return t.Run(sqlEmptyAnswers, a.Account, int64(ErasedAnswer), []byte{}, keys)
 }
 
 // CountAnswer counts the bytes of large answers: one more that is kept, or one less.
@@ -262,11 +290,13 @@ func (t *Tx) CountAnswer(a *Account, length int, sign int64) {
 	}
 }
 
-// Shown is a document that a large answer shows, as it is named in place of the answer.
+// Shown is a document that an answer shows, by which an erasure finds the answer, and as it is named in place of a large one.
 type Shown struct {
 	Kind string
 	ID   int64
 }
+
+func (s Shown) String() string { return s.Kind + " " + strconv.FormatInt(s.ID, 10) }
 
 // Reader reads a document again that an answer has shown.
 type Reader = func(t *Tx, a *Account, id int64, baseURL string) (Made, error)

@@ -39,7 +39,7 @@ var (
 	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "person level probability reasons:text against:text state digest_a digest_b")
 	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision at busy learned contacts changed model:text")
 
-	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at")
+	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")
 
 	KeyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
 	InvitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")

@@ -45,8 +45,7 @@ type NoteInput struct {
 }
 
 // DecodeNote reads the body that adds a note. Other keys are ignored.
-func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeNote(r *doc.Reader) (in NoteInput, faults *doc.Invalid, err error) {
 	r.Document(func(key string) {
 		switch key {
 		case "note":
@@ -54,7 +53,7 @@ func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
 		case "occurred_at":
 			in.OccurredAt = r.TextSent()
 		default:
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	if err := r.End(); r.Err != nil {
@@ -178,7 +177,7 @@ func appendNumber(dst []byte, number string) []byte {
 }
 
 func appendDifferences(dst []byte, data string) []byte {
-	all, _ := doc.ParseDifferences(data)
+	all := doc.KnownDifferences(data)
 	dst = append(dst, '[')
 	for i, d := range all {
 		if i > 0 {
@@ -209,7 +208,7 @@ func joined(list []json.RawMessage) json.RawMessage {
 
 // Changes are what a change did, in words for people. Fields that say nothing to them are left out.
 func (a *Activity) Changes() []doc.Change {
-	all, _ := doc.ParseDifferences(a.Data)
+	all := doc.KnownDifferences(a.Data)
 	switch a.Noun {
 	case ContactNoun:
 		return append(told(crm.ContactTable, all, new(crm.Contact)), a.Fields.Told(all)...)
@@ -229,7 +228,7 @@ func (a *Activity) Changes() []doc.Change {
 
 // Subject is what a change is about that has no page of its own: the email of a user, or the name of a key or a tag.
 func (a *Activity) Subject() string {
-	all, _ := doc.ParseDifferences(a.Data)
+	all := doc.KnownDifferences(a.Data)
 	for _, d := range all {
 		switch d.Field {
 		case "email", "invitation", "name", "title":

@@ -66,6 +66,7 @@ func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 					return
 				}
 				made.Add(1)
+				time.Sleep(2 * time.Millisecond) // as a client that does something with the answer
 			}
 			ended <- nil
 		}()

@@ -448,7 +448,7 @@ func TestConcurrentLookForDuplicatesAfterAnImport(t *testing.T) {
 }
 
 func TestALookAtAllTakesLittleMemory(t *testing.T) {
-	const contacts = 20_000
+	const contacts = 8_000
 	s := openTest(t)
 	account := newAccount(t, s)
 	text := strings.Builder{}

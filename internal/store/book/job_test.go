@@ -186,6 +186,55 @@ func TestConcurrentJobGoesOnWhereItWas(t *testing.T) {
 	})
 }
 
+// Organizations share the time of the worker, however many jobs one of them has and however long its units of work take, and the jobs of one of them take turns.
+func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		many, one, idle := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
+		takes, steps, worked := make(map[int64]time.Duration), make(map[int64]int), make(map[jobs.JobOf]bool)
+		s.Use(merges.MoveKind, move.EraseKind, jobs.Kind{Step: func(_ context.Context, _ *jobs.JobWorker, j *jobs.Job) error {
+			if j.Account == idle {
+				return jobs.ErrNotOurs
+			}
+			time.Sleep(takes[j.Account])
+			steps[j.Account]++
+			worked[j.Of()] = true
+			return nil
+		}}, move.EraseAll, s.LookOnce)
+		begin := func(account int64, n int) {
+			if err := s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
+				for range n {
+					jobs.SaveJob(t, jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := jobs.NewJobWorker(s.JobStore)
+		rounds := func(n int) {
+			clear(steps)
+			for range n {
+				if busy, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
+					t.Fatal(busy, err)
+				}
+			}
+		}
+		begin(many, 20)
+		begin(idle, 1)
+		rounds(10)
+		begin(one, 1)
+		rounds(10)
+		if len(worked) != 21 || steps[one] < 5 || steps[one] > steps[many]+5 {
+			t.Errorf("%d jobs were worked on: %v", len(worked), steps)
+		}
+		takes[many], takes[one] = 100*time.Millisecond, 5*time.Millisecond // far more than a busy machine needs for the rest
+		rounds(20)
+		if steps[many] == 0 || steps[one] < 3*steps[many] {
+			t.Errorf("one whose units are long had %d turns, and the other %d", steps[many], steps[one])
+		}
+	})
+}
+
 func TestConcurrentTwoNodesWorkOnAJob(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, j := startJob(t, a, 40)

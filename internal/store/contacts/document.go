@@ -111,10 +111,10 @@ func (s *ContactStore) CheckContact(ctx context.Context, account, id int64) erro
 	return err
 }
 
-const contactShown = "contact"
+const ContactShown = "contact"
 
 // Shown names the contact for an answer that shows it.
-func (d Document) Shown() store.Shown { return store.Shown{Kind: contactShown, ID: d.ID} }
+func (d Document) Shown() store.Shown { return store.Shown{Kind: ContactShown, ID: d.ID} }
 
 func rereadContact(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
 	return Current(t, a, id)

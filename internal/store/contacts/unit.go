@@ -50,7 +50,7 @@ func Part() *store.Part {
 			return cmp.Or(lookUpContacts(a, t, foundByKeys(a)), lookUpFoundSets(a, t, all))
 		},
 		Write:   forgetPairs,
-		Readers: map[string]store.Reader{contactShown: rereadContact, noteShown: rereadNote},
+		Readers: map[string]store.Reader{ContactShown: rereadContact, NoteShown: rereadNote},
 	}
 }
 

@@ -30,7 +30,7 @@ func Part() *store.Part {
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return cmp.Or(lookUpPlanSets(a, t, all), lookUpGiving(a, t, all))
 		},
-		Readers: map[string]store.Reader{giftShown: rereadGift, planShown: rereadPlan},
+		Readers: map[string]store.Reader{GiftShown: rereadGift, PlanShown: rereadPlan},
 	}
 }
 

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	giftShown = "gift"
-	planShown = "plan"
+	GiftShown = "gift"
+	PlanShown = "plan"
 )
 
 // Shown names the gift for an answer that shows it.
-func (d GiftDocument) Shown() store.Shown { return store.Shown{Kind: giftShown, ID: d.ID} }
+func (d GiftDocument) Shown() store.Shown { return store.Shown{Kind: GiftShown, ID: d.ID} }
 
 // Shown names the plan for an answer that shows it.
-func (d PlanDocument) Shown() store.Shown { return store.Shown{Kind: planShown, ID: d.ID} }
+func (d PlanDocument) Shown() store.Shown { return store.Shown{Kind: PlanShown, ID: d.ID} }
 
 func rereadGift(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
 	g, err := Of(a).Gifts.Get(t, a.Account, id)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -43,6 +44,7 @@ type JobWorker struct {
 	Runs   map[JobOf]jobRun // what is kept between two units of work
 	sizes  map[JobOf]int    // of their next units of work
 	Ready  chan struct{}    // something was read
+	turns  jobTurns
 }
 
 // jobRun is what a node keeps of a job between two units of work, such as a file that is open.
@@ -54,7 +56,8 @@ type JobOf struct{ Account, ID int64 }
 func (j *Job) Of() JobOf { return JobOf{j.Account, j.ID} }
 
 func NewJobWorker(s *JobStore) *JobWorker {
-	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int), Ready: make(chan struct{}, 1)}
+	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int), Ready: make(chan struct{}, 1),
+		turns: jobTurns{used: make(map[int64]time.Duration), last: make(map[int64]int64)}}
 }
 
 // WakeJobs lets the worker know of new work.
@@ -101,7 +104,7 @@ func (w *JobWorker) LookAgain() {
 	w.looked = time.Now()
 }
 
-// Round does one unit of work of each job, but for those that were left. It reports whether anything may be left to do.
+// Round does one unit of work of each account that has jobs, but for those jobs that were left. The jobs of an account take turns. It reports whether anything may be left to do.
 func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, err error) {
 	if time.Since(w.looked) >= JobLook {
 		w.LookAgain()
@@ -111,24 +114,85 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 		return false, err
 	}
 	w.Forget(jobs)
+	waiting := make(map[int64][]*Job)
 	for i := range jobs {
-		j := &jobs[i]
-		if w.left[j.Of()] || ctx.Err() != nil {
-			continue
-		}
-		worked, err := w.Step(ctx, j)
-		busy = busy || worked
-		if errors.Is(err, errReading) {
-			continue
-		}
-		if err != nil || !worked && j.Working() { // what waits for a person may go on at any time
-			w.left[j.Of()] = true
-		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) && !errors.Is(err, crm.ErrImporting) {
-			report(errors.Join(err, w.noteTrouble(ctx, j.Of(), err)))
+		switch j := &jobs[i]; {
+		case !j.Working(): // what waits for a person may go on at any time
+			_, err := w.Step(ctx, j)
+			w.failed(ctx, j, err, report)
+		case !w.left[j.Of()]:
+			waiting[j.Account] = append(waiting[j.Account], j)
 		}
 	}
-	return busy, nil
+	for _, account := range w.turns.next(waiting) {
+		begun, worked := time.Now(), false
+		for _, j := range waiting[account] {
+			if worked || ctx.Err() != nil {
+				break
+			}
+			worked, err = w.Step(ctx, j)
+			switch {
+			case errors.Is(err, errReading):
+			case err != nil || !worked:
+				w.left[j.Of()] = true
+				w.failed(ctx, j, err, report)
+			}
+			w.turns.last[account] = j.ID
+		}
+		w.turns.took(account, time.Since(begun), worked)
+		busy = busy || worked
+	}
+	return busy || w.turns.passed, nil
+}
+
+// failed reports what went wrong with a job, and notes it.
+func (w *JobWorker) failed(ctx context.Context, j *Job, err error, report func(error)) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) && !errors.Is(err, crm.ErrImporting) {
+		report(errors.Join(err, w.noteTrouble(ctx, j.Of(), err)))
+	}
+}
+
+// jobTurns says whose turn it is. Accounts share the time that is worked, however many jobs each of them has and however long their units of work take: who had more than another one passes until that one had as much.
+type jobTurns struct {
+	used   map[int64]time.Duration // by accounts that have jobs
+	last   map[int64]int64         // the job of an account that had its turn last
+	passed bool                    // someone passes
+}
+
+// next is whose turn it is among accounts with jobs that wait, oldest first. These are in the order of their turns then.
+func (t *jobTurns) next(waiting map[int64][]*Job) (accounts []int64) {
+	gone := func(account int64) bool { return len(waiting[account]) == 0 }
+	maps.DeleteFunc(t.used, func(account int64, _ time.Duration) bool { return gone(account) })
+	maps.DeleteFunc(t.last, func(account, _ int64) bool { return gone(account) })
+	least := time.Duration(0)
+	if len(t.used) > 0 {
+		least = slices.Min(slices.Collect(maps.Values(t.used)))
+	}
+	t.passed = false
+	for account, jobs := range waiting {
+		if _, had := t.used[account]; !had {
+			t.used[account] = least
+		}
+		if t.used[account] >= least+unitTime {
+			t.passed = true
+			continue
+		}
+		accounts = append(accounts, account)
+		if at := slices.IndexFunc(jobs, func(j *Job) bool { return j.ID > t.last[account] }); at > 0 {
+			waiting[account] = slices.Concat(jobs[at:], jobs[:at])
+		}
+	}
+	slices.Sort(accounts)
+	return accounts
+}
+
+// took notes how long an account had its turn. Who has nothing to do now does not save time up for later.
+func (t *jobTurns) took(account int64, used time.Duration, worked bool) {
+	if t.used[account] += used; !worked {
+		for _, other := range t.used {
+			t.used[account] = max(t.used[account], other)
+		}
+	}
 }
 
 // JobTries is how often a step of a job may fail, one time after the other, before the job fails: once a minute. A database that takes no changes does not count.

@@ -265,7 +265,7 @@ func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit 
 
 // movedBetween tells whether a change has moved a gift or a plan from one contact to another one.
 func movedBetween(c *store.Change, from, to int64) bool {
-	differences, _ := doc.ParseDifferences(c.Data) // what cannot be read is no move
+	differences := doc.KnownDifferences(c.Data)
 	return slices.ContainsFunc(differences, func(d doc.Difference) bool {
 		return d.Field == "contact_id" && string(d.Before) == strconv.FormatInt(from, 10) && string(d.After) == strconv.FormatInt(to, 10)
 	})

@@ -49,10 +49,10 @@ func (u Undone) Append(dst []byte) []byte {
 	return append(doc.AppendTexts(append(dst, `,"left":`...), u.Left), '}')
 }
 
-const undoneShown = "unmerge"
+const UndoneShown = "unmerge"
 
 // Shown names what was undone for an answer that shows it.
-func (u Undone) Shown() store.Shown { return store.Shown{Kind: undoneShown, ID: u.merge} }
+func (u Undone) Shown() store.Shown { return store.Shown{Kind: UndoneShown, ID: u.merge} }
 
 func rereadUndone(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
 	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)

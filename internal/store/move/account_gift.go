@@ -16,13 +16,15 @@ type documentKept struct {
 }
 
 func exportPlans(x *accountExport, w *LineWriter) error {
-	return x.documents(w, "plans", sqlPlansByID, x.row.PlanSeq, func(r db.Row) ([]byte, int64, error) {
-		_, p := gifts.ScanPlan(r)
-		if p.Damage != nil {
-			return nil, 0, p.Damage
-		}
-		return p.Append(nil), p.Revision, nil
-	})
+	return x.documents(w, "plans", sqlPlansByID, x.row.PlanSeq, planLine)
+}
+
+func planLine(r db.Row) (line []byte, revision int64, err error) {
+	_, p := gifts.ScanPlan(r)
+	if p.Damage != nil {
+		return nil, 0, p.Damage
+	}
+	return p.Append(nil), p.Revision, nil
 }
 
 func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
@@ -40,13 +42,15 @@ func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (imp
 }
 
 func exportGifts(x *accountExport, w *LineWriter) error {
-	return x.documents(w, "gifts", gifts.SQLGiftsByID, x.row.GiftSeq, func(r db.Row) ([]byte, int64, error) {
-		_, g := gifts.ScanGift(r)
-		if g.Damage != nil {
-			return nil, 0, g.Damage
-		}
-		return gifts.GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.Revision, nil
-	})
+	return x.documents(w, "gifts", gifts.SQLGiftsByID, x.row.GiftSeq, giftLine)
+}
+
+func giftLine(r db.Row) (line []byte, revision int64, err error) {
+	_, g := gifts.ScanGift(r)
+	if g.Damage != nil {
+		return nil, 0, g.Damage
+	}
+	return gifts.GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.Revision, nil
 }
 
 func readGift(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {

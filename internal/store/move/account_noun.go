@@ -13,7 +13,7 @@ import (
 )
 
 // noun is one kind of record that the files of an account have, described once: its file, how its records become lines, how a line is checked and becomes a record again, and the tables that have its rows.
-// Exports, imports and discards are loops over nouns.
+// Exports, imports, discards, erasures and people's own files are loops over nouns.
 type noun struct {
 	file   string
 	shown  string // what a person is told while its lines are imported, "" for few of them
@@ -22,6 +22,7 @@ type noun struct {
 	read   func(r *accountReader, line []byte) (importLine, error) // nil where its records do not come back
 	lacks  func(r *accountReader) bool                             // tells whether files without it are those of an earlier version
 	end    func(r *accountReader) (reason string)                  // what is wrong with the whole file
+	person *personal                                               // how its records hold data of people, nil where they hold none
 }
 
 // nouns are in the order in which their files are written and read: what others refer to comes first.
@@ -43,16 +44,16 @@ var nouns = []*noun{
 			return ""
 		}},
 	{file: SegmentFile, tables: []*db.Table{store.SegmentTable}, export: exportSegments, read: line(readSegment)},
-	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact)},
-	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan)},
-	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift)},
-	{file: HistoryFile, shown: "history", export: exportHistory, read: line(readChange), end: func(r *accountReader) string {
+	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact), person: contactData},
+	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan), person: planData},
+	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift), person: giftData},
+	{file: HistoryFile, shown: "history", export: exportHistory, read: line(readChange), person: changeData, end: func(r *accountReader) string {
 		if r.revision != r.line.Sequences.Revision {
 			return "does not end with the last change of the account"
 		}
 		return ""
 	}},
-	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always},
+	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData},
 	{file: ApartFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportApart, read: line(readApart), lacks: always},
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys},

@@ -9,35 +9,20 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
-	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
-const (
-	sqlGiftIDsOf = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2`
-	sqlPlanIDsOf = `SELECT id FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id`
-	sqlPlansByID = gifts.SQLLoadPlans + ` ORDER BY id`
-
-	// What was merged into a contact and is still part of it, and the merges of the contact itself. One that was undone tells of another person.
-	sqlMergesInto = `SELECT id FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone = 0`
-	sqlMergesAway = `SELECT id FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0`
-	sqlMergesByID = store.MergeColumns + ` AND id = ANY($2) ORDER BY id`
-)
-
-// ContactData is all that is kept about one person.
+// ContactData is all that is kept about one person: the records of all nouns that hold data of people.
 type ContactData struct {
-	store        *MoveStore
-	account      int64
-	contact      crm.Contact
-	wire         []byte
-	merged       []int64 // contacts that were merged into this one, and so are the same person
-	Gifts, plans []int64
-	merges       []int64
-	History      []int64 // the revisions of what was changed
-	fields       *custom.Fields
+	store   *MoveStore
+	account int64
+	contact crm.Contact
+	wire    []byte
+	person  []int64            // the contact, and those that were merged into it and so are the same person
+	Found   map[string][]int64 // the ids of what was found, by the names of the lists
+	fields  *custom.Fields
 }
 
 // ContactData prepares one file with everything about a person, and notes who asked for it.
@@ -75,95 +60,54 @@ func (d *ContactData) find(c db.Conn, w store.Weigh, id int64) error {
 		return err
 	}
 	d.contact = row.Contact
-	if d.merged, err = store.MergedInto(c, d.account, id); err != nil {
+	if d.person, err = store.MergedInto(c, d.account, id); err != nil {
 		return err
 	}
-	slices.Sort(d.merged)
-	for _, one := range append([]int64{id}, d.merged...) {
-		changes, err := db.List(c, store.Number, store.SQLOldestOf, d.account, int64(history.ContactNoun), one, int64(math.MaxInt64), int64(0))
-		if d.History = append(d.History, changes...); err == nil {
-			err = w(int64(len(d.History)))
-		}
-		for sql, to := range map[string]*[]int64{sqlGiftIDsOf: &d.Gifts, sqlPlanIDsOf: &d.plans, sqlMergesInto: &d.merges, sqlMergesAway: &d.merges} {
-			if err == nil {
-				var ids []int64
-				ids, err = db.List(c, store.Number, sql, d.account, one)
-				*to = append(*to, ids...)
+	d.person, d.Found = append([]int64{id}, d.person...), make(map[string][]int64)
+	weight := int64(0)
+	for _, n := range nouns {
+		for i := 0; i < len(d.person) && n.person != nil && err == nil; i++ {
+			var some []int64
+			some, err = db.List(c, store.Number, n.person.of, d.account, d.person[i], int64(0), int64(math.MaxInt64))
+			d.Found[n.person.list] = append(d.Found[n.person.list], some...)
+			if weight += int64(len(some)); err == nil {
+				err = w(weight)
 			}
 		}
-		if err != nil {
-			return err
-		}
 	}
-	for _, ids := range []*[]int64{&d.History, &d.Gifts, &d.plans, &d.merges} {
-		slices.Sort(*ids)
-		*ids = slices.Compact(*ids)
+	for list, ids := range d.Found {
+		slices.Sort(ids)
+		d.Found[list] = slices.Compact(ids)
 	}
-	return nil
+	return err
 }
 
 // Contact is whose data it is.
 func (d *ContactData) Contact() *crm.Contact { return &d.contact }
 
-// Write writes the file: an object with the contact, the contacts that were merged into it, their gifts and plans in the form of the API, what was changed, by whom, and what merges keep.
+// Write writes the file: an object with the contact as the API shows it, and a list for each noun.
 func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 	w := &arrays{to: to}
 	w.text.WriteString(`{"contact":`)
 	w.text.Write(d.wire)
-	w.begin("merged_contacts")
-	err := d.each(ctx, w, d.merged, sqlContactsByID, func(r db.Row) ([]byte, error) {
-		row := contacts.ScanContact(r)
-		if row.Damage != nil {
-			return nil, row.Damage
+	for _, n := range nouns {
+		if n.person == nil {
+			continue
 		}
-		return wire(row, d.fields)
-	})
-	w.begin("transactions")
-	if err == nil {
-		err = d.store.eachGift(ctx, d.account, d.Gifts, func(g *gifts.GiftRecord) error {
-			w.element(gifts.GiftDocument{Gift: g.Gift, Slug: g.Slug}.Append(nil))
+		w.begin(n.person.list)
+		err := eachOf(ctx, d.store, d.account, d.Found[n.person.list], n.person.byID, func(r db.Row) ([]byte, int, error) {
+			text, err := n.person.show(d, r)
+			return text, len(text), err
+		}, filled, func(text []byte) error {
+			w.element(text)
 			return nil
-		}, filled, func(int) error { return w.flush() })
-	}
-	w.begin("plans")
-	if err == nil {
-		err = d.each(ctx, w, d.plans, sqlPlansByID, func(r db.Row) ([]byte, error) {
-			_, p := gifts.ScanPlan(r)
-			if p.Damage != nil {
-				return nil, p.Damage
-			}
-			return p.Append(nil), nil
-		})
-	}
-	w.begin("history")
-	if err == nil {
-		err = d.each(ctx, w, d.History, contacts.SQLOldest, func(r db.Row) ([]byte, error) {
-			c := store.ScanChange(r)
-			return plainJSON(lineOf(&c))
-		})
-	}
-	w.begin("merges")
-	if err == nil {
-		err = d.each(ctx, w, d.merges, sqlMergesByID, func(r db.Row) ([]byte, error) {
-			m := store.ScanMerge(r)
-			return plainJSON(lineOfMerge(&m))
-		})
-	}
-	if err != nil {
-		return err
+		}, func(int) error { return w.flush() })
+		if err != nil {
+			return err
+		}
 	}
 	w.text.WriteString("]}\n")
 	return w.flush()
-}
-
-func (d *ContactData) each(ctx context.Context, w *arrays, ids []int64, sql string, line func(db.Row) ([]byte, error)) error {
-	return eachOf(ctx, d.store, d.account, ids, sql, func(r db.Row) ([]byte, int, error) {
-		text, err := line(r)
-		return text, len(text), err
-	}, filled, func(text []byte) error {
-		w.element(text)
-		return nil
-	}, func(int) error { return w.flush() })
 }
 
 // arrays writes the arrays of an object, one after the other.
@@ -188,6 +132,9 @@ func (w *arrays) begin(name string) {
 }
 
 func (w *arrays) element(text []byte) {
+	if text == nil {
+		return
+	}
 	if w.any {
 		w.text.WriteString(",")
 	}

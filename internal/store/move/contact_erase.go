@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
 )
 
 // To erase a contact is to remove the person for good. The document becomes a stub at once (crm/contact_erase.go), which takes them out of the search
@@ -24,8 +25,18 @@ import (
 type Erasure struct {
 	Contacts []int64        `json:"contacts"`
 	People   []crm.Identity `json:"people,omitempty"` // what they were known by, until it was looked for everywhere
-	Gifts    []int64        `json:"gifts,omitempty"`  // that were theirs once, and are another contact's now
 	Asked    []int64        `json:"asked,omitempty"`  // the contacts that it began with, while it is at others that were merged into these
+}
+
+// add adds as many people as there is room for.
+func (s *Erasure) add(people []crm.Identity) (rest []crm.Identity) {
+	some := people[:max(0, min(len(people), erasureLimit-len(s.Contacts)))]
+	s.Contacts, s.People = append(s.Contacts, contactsOf(some)...), append(s.People, some...)
+	return people[len(some):]
+}
+
+func contactsOf(people []crm.Identity) []int64 {
+	return store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
 }
 
 // erasureLimit is how many people one job erases at a time: everything is looked through once for all of them.
@@ -48,15 +59,10 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		if err != nil {
 			return err
 		}
-		a := t.Account(account)
-		if found.Contact.Erased() {
+		if a := t.Account(account); found.Contact.Erased() {
 			job, err = erasureOf(t, a, id)
-			return err
-		}
-		room := erasureLimit - 1
-		all, err := withMerged(t, a, found, &room)
-		if err == nil {
-			job, err = eraseIn(t, a, all, now)
+		} else if err = mayErase(found); err == nil {
+			job, err = eraseIn(t, a, []*contacts.Stored{found}, now)
 		}
 		return err
 	})
@@ -66,19 +72,23 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 	return job, err
 }
 
+// mayErase refuses to erase a contact that was merged into another one: it is erased with that one.
+func mayErase(one *contacts.Stored) error {
+	if one.Contact.MergedInto != 0 {
+		return store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
+	}
+	return nil
+}
+
 // EraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
 func EraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error) {
 	var all []*contacts.Stored
-	room := erasureLimit - 1
 	for _, one := range found {
-		some, err := withMerged(t, a, one, &room)
-		switch {
-		case errors.As(err, new(*doc.Invalid)), errors.As(err, new(*store.Damaged)):
+		if mayErase(one) != nil {
 			refused = append(refused, one.ID)
-		case err != nil:
-			return nil, err
+		} else {
+			all = append(all, one)
 		}
-		all = append(all, some...)
 	}
 	_, err = eraseIn(t, a, all, now)
 	return refused, err
@@ -104,7 +114,7 @@ func makeStubs(t *store.Tx, a *store.Account, found []*contacts.Stored, now time
 			return nil, err
 		}
 	}
-	ids := store.Collect(people, func(i crm.Identity) int64 { return i.Contact })
+	ids := contactsOf(people)
 	for _, forget := range []string{store.SQLForgetPairsA, store.SQLForgetPairsB} {
 		if err == nil && len(ids) > 0 {
 			err = t.Run(forget, a.Account, ids)
@@ -113,68 +123,58 @@ func makeStubs(t *store.Tx, a *store.Account, found []*contacts.Stored, now time
 	return people, err
 }
 
-// withMerged is a contact with those that were merged into it, also by way of others: these are the same person. Where there are more than there is room for, the job finds the others. One that was merged
-// itself is erased with its survivor.
-func withMerged(t *store.Tx, a *store.Account, one *contacts.Stored, room *int) ([]*contacts.Stored, error) {
-	if one.Contact.MergedInto != 0 {
-		return nil, store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
-	}
-	all := []*contacts.Stored{one}
-	for i := 0; i < len(all) && *room > 0; i++ {
-		merges, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, all[i].ID, int64(0), int64(*room))
+// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed. Contacts that were merged into these, also
+// by way of others, are the same person: they become stubs, too, and are part of the job. It turns to those it has no room for when it is done with the others.
+func (e *eraser) begin(ctx context.Context) error {
+	now := e.Now()
+	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+		e.spec, e.at = Erasure{}, erasureProgress{}
+		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &e.at)); err != nil { // someone may have been added
+			return err
+		}
+		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
+			return err
+		}
+		people, err := e.eraseMerged(t, a, now)
+		if rest := e.spec.add(people); len(rest) > 0 {
+			e.at.Parts++
+			t.Save(store.JobPartTable, a.Account, e.job.ID, e.at.Parts, []byte(jobs.JSONOf(rest)))
+		}
+		if len(people) == 0 {
+			e.next()
+		}
+		next.Spec, next.Progress = jobs.JSONOf(e.spec), jobs.JSONOf(e.at)
+		return err
+	})
+}
+
+// eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet.
+func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (people []crm.Identity, err error) {
+	var found []*contacts.Stored
+	for e.at.Person < len(e.spec.Contacts) && len(found) < e.unit {
+		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[e.at.Person], e.at.At, int64(e.unit-len(found)))
 		if err != nil {
 			return nil, err
 		}
-		*room -= len(merges)
-		for _, m := range merges {
-			row, err := loadMerged(t, a, m.Other)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, row)
-		}
-	}
-	return all, nil
-}
-
-// loadMerged reads a contact, and notes it for what the unit does next.
-func loadMerged(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
-	row, err := contacts.Load(t, a.Account, id)
-	if err == nil {
-		contacts.Of(a).Contacts[id] = row
-	}
-	return row, err
-}
-
-// eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet. They are a part of the job, which it turns to when it is done with those it is at.
-func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, at *erasureProgress, now time.Time) (more bool, err error) {
-	var found []*contacts.Stored
-	for at.Person < len(e.spec.Contacts) && len(found) < e.unit {
-		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[at.Person], at.At, int64(e.unit-len(found)))
-		if err != nil {
-			return false, err
-		}
 		if len(some) == 0 {
-			at.Person, at.At = at.Person+1, 0
+			e.at.Person, e.at.At = e.at.Person+1, 0
 		}
 		for _, m := range some {
-			row, err := loadMerged(t, a, m.Other)
-			if at.At = m.ID; err == nil && !row.Contact.Erased() {
-				found = append(found, row)
+			row, err := contacts.Load(t, a.Account, m.Other)
+			if e.at.At = m.ID; err == nil && !row.Contact.Erased() {
+				contacts.Of(a).Contacts[m.Other], found = row, append(found, row)
 			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
-				return false, err
+				return nil, err
 			}
 		}
 	}
-	people, err := makeStubs(t, a, found, now)
-	if len(people) > 0 {
-		at.Parts++
-		t.Save(store.JobPartTable, a.Account, e.job.ID, at.Parts, []byte(jobs.JSONOf(people)))
-	}
-	return len(found) >= e.unit, err
+	return makeStubs(t, a, found, now)
 }
 
-const sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
+const (
+	sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
+	sqlDropPart  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+)
 
 // turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
 func (e *eraser) turn(ctx context.Context) (more bool, err error) {
@@ -196,12 +196,11 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 	if e.spec.Asked == nil {
 		e.spec.Asked = e.spec.Contacts
 	}
-	e.spec.Contacts, e.spec.People, e.spec.Gifts = store.Collect(people, func(i crm.Identity) int64 { return i.Contact }), people, nil
+	e.spec.Contacts, e.spec.People = contactsOf(people), people
 	e.at = erasureProgress{Parts: e.at.Parts}
-	return true, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		t.Delete(store.JobPartTable, a.Account, e.job.ID, part)
-		return nil
-	})
+	p := &erasedPiece{}
+	p.write(sqlDropPart, e.job.ID, part)
+	return true, e.note(ctx, p)
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.
@@ -220,13 +219,11 @@ func erasureOf(t *store.Tx, a *store.Account, contact int64) (int64, error) {
 // noteErasures adds people to a job of the same author that has not begun, and to new ones. job is the last of them.
 func noteErasures(t *store.Tx, a *store.Account, people []crm.Identity) (job int64, err error) {
 	j, spec, err := openErasure(t, a)
-	for i := 0; i < len(people) && err == nil; {
+	for len(people) > 0 && err == nil {
 		if j == nil {
 			j, spec = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, Erasure{}), Erasure{}
 		}
-		for ; i < len(people) && len(spec.Contacts) < erasureLimit; i++ {
-			spec.Contacts, spec.People = append(spec.Contacts, people[i].Contact), append(spec.People, people[i])
-		}
+		people = spec.add(people)
 		j.Spec = jobs.JSONOf(spec)
 		jobs.SaveJob(t, j)
 		job, j = j.ID, nil

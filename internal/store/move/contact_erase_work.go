@@ -1,64 +1,72 @@
 package move
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/merges"
 )
 
 // An erasure looks for what names people beside those who write, and holds the database only for what it has found: a few rows in each unit of work,
 // together with how far it has come. So others wait for little, and an erasure that was interrupted goes on.
 
 const (
-	eraseUnit   = 200                   // changes, answers or rows of one unit of work, about
+	eraseUnit   = 200                   // records, changes or rows of one unit of work, about
 	eraseBytes  = 1 << 20               // that one unit of work overwrites, about
 	eraseSearch = 20 * time.Millisecond // for which one turn looks for something to do
 )
 
 // erasureProgress is how far an erasure has come.
 type erasureProgress struct {
-	Part   erasurePart  `json:"part"`
-	Person int          `json:"person,omitempty"` // whose documents are looked at
-	Noun   history.Noun `json:"noun,omitempty"`   // of the document that is looked at
-	ID     int64        `json:"id,omitempty"`     // of the document or the job that is looked at
-	At     int64        `json:"at,omitempty"`     // the change or the row that comes next; 0 is the first
-	Key    string       `json:"key,omitempty"`    // of the answer that was looked at last
-	Parts  int64        `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
+	Step   string  `json:"step,omitempty"`   // "" is the first one
+	Person int     `json:"person,omitempty"` // whose records are looked at
+	List   string  `json:"list,omitempty"`   // the noun of the records that are looked at
+	ID     int64   `json:"id,omitempty"`     // of the record or the job that was looked at last
+	Record int64   `json:"record,omitempty"` // whose history is looked at
+	At     int64   `json:"at,omitempty"`     // the change that comes next, or the row that was looked at last; 0 is the first
+	Also   []int64 `json:"also,omitempty"`   // records that come next, because of one before
+	Parts  int64   `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
 }
 
-// erasurePart is a part of the work. The numbers are stored.
-type erasurePart int
+type erasureStep struct {
+	name string
+	do   func(*eraser, context.Context) error
+}
 
-// The parts, in their order. The search and the log come last: they have what everything before has removed.
-const (
-	eraseNothing erasurePart = iota
-	eraseDocuments
-	eraseSegments
-	eraseHistory
-	eraseAnswers
-	eraseImports
-	eraseWords
-	eraseMerging
-	eraseLog
-)
+// erasureSteps are the steps of the work, by the names that are stored. The search and the log come last: they have what everything before has removed.
+func erasureSteps() []erasureStep {
+	return []erasureStep{
+		{"", (*eraser).begin},
+		{"records", (*eraser).records},
+		{"loose gifts", searching((*eraser).looseGifts)},
+		{"sent", searching((*eraser).sent)},
+		{"segments", searching((*eraser).segments)},
+		{"history", searching((*eraser).segmentChanges)},
+		{"imports", searching((*eraser).imports)},
+		{"words", (*eraser).words},
+		{"merging", (*eraser).merging},
+		{"log", (*eraser).log},
+	}
+}
 
 // EraseKind removes what still names people who were erased.
-var EraseKind = jobs.Kind{Step: eraseStep}
+var EraseKind = jobs.Kind{Step: func(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
+	e := eraser{JobStore: w.JobStore, job: j, unit: min(eraseUnit, w.UnitSize(j))}
+	if err := errors.Join(json.Unmarshal(j.Spec, &e.spec), json.Unmarshal(j.Progress, &e.at)); err != nil {
+		return err
+	}
+	return erasureSteps()[e.step()].do(&e, ctx)
+}}
 
 // eraser is one turn of an erasure.
 type eraser struct {
@@ -66,67 +74,25 @@ type eraser struct {
 	job  *jobs.Job
 	spec Erasure
 	at   erasureProgress
-	unit int // documents and changes of one unit of work
+	unit int // records and changes of one unit of work
 }
 
-// eraseStep does one unit of work of an erasure.
-func eraseStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
-	e := eraser{JobStore: w.JobStore, job: j, unit: min(eraseUnit, w.UnitSize(j))}
-	if err := errors.Join(json.Unmarshal(j.Spec, &e.spec), json.Unmarshal(j.Progress, &e.at)); err != nil {
-		return err
-	}
-	switch e.at.Part {
-	case eraseNothing:
-		return e.begin(ctx)
-	case eraseDocuments:
-		return e.documents(ctx)
-	case eraseSegments:
-		return e.segments(ctx)
-	case eraseHistory:
-		return e.history(ctx)
-	case eraseAnswers:
-		return e.answers(ctx)
-	case eraseImports:
-		return e.imports(ctx)
-	}
-	return e.scrub(ctx)
+// step is the number of the step that the erasure is at. One that another version has begun begins again.
+func (e *eraser) step() int {
+	return max(0, slices.IndexFunc(erasureSteps(), func(s erasureStep) bool { return s.name == e.at.Step }))
 }
 
-// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed, and contacts that were merged
-// into these become stubs, too.
-func (e *eraser) begin(ctx context.Context) error {
-	now := e.Now()
-	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		var at erasureProgress
-		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &at)); err != nil { // someone may have been added
-			return err
-		}
-		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
-			return err
-		}
-		more, err := e.eraseMerged(t, a, &at, now)
-		if !more {
-			at = erasureProgress{Part: eraseDocuments, Parts: at.Parts}
-		}
-		next.Progress = jobs.JSONOf(at)
-		return err
-	})
-}
-
-// note writes what was found, and how far the erasure has come. write may be nil.
-func (e *eraser) note(ctx context.Context, n store.Needs, write func(t *store.Tx, a *store.Account) error) error {
-	return e.Advance(ctx, e.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		next.Spec, next.Progress = jobs.JSONOf(e.spec), jobs.JSONOf(e.at)
-		if write == nil {
-			return nil
-		}
-		return write(t, a)
-	})
-}
-
-// next goes on with the next part of the work.
+// next goes on with the next step.
 func (e *eraser) next() {
-	e.at = erasureProgress{Part: e.at.Part + 1, Parts: e.at.Parts}
+	e.at = erasureProgress{Step: erasureSteps()[e.step()+1].name, Parts: e.at.Parts}
+}
+
+// note forgets what was found, and notes how far the erasure has come.
+func (e *eraser) note(ctx context.Context, p *erasedPiece) error {
+	return e.Advance(ctx, e.job, p.needs, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+		next.Spec, next.Progress = jobs.JSONOf(e.spec), jobs.JSONOf(e.at)
+		return p.forget(t, a)
+	})
 }
 
 // names tells whether anyone of those who are erased is named.
@@ -139,246 +105,218 @@ func (e *eraser) names(in func(*crm.Identity) bool) bool {
 	return false
 }
 
+// erasedPiece is what one unit of work forgets.
+type erasedPiece struct {
+	unit, bytes int // how many records and changes it may still have, and how long those are that it has
+	needs       store.Needs
+	decisions   []decision
+	changes     []int64  // revisions whose data is emptied
+	answers     []string // what kept answers show that are emptied
+}
+
+// decision decides about a record in the unit of work, before anything is written.
+type decision = func(t *store.Tx, a *store.Account) (write func() error, err error)
+
+func (p *erasedPiece) decide(d decision) { p.decisions = append(p.decisions, d) }
+
+// write adds a statement to the piece. Its first argument is the account.
+func (p *erasedPiece) write(sql string, args ...any) {
+	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
+		return func() error { return t.Run(sql, append([]any{a.Account}, args...)...) }, nil
+	})
+}
+
+func (p *erasedPiece) full() bool { return p.unit <= 0 || p.bytes >= eraseBytes }
+
+func (p *erasedPiece) empty() bool { return len(p.decisions)+len(p.changes)+len(p.answers) == 0 }
+
+// answer notes that answers which show a record are emptied.
+func (p *erasedPiece) answer(kind string, id int64) {
+	p.answers = append(p.answers, store.Shown{Kind: kind, ID: id}.String())
+}
+
 const sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
 
-// segments deletes saved filters that name a person, once merges have forgotten them. Without that word, one would find other people.
-func (e *eraser) segments(ctx context.Context) error {
-	if ended, err := e.merges(ctx); !ended || err != nil {
-		return err
-	}
-	all, err := e.Segments(ctx, e.job.Account)
-	if err != nil {
-		return err
-	}
-	all = slices.DeleteFunc(all, func(s find.Segment) bool {
-		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
-	})
-	e.next()
-	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		for _, s := range all {
-			t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
-			t.Delete(store.SegmentTable, a.Account, s.ID)
-		}
-		return nil
-	})
-}
-
-// merges forgets what merges keep of a person: what was sent, which may be part of another contact, and what the history of another contact says of the time when the person was part of it. It tells whether all
-// merges were looked at.
-func (e *eraser) merges(ctx context.Context) (ended bool, err error) {
-	var forgotten []int64
-	for start := time.Now(); len(forgotten) == 0 && !ended && time.Since(start) < eraseSearch; {
-		some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
+// forget writes the piece, unless a record was changed meanwhile: then all is read again.
+func (p *erasedPiece) forget(t *store.Tx, a *store.Account) error {
+	var writes []func() error
+	for _, decide := range p.decisions {
+		write, err := decide(t, a)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if ended = len(some) < eraseUnit; len(some) > 0 {
-			e.at.At = some[len(some)-1].ID
-		}
-		for i := range some {
-			m := &some[i]
-			survivor, other := slices.Contains(e.spec.Contacts, m.Survivor), m.Other != 0 && slices.Contains(e.spec.Contacts, m.Other)
-			if survivor || other || e.sent(m) {
-				forgotten = append(forgotten, m.ID)
-			}
-			if other && m.Undone != 0 {
-				if err := e.forgetPart(ctx, m); err != nil {
-					return false, err
-				}
-			}
+		writes = append(writes, write)
+	}
+	for _, write := range writes {
+		if err := write(); err != nil {
+			return err
 		}
 	}
-	if ended && len(forgotten) == 0 {
-		return true, nil
+	if err := t.Run(sqlEmptyChanges, a.Account, p.changes); err != nil {
+		return err
 	}
-	return false, e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(store.SQLForgetSent, a.Account, forgotten) })
+	return t.EmptyAnswers(a, p.answers)
 }
 
-// sent tells whether a merge keeps what was sent about a person.
-func (e *eraser) sent(m *store.Merge) bool {
-	sent := m.SentDocument()
-	if sent == "" {
-		return false
+// searching is a step that looks for people in texts, to which nothing leads by an index. look reads some rows after those that were looked at last, adds to a piece what names anyone, and tells whether no row is left.
+func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, err error)) func(*eraser, context.Context) error {
+	return func(e *eraser, ctx context.Context) error {
+		p, ended := &erasedPiece{}, false
+		for start := time.Now(); p.empty() && !ended && time.Since(start) < eraseSearch; {
+			var err error
+			if ended, err = look(e, ctx, p); err != nil {
+				return err
+			}
+		}
+		if ended {
+			e.next()
+		}
+		return e.note(ctx, p)
 	}
-	said := crm.SaidIn(`{"id":0` + sent)
-	return e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) })
 }
 
 const (
-	sqlSegmentChanges = store.ChangeColumns + ` AND noun = $2 AND id <> 0 AND (id, revision) > ($3, $4) ORDER BY id, revision LIMIT $5`
+	sqlSegmentChanges = store.ChangeColumns + ` AND noun = 10 AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`
 	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
 	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 )
 
-// history empties changes that name a person and that no document of theirs leads to: those of segments, then old ones of gifts.
-func (e *eraser) history(ctx context.Context) error {
-	var found []int64
-	for start := time.Now(); len(found) == 0 && e.at.Part == eraseHistory && time.Since(start) < eraseSearch; {
-		sql, args := sqlSegmentChanges, []any{e.job.Account, int64(history.SegmentNoun), e.at.ID, e.at.At, int64(eraseUnit)}
-		if e.at.Noun == history.GiftNoun {
-			sql, args = sqlLooseGifts, []any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}
-		}
-		changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, args...)
-		if err != nil {
-			return err
-		}
-		for i := range changes {
-			c := &changes[i]
-			if e.at.ID, e.at.At = c.ID, c.Revision; c.Noun == history.SegmentNoun && e.names(func(i *crm.Identity) bool { return i.InQuery(queriesIn(c.Data)) || i.InJSON(c.Data) }) {
-				found = append(found, c.Revision)
+// changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.
+func (e *eraser) changesAfter(ctx context.Context, sql string, look func(*store.Change) error) (ended bool, err error) {
+	changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, e.job.Account, e.at.ID, e.at.At, int64(eraseUnit))
+	for i := 0; i < len(changes) && err == nil; i++ {
+		e.at.ID, e.at.At = changes[i].ID, changes[i].Revision
+		err = look(&changes[i])
+	}
+	return len(changes) < eraseUnit, err
+}
+
+// looseGifts are gifts that were the person's, of which their history does not tell.
+func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	return e.changesAfter(ctx, sqlLooseGifts, func(change *store.Change) error {
+		for _, contact := range e.spec.Contacts {
+			if theirs, _ := history.WhileOf([]store.Change{*change}, contact); len(theirs) == 0 {
+				continue
 			}
-			for _, contact := range e.spec.Contacts {
-				if c.Noun == history.GiftNoun && moved(c, contact) {
-					if err := e.forgetMoved(ctx, contact, c.ID); err != nil {
-						return err
-					}
+			err := e.View(ctx, func(c db.Conn) error {
+				head, err := c.Int(gifts.SQLGiftRevision, e.job.Account, change.ID)
+				if err == nil {
+					err = e.forgetMoved(c, p, heldRecord{contact, change.ID, head})
 				}
-			}
-		}
-		if len(changes) < eraseUnit {
-			if e.at.ID, e.at.At = 0, 0; e.at.Noun == history.GiftNoun {
-				e.next()
-			} else {
-				e.at.Noun = history.GiftNoun
-			}
-		}
-	}
-	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return t.Run(sqlEmptyChanges, a.Account, found) })
-}
-
-// queriesIn are the queries that a change of a segment tells of.
-func queriesIn(data string) string {
-	var all []byte
-	for _, d := range differencesOf(data) {
-		for _, value := range []json.RawMessage{d.Before, d.After} {
-			var query string
-			if d.Field == "query" && json.Unmarshal(value, &query) == nil {
-				all = append(append(all, query...), '&')
-			}
-		}
-	}
-	return string(all)
-}
-
-const (
-	sqlAnswersAfter = `SELECT key, body FROM request_answer WHERE account_id = $1 AND key > $2 ORDER BY key LIMIT $3`
-	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3 WHERE account_id = $1 AND key = ANY($4)`
-)
-
-// answers takes out what answers that are kept for retries say about a person: a contact by its id, a gift or a plan by its contact's, or by its
-// own if it was theirs once, a note by its revision. Their keys stay: a client that sends such a request again must not bring the person back.
-func (e *eraser) answers(ctx context.Context) error {
-	var keys map[string]int
-	for start := time.Now(); len(keys) == 0 && e.at.Part == eraseAnswers && time.Since(start) < eraseSearch; {
-		found, last, err := e.answersAfter(ctx, e.at.Key)
-		if err != nil {
-			return err
-		}
-		if keys, e.at.Key = found, last; last == "" {
-			e.next()
-		}
-	}
-	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error { return emptyAnswers(t, a, keys) })
-}
-
-// answersAfter are the keys of those of the next answers that show a person, with how long they are. last is the key that was looked at last, "" where
-// there was none.
-func (e *eraser) answersAfter(ctx context.Context, key string) (found map[string]int, last string, err error) {
-	gifts := make(map[string]bool)
-	for _, gift := range e.spec.Gifts {
-		gifts[giving.GiftNumber(gift)] = true
-	}
-	err = e.View(ctx, func(c db.Conn) error {
-		found, last = make(map[string]int), ""
-		lengths, notes := make(map[string]int), make(map[int64]string) // notes of anyone, by their revisions
-		err := c.Each(func(r db.Row) error {
-			last = r.Text(0)
-			lengths[last] = len(r.Bytes(1))
-			for _, shown := range answerMark.FindAllSubmatch(r.Bytes(1), -1) {
-				contact, note := numberIn(shown[1], shown[2]), numberIn(shown[4])
-				if contact != 0 && slices.Contains(e.spec.Contacts, contact) || gifts[string(shown[3])] {
-					found[last] = lengths[last]
-				} else if note != 0 {
-					notes[note] = last
-				}
-			}
-			return nil
-		}, sqlAnswersAfter, e.job.Account, key, int64(eraseUnit))
-		if err != nil || len(notes) == 0 {
-			return err
-		}
-		return c.Each(func(r db.Row) error {
-			if key := notes[r.Int(0)]; history.Noun(r.Int(1)) == history.ContactNoun && slices.Contains(e.spec.Contacts, r.Int(3)) {
-				found[key] = lengths[key]
-			}
-			return nil
-		}, sqlSaid, e.job.Account, slices.Sorted(maps.Keys(notes)))
-	})
-	return found, last, err
-}
-
-// answerMark finds a contact, whose contact a gift or a plan is, a gift and a note in an answer.
-var answerMark = regexp.MustCompile(`\{"id":(\d+),"first_name":|"contact_id":(\d+),|"number":"([^"]*)","campaign_id":|\{"id":(\d+),"type":"note",`)
-
-// numberIn is the number that one of the texts is, 0 where none is.
-func numberIn(texts ...[]byte) int64 {
-	n, _ := strconv.ParseInt(string(bytes.Join(texts, nil)), 10, 64) // digits, or nothing
-	return n
-}
-
-// emptyAnswers takes out what answers say; each key has the length of its answer.
-func emptyAnswers(t *store.Tx, a *store.Account, answers map[string]int) error {
-	keys := slices.Sorted(maps.Keys(answers))
-	for _, key := range keys {
-		if kept := a.Answers[key]; kept != nil {
-			kept.Answer = store.Answer{Status: store.ErasedAnswer}
-		}
-		t.CountAnswer(a, answers[key], -1)
-	}
-	return t.Run(sqlEmptyAnswers, a.Account, int64(store.ErasedAnswer), []byte{}, keys)
-}
-
-const sqlNextJob = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND id >= $2 ORDER BY id LIMIT 1`
-
-// imports takes people out of what jobs keep of single rows, and out of the first rows of files that were uploaded.
-func (e *eraser) imports(ctx context.Context) error {
-	var found []jobs.JobRow
-	var job int64
-	for start := time.Now(); len(found) == 0 && e.at.Part == eraseImports && time.Since(start) < eraseSearch; {
-		j, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, jobs.ScanJob, sqlNextJob, e.job.Account, e.at.ID)
-		switch {
-		case errors.Is(err, crm.ErrNotFound):
-			e.next()
-			continue
-		case err != nil:
-			return err
-		case j.ID != e.at.ID:
-			e.at.ID, e.at.At = j.ID, 0
-		}
-		if job = j.ID; e.at.At == 0 {
-			if err := e.cleanPreview(ctx, &j); err != nil {
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
-		rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
-		if err != nil {
-			return err
+		return nil
+	})
+}
+
+// sent is what merges keep of what was sent and named a person, as part of another contact.
+func (e *eraser) sent(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
+	var found []int64
+	for i := 0; i < len(some) && err == nil; i++ {
+		var named bool
+		if named, err = e.wasSent(ctx, &some[i]); named {
+			found = append(found, some[i].ID)
 		}
-		if len(rows) == 0 {
-			e.at.ID, e.at.At = j.ID+1, 0
-			continue
-		}
-		e.at.At = rows[len(rows)-1].Number
-		found = slices.DeleteFunc(rows, func(row jobs.JobRow) bool {
-			return !slices.Contains(e.spec.Contacts, row.Contact) && !e.names(func(i *crm.Identity) bool { return i.InJSON(string(row.Data)) })
+		e.at.At = some[i].ID
+	}
+	if len(found) > 0 {
+		p.write(store.SQLForgetSent, found)
+	}
+	return len(some) < eraseUnit, err
+}
+
+// wasSent tells whether a merge keeps what was sent about a person. What the survivor says without the merge, such as an email that both share, is about the survivor.
+func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
+	sent := m.SentDocument()
+	if sent == "" {
+		return false, nil
+	}
+	said := crm.SaidIn(`{"id":0` + sent)
+	if !e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
+		return false, nil
+	}
+	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	var survivor crm.Contact
+	if err == nil {
+		survivor, err = e.ContactRecord(ctx, e.job.Account, m.Survivor)
+	}
+	switch {
+	case errors.Is(err, crm.ErrNotFound), errors.As(err, new(*store.Damaged)):
+		return true, nil // it cannot be undone: it is too old, or the survivor cannot be read
+	case err != nil:
+		return false, err
+	}
+	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true }, "")
+	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
+	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), nil
+}
+
+// segments deletes saved filters that name a person. Without that word, one would find other people.
+func (e *eraser) segments(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	all, err := e.Segments(ctx, e.job.Account)
+	for _, s := range slices.DeleteFunc(all, func(s find.Segment) bool {
+		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
+	}) {
+		p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
+			return func() error {
+				t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
+				t.Delete(store.SegmentTable, a.Account, s.ID)
+				return nil
+			}, nil
 		})
 	}
-	return e.note(ctx, store.Needs{}, func(t *store.Tx, a *store.Account) error {
-		for _, row := range found {
-			t.Delete(store.JobRowTable, a.Account, job, row.Number)
+	return true, err
+}
+
+// segmentChanges are changes of saved filters that name a person, also of those that were deleted.
+func (e *eraser) segmentChanges(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	return e.changesAfter(ctx, sqlSegmentChanges, func(c *store.Change) error {
+		if e.names(func(i *crm.Identity) bool { return i.InJSON(c.Data) }) {
+			p.changes = append(p.changes, c.Revision)
 		}
 		return nil
 	})
+}
+
+const (
+	sqlNextJob   = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND id >= $2 ORDER BY id LIMIT 1`
+	sqlForgetRow = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2 AND number = ANY($3)`
+)
+
+// imports takes people out of what jobs keep of single rows, and out of the first rows of files that were uploaded.
+func (e *eraser) imports(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	j, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, jobs.ScanJob, sqlNextJob, e.job.Account, e.at.ID)
+	if errors.Is(err, crm.ErrNotFound) {
+		return true, nil
+	}
+	if err == nil && j.ID != e.at.ID {
+		e.at.ID, e.at.At = j.ID, 0
+	}
+	if err == nil && e.at.At == 0 {
+		err = e.cleanPreview(ctx, &j)
+	}
+	if err != nil {
+		return false, err
+	}
+	rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
+	var found []int64
+	for _, row := range rows {
+		if e.at.At = row.Number; slices.Contains(e.spec.Contacts, row.Contact) || e.names(func(i *crm.Identity) bool { return i.InJSON(string(row.Data)) }) {
+			found = append(found, row.Number)
+		}
+	}
+	if len(found) > 0 {
+		p.write(sqlForgetRow, j.ID, found)
+	}
+	if len(rows) == 0 {
+		e.at.ID, e.at.At = j.ID+1, 0
+	}
+	return false, err
 }
 
 // cleanPreview takes people out of the first rows of the file of an import. One that has ended needs none of them.
@@ -412,28 +350,30 @@ func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 	})
 }
 
-// scrub sees to it that what was removed cannot be read in the files of the database either, and ends the job. What the people were known by is removed
-// before, so that it is neither.
-func (e *eraser) scrub(ctx context.Context) error {
-	switch e.at.Part {
-	case eraseWords:
-		if more, err := e.turn(ctx); more || err != nil {
-			return err
-		}
-		e.spec.People, e.spec.Gifts = nil, nil
-		if _, err := e.Db.MergeSearch(ctx, store.WordsTable, true); err != nil {
-			return err
-		}
-		e.next()
-		return e.note(ctx, store.Needs{}, nil)
-	case eraseMerging:
-		more, err := e.Db.MergeSearch(ctx, store.WordsTable, false)
-		if err != nil || more {
-			return err
-		}
-		e.next()
-		return e.note(ctx, store.Needs{}, nil)
+// words, merging and log see to it that what was removed cannot be read in the files of the database either, and end the job. What the people were known by is removed before, so that it is neither.
+func (e *eraser) words(ctx context.Context) error {
+	if more, err := e.turn(ctx); more || err != nil {
+		return err
 	}
+	e.spec.People = nil
+	_, err := e.Db.MergeSearch(ctx, store.WordsTable, true)
+	if err != nil {
+		return err
+	}
+	e.next()
+	return e.note(ctx, &erasedPiece{})
+}
+
+func (e *eraser) merging(ctx context.Context) error {
+	more, err := e.Db.MergeSearch(ctx, store.WordsTable, false)
+	if err != nil || more {
+		return err
+	}
+	e.next()
+	return e.note(ctx, &erasedPiece{})
+}
+
+func (e *eraser) log(ctx context.Context) error {
 	done, err := e.Db.EmptyLog(ctx)
 	if err != nil {
 		return err

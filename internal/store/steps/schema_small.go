@@ -44,6 +44,11 @@ UPDATE contact_merge SET place = id;
 
 -- What cannot be undone any more needs no review.
 UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
+
+-- An answer that is kept for retries names the document that it shows, by which an erasure finds it. Of those before, that is not known: any erasure of their account empties them, for the day that they are kept.
+ALTER TABLE request_answer ADD COLUMN document {key} NOT NULL DEFAULT '?';
+
+CREATE INDEX request_answer_document ON request_answer (account_id, document) WHERE document <> '';
 `
 
 const (
