@@ -158,10 +158,10 @@ func (f *changesFile) close() error {
 
 type giftImport struct {
 	fileImport
-	Campaigns       string `help:"What to do about campaigns, funds and appeals that do not exist: create them as drafts, or leave the gift without one." name:"campaigns" enum:"create,leave" default:"create"`
-	MatchByName     bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
-	OtherName       string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
-	JSON            bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
+	Campaigns   string `help:"What to do about campaigns, funds and appeals that do not exist: create them as drafts, or leave the gift without one." name:"campaigns" enum:"create,leave" default:"create"`
+	MatchByName bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
+	OtherName   string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	JSON        bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
