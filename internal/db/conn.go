@@ -70,8 +70,8 @@ type conn interface {
 	dialect() *dialect
 }
 
-// statement is what a connection is asked to run. A list is asked for with = ANY($n): each of its elements finds its rows, in no
-// common order.
+// statement is what a connection is asked to run. A list is asked for with = ANY($n). SQLite finds the rows of each of its elements by themselves, so that each goes by an index for sure. A statement about a list must
+// therefore have no limit, aggregate only by the element, and list its rows by the element first, or in no order; the tests of package book refuse any other.
 type statement struct {
 	sql   string
 	args  []any
@@ -81,6 +81,19 @@ type statement struct {
 
 // anyOf is how a statement asks for a list.
 var anyOf = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+
+// listOrder is the order in which a statement lists its rows by the elements of a list: 1 is ascending, -1 descending, 0 none.
+func listOrder(sql string) int {
+	switch order := anyOrder.FindStringSubmatch(sql); {
+	case order == nil || order[1] != order[2]:
+		return 0
+	case order[3] != "":
+		return -1
+	}
+	return 1
+}
+
+var anyOrder = regexp.MustCompile(`(?s)(\w+) = ANY\(\$\d+\).* ORDER BY (?:\w+\.)?(\w+)( DESC)?`)
 
 // single is a statement about a list, asked about one element.
 func single(sql string) string { return anyOf.ReplaceAllString(sql, "= $1") }

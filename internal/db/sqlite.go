@@ -1,12 +1,14 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -267,11 +269,12 @@ type sqliteConn struct {
 
 // sqliteStatement is a prepared statement, and the row that it is at.
 type sqliteStatement struct {
-	conn *sqliteConn
-	stmt *sqlite3.Stmt
-	args []int // the argument for each parameter
-	used int64 // when it was last used, counted in uses
-	busy int   // it runs: others may run in between
+	conn  *sqliteConn
+	stmt  *sqlite3.Stmt
+	args  []int // the argument for each parameter
+	order int   // in which it lists its rows by the elements of a list, see inOrder; 0 is none
+	used  int64 // when it was last used, counted in uses
+	busy  int   // it runs: others may run in between
 }
 
 func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
@@ -327,12 +330,27 @@ func (c *sqliteConn) run(s statement) (changed int64, err error) {
 
 func (c *sqliteConn) each(read func(Row) error, s statement) error {
 	p, elements, list, err := c.bind(s)
+	if err == nil && list != 0 && p.order != 0 {
+		s.args = slices.Clone(s.args)
+		at := p.args[list-1]
+		switch v := s.args[at].(type) {
+		case []int64:
+			s.args[at] = inOrder(v, p.order)
+		case []string:
+			s.args[at] = inOrder(v, p.order)
+		}
+	}
 	for i := 0; i < elements && err == nil; i++ {
 		if err = p.bindElement(list, s.args, i); err == nil {
 			err = p.each(read)
 		}
 	}
 	return c.engine.translate(err)
+}
+
+// inOrder is a list in the order in which a statement lists its rows by the elements: 1 is ascending, -1 descending.
+func inOrder[T cmp.Ordered](list []T, order int) []T {
+	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return order * cmp.Compare(a, b) })
 }
 
 // bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each, so that each
@@ -436,7 +454,7 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	if tail != "" {
 		return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 	}
-	s := &sqliteStatement{conn: c, stmt: stmt}
+	s := &sqliteStatement{conn: c, stmt: stmt, order: listOrder(sql)}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {
