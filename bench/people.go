@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // region is the server's own default for phone numbers without +.
@@ -99,7 +100,7 @@ const newcomer = "x"
 
 // input is the body of a create as the program reads it.
 func input(body []byte) crm.ContactInput {
-	in, faults, err := crm.DecodeContact(body)
+	in, faults, err := crm.DecodeContact(doc.NewBody(body))
 	check(err)
 	check(in.Validate(faults, true, region, time.Now()))
 	return in

@@ -11,40 +11,43 @@ import (
 
 // Contact is a person or a company that gives, or may give one day.
 type Contact struct {
-	ID             int64         `json:"id"`
-	FirstName      string        `json:"first_name"`
-	MiddleName     string        `json:"middle_name"`
-	LastName       string        `json:"last_name"`
-	DOB            time.Time     `json:"dob"` // date of birth
-	Company        string        `json:"company"`
-	Title          string        `json:"title"`
-	TwitterURL     string        `json:"twitter_url"`
-	LinkedInURL    string        `json:"linkedin_url"`
-	FacebookURL    string        `json:"facebook_url"`
-	Emails         []Email       `json:"emails"`
-	Phones         []Phone       `json:"phones"`
-	PrimaryEmail   string        `json:"primary_email"`
-	PrimaryPhone   string        `json:"primary_phone"`
-	Note           string        `json:"note"`
-	Addresses      []Address     `json:"addresses"`
-	PrimaryAddress *Address      `json:"primary_address"`
-	Stats          Stats         `json:"stats"`
-	Tags           []string      `json:"tags"`
-	CustomFields   []CustomField `json:"custom_fields"`
-	ArchivedAt     time.Time     `json:"archived_at"`
-	CreatedAt      time.Time     `json:"created_at"`
-	UpdatedAt      time.Time     `json:"updated_at"`
-	Type           string        `json:"type"` // individual or company
-	Prefix         string        `json:"prefix"`
-	Suffix         string        `json:"suffix"`
-	Salutation     string        `json:"salutation"`
-	ExternalIDs    []ExternalID  `json:"external_ids"`
-	DoNotMail      bool          `json:"do_not_mail"`
-	DoNotEmail     bool          `json:"do_not_email"`
-	DoNotCall      bool          `json:"do_not_call"`
-	Deceased       bool          `json:"deceased"`
-	ErasedAt       time.Time     `json:"erased_at,omitzero"`   // zero unless the person was erased
-	MergedInto     int64         `json:"merged_into,omitzero"` // 0 unless it was merged into another contact
+	ID                  int64         `json:"id"`
+	FirstName           string        `json:"first_name"`
+	MiddleName          string        `json:"middle_name"`
+	LastName            string        `json:"last_name"`
+	DOB                 time.Time     `json:"dob"` // date of birth
+	Company             string        `json:"company"`
+	Title               string        `json:"title"`
+	TwitterURL          string        `json:"twitter_url"`
+	LinkedInURL         string        `json:"linkedin_url"`
+	FacebookURL         string        `json:"facebook_url"`
+	Emails              []Email       `json:"emails"`
+	Phones              []Phone       `json:"phones"`
+	PrimaryEmail        string        `json:"primary_email"`
+	PrimaryPhone        string        `json:"primary_phone"`
+	Note                string        `json:"note"`
+	Addresses           []Address     `json:"addresses"`
+	PrimaryAddress      *Address      `json:"primary_address"`
+	Stats               Stats         `json:"stats"`
+	Tags                []string      `json:"tags"`
+	CustomFields        []CustomField `json:"custom_fields"`
+	ArchivedAt          time.Time     `json:"archived_at"`
+	CreatedAt           time.Time     `json:"created_at"`
+	UpdatedAt           time.Time     `json:"updated_at"`
+	Type                string        `json:"type"` // individual or company
+	Prefix              string        `json:"prefix"`
+	Suffix              string        `json:"suffix"`
+	Salutation          string        `json:"salutation"`
+	ExternalIDs         []ExternalID  `json:"external_ids"`
+	DoNotMail           bool          `json:"do_not_mail"`
+	DoNotEmail          bool          `json:"do_not_email"`
+	DoNotCall           bool          `json:"do_not_call"`
+	Deceased            bool          `json:"deceased"`
+	IsEmailSubscribed   bool          `json:"is_email_subscribed"` // the opposite of DoNotEmail
+	IsPhoneSubscribed   bool          `json:"is_phone_subscribed"`
+	IsAddressSubscribed bool          `json:"is_address_subscribed"`
+	ErasedAt            time.Time     `json:"erased_at,omitzero"`   // zero unless the person was erased
+	MergedInto          int64         `json:"merged_into,omitzero"` // 0 unless it was merged into another contact
 }
 
 // Email is an email address.

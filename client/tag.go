@@ -58,5 +58,5 @@ func (s Tags) Rename(ctx context.Context, name, newName string) (tag Tag, done b
 // Delete removes a tag from all contacts. With many contacts the server continues in the background, as for a rename; done is then false.
 func (s Tags) Delete(ctx context.Context, name string) (done bool, err error) {
 	a, err := s.c.send(ctx, http.MethodDelete, tagPath(name), nil, nil, nil)
-	return a.status == http.StatusOK, err
+	return err == nil && a.status != http.StatusAccepted, err
 }

@@ -23,7 +23,7 @@ type Transaction struct {
 	Phone              string        `json:"phone"`
 	Address            *Address      `json:"address"`
 	Status             string        `json:"status"`      // succeeded, pending, failed or cancelled
-	Method             string        `json:"method"`      // card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, stock, in_kind or other
+	Method             string        `json:"method"`      // card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other
 	Amount             Money         `json:"amount"`      // what was paid
 	Fee                Money         `json:"fee"`         // what a processor kept of it
 	FeeCovered         Money         `json:"fee_covered"` // the part of the fee that the donor added

@@ -4,42 +4,32 @@ import (
 	"net/http"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 )
 
-func (a *API) listActivities(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
-	newest, sortErr := history.ParseSort(l.text)
-	if err := l.check(sortErr); err != nil {
-		return a.resourceFirst(r.Context(), c, err)
-	}
-	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
+	newest, err := history.ParseSort(l.text)
+	l.note(err)
+	return func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 		return a.store.Activities(r.Context(), c.who.Account, c.id, l.page, newest, dst, flush)
-	})
+	}
 }
 
 func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := readNote(w, r)
+	var in history.NoteInput
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
+		var faults *doc.Invalid
+		if in, faults, err = history.DecodeNote(body); err == nil {
+			err = in.Validate(faults, giving.AnywhereToday(time.Now()))
+		}
+		return err
+	})
 	if err != nil {
-		return a.resourceFirst(r.Context(), c, err)
+		return err
 	}
 	made, err := a.store.AddNote(c.by(r), c.who.Account, c.id, in)
 	return writeMade(w, made, err)
-}
-
-func readNote(w http.ResponseWriter, r *http.Request) (in history.NoteInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return in, err
-	}
-	in, faults, err := history.DecodeNote(body)
-	if err == nil {
-		err = in.Validate(faults, giving.AnywhereToday(time.Now()))
-	}
-	return in, err
 }

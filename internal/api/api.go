@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -39,61 +38,14 @@ type API struct {
 	strangers *web.Limiter[netip.Addr] // requests without a valid key, by address
 }
 
-// route is one operation of the API: its pattern, the permission it needs, and its handler.
-type route struct {
-	pattern    string
-	permission access.Permission
-	handle     func(*API, http.ResponseWriter, *http.Request, call) error
-}
-
 // call is what is known about a request before its handler runs.
 type call struct {
+	op   *operation
 	who  access.Principal
 	id   int64  // of a contact, a campaign or a merge, from the path
-	code string // public id of a gift or a plan, from the path
-}
+	code string // public id of a gift or a plan, or the name of a tag, from the path
 
-var routes = []route{
-	{"GET /v1/contacts", access.ContactsRead, (*API).listContacts},
-	{"POST /v1/contacts", access.ContactsWrite, (*API).createContact},
-	{"GET /v1/contacts/{id}", access.ContactsRead, (*API).getContact},
-	{"PATCH /v1/contacts/{id}", access.ContactsWrite, (*API).updateContact},
-	{"PUT /v1/contacts/{id}", access.ContactsWrite, (*API).putContact},
-	{"DELETE /v1/contacts/{id}", access.ContactsWrite, (*API).archiveContact},
-	{"PATCH /v1/contacts/{id}/restore", access.ContactsWrite, (*API).restoreContact},
-	{"POST /v1/contacts/{id}/restore", access.ContactsWrite, (*API).restoreContactByPost},
-	{"POST /v1/contacts/{id}/tags/add", access.ContactsWrite, (*API).addTags},
-	{"POST /v1/contacts/{id}/tags/sync", access.ContactsWrite, (*API).syncTags},
-	{"POST /v1/contacts/{id}/tags/remove", access.ContactsWrite, (*API).removeTags},
-	{"GET /v1/custom-fields", access.ContactsRead, (*API).listCustomFields},
-	{"GET /v1/contacts/{id}/activities", access.ContactsRead, (*API).listActivities},
-	{"POST /v1/contacts/{id}/activities", access.ContactsWrite, (*API).addNote},
-	{"POST /v1/contacts/{id}/merge", access.ContactsWrite, (*API).mergeContact},
-	{"GET /v1/duplicates", access.ContactsRead, (*API).listDuplicates},
-	{"GET /v1/merges", access.ContactsRead, (*API).listMerges},
-	{"POST /v1/merges/{id}/undo", access.ContactsWrite, (*API).undoMerge},
-	{"GET /v1/tags", access.ContactsRead, (*API).listTags},
-	{"PATCH /v1/tags/{tag}", access.ContactsWrite, (*API).renameTag},
-	{"PUT /v1/tags/{tag}", access.ContactsWrite, (*API).putTag},
-	{"DELETE /v1/tags/{tag}", access.ContactsWrite, (*API).deleteTag},
-	{"GET /v1/campaigns", access.CampaignsRead, (*API).listCampaigns},
-	{"POST /v1/campaigns", access.CampaignsWrite, (*API).createCampaign},
-	{"GET /v1/campaigns/{id}", access.CampaignsRead, (*API).getCampaign},
-	{"PATCH /v1/campaigns/{id}", access.CampaignsWrite, (*API).updateCampaign},
-	{"PUT /v1/campaigns/{id}", access.CampaignsWrite, (*API).putCampaign},
-	{"DELETE /v1/campaigns/{id}", access.CampaignsWrite, (*API).deleteCampaign},
-	{"GET /v1/transactions", access.TransactionsRead, (*API).listTransactions},
-	{"POST /v1/transactions", access.TransactionsWrite, (*API).createTransaction},
-	{"GET /v1/transactions/{id}", access.TransactionsRead, (*API).getTransaction},
-	{"PATCH /v1/transactions/{id}", access.TransactionsWrite, (*API).updateTransaction},
-	{"PUT /v1/transactions/{id}", access.TransactionsWrite, (*API).putTransaction},
-	{"POST /v1/transactions/{id}/refund", access.TransactionsWrite, (*API).refundTransaction},
-	{"POST /v1/transactions/{id}/refund/undo", access.TransactionsWrite, (*API).undoRefund},
-	{"GET /v1/plans", access.TransactionsRead, (*API).listPlans},
-	{"POST /v1/plans", access.TransactionsWrite, (*API).createPlan},
-	{"GET /v1/plans/{id}", access.TransactionsRead, (*API).getPlan},
-	{"PATCH /v1/plans/{id}", access.TransactionsWrite, (*API).updatePlan},
-	{"PUT /v1/plans/{id}", access.TransactionsWrite, (*API).putPlan},
+	strict bool // the client wants no part of its request to be ignored
 }
 
 // New is the API over a store.
@@ -102,8 +54,8 @@ func New(s *book.Book, o Options) *API {
 		store: s, options: o, mux: web.NewMux(),
 		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewLimiter[netip.Addr](o.RateLimit),
 	}
-	for _, route := range routes {
-		a.mux.Handle(route.pattern, a.guard(route))
+	for _, op := range withOthers(operations) {
+		a.mux.Handle(op.route, a.guard(&op))
 	}
 	page := sync.OnceValue(func() web.File { return newDocsPage(o.OwnAuthority) })
 	a.mux.Handle("GET /docs", a.counted(func(w http.ResponseWriter, r *http.Request) error {
@@ -157,43 +109,51 @@ func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
 
 // guard checks, in this order, the id in the path, the key, the rate limit and the permission. A change that the client may send again
 // goes through once.
-func (a *API) guard(route route) web.HandlerFunc {
-	hasID, isNumber := strings.Contains(route.pattern, "{id}"), strings.Contains(route.pattern, "/contacts/") || strings.Contains(route.pattern, "/campaigns/") || strings.Contains(route.pattern, "/merges/")
-	repeatable, known, isTagged := isRepeatable(route.pattern), parameters[route.pattern], hasTag(route.pattern)
-	ignoresBody := strings.HasPrefix(route.pattern, "DELETE ") || strings.HasSuffix(route.pattern, "/restore") || strings.HasPrefix(route.pattern, "POST /v1/merges/")
+func (a *API) guard(op *operation) web.HandlerFunc {
+	isRepeatable := op.isRepeatable()
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var c call
-		if hasID && !c.takeID(r.PathValue("id"), isNumber) {
+		c := call{op: op}
+		if op.id != nil && !op.id.parse(&c, r.PathValue(op.id.name)) {
 			return web.NotFound()
 		}
 		var err error
-		if c.who, err = a.admit(w, r, route.permission); err != nil {
+		if c.who, err = a.admit(w, r, op.permission); err != nil {
 			return err
 		}
 		if len(r.URL.RawQuery) > maxQuery {
 			return errLongQuery
 		}
-		if r.Header["If-Match"] != nil && !isTagged {
+		if r.Header["If-Match"] != nil && !op.tagged {
 			return errNoTag
 		}
+		if prefers := r.Header["Prefer"]; prefers != nil {
+			c.prefer(w, prefers)
+		}
 		if r.URL.RawQuery != "" {
-			nameIgnored(w, r.URL.RawQuery, known)
-		}
-		if keys := r.Header["Idempotency-Key"]; keys != nil && repeatable {
-			return a.once(route, w, r, c, keys)
-		}
-		if ignoresBody { // but reads it: a client of HTTP/2 would take an answer before its end for a failure
-			if _, err := web.ReadBody(w, r, web.MaxBody); err != nil {
+			if err := c.ignore(w, "X-Ignored-Query", unknownIn(r.URL.RawQuery, op.query)); err != nil {
 				return err
 			}
 		}
-		return refusal(route.handle(a, w, r, c))
+		if keys := r.Header["Idempotency-Key"]; keys != nil && isRepeatable {
+			return a.once(w, r, c, keys)
+		}
+		return a.run(w, r, c)
 	}
 }
 
-// hasTag tells whether a route reads or changes one document that has an ETag. A merge has none, and neither has a list.
-func hasTag(pattern string) bool {
-	return strings.Contains(pattern, "{id}") && !strings.Contains(pattern, "/merges/") && pattern != "GET /v1/contacts/{id}/activities"
+// run lets the handler answer. A body that the operation has no use for is read nevertheless: a client of HTTP/2 would take an answer before its end
+// for a failure.
+func (a *API) run(w http.ResponseWriter, r *http.Request, c call) error {
+	if c.op.ignoresBody() {
+		body, err := web.ReadBody(w, r, web.MaxBody)
+		if err == nil && len(body) > 0 {
+			err = c.ignore(w, "X-Ignored-Body", doc.KeysOf(body))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return refusal(c.op.handle(a, w, r, c))
 }
 
 var errNoTag = &web.Error{Status: http.StatusPreconditionFailed, Message: "Nothing here has an ETag to compare with If-Match, so nothing was done. Send the request without If-Match."}
@@ -232,16 +192,6 @@ func (a *API) HandleKeyed(pattern string, handle web.HandlerFunc) {
 		}
 		return handle(w, r)
 	})
-}
-
-// takeID reads the id in the path. It reports whether the id has the form of one.
-func (c *call) takeID(text string, isNumber bool) (ok bool) {
-	if isNumber {
-		c.id, ok = parseID(text)
-		return ok
-	}
-	c.code = text
-	return giving.IsCode(text)
 }
 
 // by is the context of a change, for the history of what is changed, with the condition that the client has made.

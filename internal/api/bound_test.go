@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // wideAddresses are n addresses of about 1,100 bytes each in the document.
@@ -29,7 +30,7 @@ func withLargeContacts(t *testing.T, s *server, n int) (secret string) {
 	t.Helper()
 	account := newAccount(t, s.store, "large", "")
 	body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Large","addresses":%s}`, wideAddresses(90))
-	in, faults, err := crm.DecodeContact([]byte(body))
+	in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", time.Now())
 	}

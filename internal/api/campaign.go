@@ -3,26 +3,19 @@ package api
 import (
 	"net/http"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
 
-func (a *API) listCampaigns(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listCampaigns(r *http.Request, c call, l *list) fetch {
 	scope, err := campaign.ParseScope(l.text("scope"))
-	if err := l.check(err); err != nil {
-		return err
-	}
+	l.note(err)
 	base := a.options.Proxies.BaseURL(r)
-	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+	return func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 		return a.store.Campaigns(r.Context(), c.who.Account, scope, l.page, base, dst, flush)
-	})
+	}
 }
 
 func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error {
@@ -32,7 +25,7 @@ func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 }
 
 func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, true)
+	in, err := a.campaignInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -45,9 +38,9 @@ func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) err
 }
 
 func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, false)
+	in, err := a.campaignInput(w, r, c, false)
 	if err != nil {
-		return a.campaignFirst(r, c, err)
+		return err
 	}
 	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
 	if err != nil {
@@ -57,43 +50,25 @@ func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	return a.writeCampaign(w, r, made, false, err)
 }
 
-// putCampaign is PATCH by another name: some clients know no other.
-func (a *API) putCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.updateCampaign(w, r, c)
-}
-
 func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) error {
 	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
 	if err == nil {
 		err = a.store.DeleteCampaign(c.by(r), owner, c.id, "")
 	}
-	return writeNothing(w, err)
-}
-
-// campaignFirst reports an error of the body only to a caller who may change the campaign: errors of the resource come first.
-func (a *API) campaignFirst(r *http.Request, c call, bodyErr error) error {
-	found, err := a.store.Campaign(r.Context(), c.who.Account, c.id)
-	switch {
-	case err != nil:
-		return err
-	case found.Relation&campaign.Own == 0:
-		return crm.ErrNotFound
-	}
-	return bodyErr
+	return writeDeleted(w, err)
 }
 
 // campaignInput reads and checks the body of a create or an update.
-func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, isNew bool) (in campaign.Input, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) { // an empty body changes nothing
-		return in, err
-	}
-	in, faults, err := campaign.Decode(body)
-	if err != nil {
-		return in, err
-	}
-	in.CutBase(a.options.Proxies.BaseURL(r))
-	return in, in.Validate(faults, isNew)
+func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in campaign.Input, err error) {
+	err = a.decode(w, r, c, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = campaign.Decode(body); err == nil {
+			in.CutBase(a.options.Proxies.BaseURL(r))
+			err = in.Validate(faults, isNew)
+		}
+		return err
+	})
+	return in, err
 }
 
 func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made campaign.Campaign, isNew bool, err error) error {

@@ -106,17 +106,51 @@ func (a *API) newList(r *http.Request) (*list, error) {
 	return l, nil
 }
 
+// fetch appends one page of a list, and may flush it in pieces.
+type fetch func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error)
+
+// lists handles a list: read takes what the query says beside the page, and everything that is wrong is told at once.
+func lists(read func(a *API, r *http.Request, c call, l *list) fetch) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request, c call) error {
+		l, err := a.newList(r)
+		if err != nil {
+			return err
+		}
+		page := read(a, r, c, l)
+		if err := l.check(); err != nil {
+			return a.resourceFirst(r, c, err)
+		}
+		return l.respond(w, page)
+	}
+}
+
+// each is the page of a list that is read as a whole, and appended element by element.
+func each[E any](read func() ([]E, store.ListResult, error), write func(e *E, dst []byte) []byte) fetch {
+	return func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
+		found, result, err := read()
+		for i := range found {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = write(&found[i], dst)
+		}
+		return dst, result, err
+	}
+}
+
 // text is the value of a parameter, or "" if it was not sent.
 func (l *list) text(name string) string { return l.query.text(name, &l.invalid) }
 
-// check reports everything that is wrong with the query at once: the page and what else was read of it.
-func (l *list) check(errs ...error) error {
-	for _, err := range errs {
-		var faults *doc.Invalid
-		if errors.As(err, &faults) {
-			l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
-		}
+// note keeps what is wrong with a part of the query.
+func (l *list) note(err error) {
+	var faults *doc.Invalid
+	if err != nil && errors.As(err, &faults) {
+		l.invalid.Faults = append(l.invalid.Faults, faults.Faults...)
 	}
+}
+
+// check reports everything that is wrong with the query at once: the page and what else was read of it.
+func (l *list) check() error {
 	for i := range l.invalid.Faults {
 		l.invalid.Faults[i].Field = l.query.sentAs(l.invalid.Faults[i].Field)
 	}

@@ -22,23 +22,18 @@ func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, c call) err
 	})
 }
 
-func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
-	scope, scopeErr := campaign.ParseScope(l.text("scope"))
-	filter, filterErr := giving.ParseGiftFilter(l.text)
-	if err := l.check(scopeErr, filterErr); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
+func (a *API) listTransactions(r *http.Request, c call, l *list) fetch {
+	scope, err := campaign.ParseScope(l.text("scope"))
+	l.note(err)
+	filter, err := giving.ParseGiftFilter(l.text)
+	l.note(err)
+	return func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error) {
 		return a.store.Gifts(r.Context(), c.who.Account, scope, filter, l.page, dst, flush)
-	})
+	}
 }
 
 func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.giftInput(w, r, true)
+	in, err := a.giftInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -57,17 +52,12 @@ func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 }
 
 func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.giftInput(w, r, false)
+	in, err := a.giftInput(w, r, c, false)
 	if err != nil {
-		return a.giftFirst(r, c, err)
+		return err
 	}
 	made, err := a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
 	return writeMade(w, made, err)
-}
-
-// putTransaction is PATCH by another name: some clients know no other.
-func (a *API) putTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.updateTransaction(w, r, c)
 }
 
 func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) error {
@@ -80,37 +70,28 @@ func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
 
 // moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
 func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) error {
-	body, err := readJSON(w, r)
 	var amount *int64
-	if err == nil && len(body) > 0 {
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
 		amount, err = giving.DecodeRefund(body)
-	}
+		return err
+	})
 	if err != nil {
-		return a.giftFirst(r, c, err)
+		return err
 	}
 	made, err := move(c.by(r), c.who.Account, c.code, amount, "")
 	return writeMade(w, made, err)
 }
 
-// giftFirst reports an error of the body only to a caller who may see the gift: errors of the resource come first.
-func (a *API) giftFirst(r *http.Request, c call, bodyErr error) error {
-	if _, err := a.store.Gift(r.Context(), c.who.Account, c.code, nil); err != nil {
-		return err
-	}
-	return bodyErr
-}
-
 // giftInput reads and checks the body of a create or an update.
-func (a *API) giftInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.GiftInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) {
-		return in, err
-	}
-	in, faults, err := giving.DecodeGift(body)
-	if err != nil {
-		return in, err
-	}
-	return in, in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.GiftInput, err error) {
+	err = a.decode(w, r, c, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = giving.DecodeGift(body); err == nil {
+			err = in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+		}
+		return err
+	})
+	return in, err
 }
 
 // writeMade answers with what a change has made.

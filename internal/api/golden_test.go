@@ -133,6 +133,7 @@ var (
 		{"custom_fields", `[]`}, {"archived_at", `null`}, {"created_at", `{now}`}, {"updated_at", `{now}`},
 		{"type", `"individual"`}, {"prefix", `null`}, {"suffix", `null`}, {"salutation", `null`}, {"external_ids", `[]`},
 		{"do_not_mail", `false`}, {"do_not_email", `false`}, {"do_not_call", `false`}, {"deceased", `false`},
+		{"is_email_subscribed", `true`}, {"is_phone_subscribed", `true`}, {"is_address_subscribed", `true`},
 	}
 	addressKeys = []field{
 		{"address_1", `null`}, {"address_2", `null`}, {"city", `null`}, {"state", `null`}, {"zipcode", `null`}, {"country", `null`},

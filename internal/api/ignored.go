@@ -6,37 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/duplicates"
-	"donorbook/internal/store/merges"
 )
-
-// parameters are the query parameters that each route knows; a route that is not named here knows none. What a client sends beside
-// them is ignored, and named in a header, so that no client takes the whole list for a filtered one.
-var parameters = map[string][]string{
-	"GET /v1/contacts":                 append(find.Parameters(), anyField, "page", "per_page", "scope"),
-	"POST /v1/contacts":                {"force_create"},
-	"GET /v1/campaigns":                {"page", "per_page", "scope"},
-	"GET /v1/transactions":             append(sorted(giving.GiftParameters()), "page", "per_page", "scope"),
-	"GET /v1/plans":                    append(sorted(giving.PlanParameters()), "page", "per_page"),
-	"GET /v1/contacts/{id}/activities": sorted([]string{"page", "per_page"}),
-	"GET /v1/custom-fields":            {"page", "per_page"},
-	"GET /v1/duplicates":               append(slices.Clone(duplicates.Parameters), "page", "per_page"),
-	"GET /v1/merges":                   append(sorted(merges.Parameters), "page", "per_page"),
-	"GET /v1/tags":                     {"page", "per_page", "q"},
-}
-
-// sorted are the parameters of a list that can be sorted.
-func sorted(names []string) []string { return append(names, crm.SortParameters...) }
 
 // anyField stands for the parameters of custom fields: field_3.
 const anyField = "field_*"
 
-// isKnown tells whether a route knows a parameter, in snake or in camel case.
+// isKnown tells whether an operation knows a parameter, in snake or in camel case.
 func isKnown(known []string, name string) bool {
 	if slices.ContainsFunc(known, func(k string) bool { return text.IsNamed(name, k) }) {
 		return true
@@ -45,37 +24,71 @@ func isKnown(known []string, name string) bool {
 	return ofContacts && slices.Contains(known, anyField)
 }
 
-// The limits of the header that names what was ignored.
+// The limits of the headers that name what was ignored.
 const (
-	maxIgnored      = 10
+	maxIgnored      = 20 // keys of a body; a document that is sent back has some
+	maxIgnoredQuery = 10
 	maxIgnoredBytes = 500
 )
 
-// nameIgnored names the parameters that a route does not know, each once and in the order in which they were sent.
-func nameIgnored(w http.ResponseWriter, raw string, known []string) {
-	var names []string
+// prefer heeds the one preference that the API knows: handling=strict, by which a client asks to be refused rather than misunderstood.
+func (c *call) prefer(w http.ResponseWriter, headers []string) {
+	for _, header := range headers {
+		for preference := range strings.SplitSeq(header, ",") {
+			preference, _, _ = strings.Cut(preference, ";")
+			name, value, _ := strings.Cut(preference, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "handling") && strings.EqualFold(strings.Trim(value, " \t\""), "strict") {
+				c.strict = true
+				w.Header().Set("Preference-Applied", "handling=strict")
+			}
+		}
+	}
+}
+
+// ignore names what is ignored, and refuses a strict client.
+func (c *call) ignore(w http.ResponseWriter, header string, names []string) error {
+	nameIgnored(w, header, names)
+	if !c.strict {
+		return nil
+	}
+	refused := new(doc.Invalid)
+	for _, name := range names {
+		refused.Add(name, doc.NotAccepted)
+	}
+	return refused.Err()
+}
+
+// nameIgnored names what was ignored in a header, each once, in the order in which it was sent and as far as there is room.
+func nameIgnored(w http.ResponseWriter, header string, names []string) {
+	var shown []string
 	size := 0
-	for raw != "" && len(names) < maxIgnored {
+	for _, name := range names {
+		encoded := token(name)
+		if slices.Contains(shown, encoded) || len(shown) == maxIgnored || size+len(encoded) > maxIgnoredBytes {
+			continue
+		}
+		shown = append(shown, encoded)
+		size += len(encoded) + len(", ")
+	}
+	if shown != nil {
+		w.Header().Set(header, strings.Join(shown, ", "))
+	}
+}
+
+// unknownIn are the parameters of a query that an operation does not know.
+func unknownIn(raw string, known []string) (names []string) {
+	for raw != "" && len(names) < maxIgnoredQuery {
 		var part string
 		part, raw, _ = strings.Cut(raw, "&")
 		name, _, _ := strings.Cut(part, "=")
 		if name == "" || isKnown(known, name) {
 			continue
 		}
-		name, err := url.QueryUnescape(name)
-		if err != nil || isKnown(known, name) || access.HoldsSecret(name) {
-			continue
+		if name, err := url.QueryUnescape(name); err == nil && !isKnown(known, name) && !access.HoldsSecret(name) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		encoded := token(name)
-		if slices.Contains(names, encoded) || size+len(encoded) > maxIgnoredBytes {
-			continue
-		}
-		names = append(names, encoded)
-		size += len(encoded) + len(", ")
 	}
-	if names != nil {
-		w.Header().Set("X-Ignored-Query", strings.Join(names, ", "))
-	}
+	return names
 }
 
 // token is a text as it can stand in a header by itself: what no token holds is percent-encoded, and so is the percent sign.

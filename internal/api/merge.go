@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
@@ -11,20 +12,16 @@ import (
 
 // mergeContact merges another contact into the one of the path.
 func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := readMerge(w, r)
+	var in crm.MergeInput
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
+		in, err = crm.DecodeMerge(body)
+		return err
+	})
 	if err != nil {
-		return a.resourceFirst(r.Context(), c, err)
+		return err
 	}
 	made, err := a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
 	return writeMade(w, made, err)
-}
-
-func readMerge(w http.ResponseWriter, r *http.Request) (in crm.MergeInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return in, err
-	}
-	return crm.DecodeMerge(body)
 }
 
 func (a *API) undoMerge(w http.ResponseWriter, r *http.Request, c call) error {
@@ -32,45 +29,19 @@ func (a *API) undoMerge(w http.ResponseWriter, r *http.Request, c call) error {
 	return writeMade(w, made, err)
 }
 
-func (a *API) listMerges(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listMerges(r *http.Request, c call, l *list) fetch {
 	filter, err := merges.ParseFilter(l.text)
-	if err := l.check(err); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		found, result, err := a.store.Merges(r.Context(), c.who.Account, filter, l.page)
-		for i := range found {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = merges.Append(dst, &found[i])
-		}
-		return dst, result, err
-	})
+	l.note(err)
+	return each(func() ([]store.Merge, store.ListResult, error) {
+		return a.store.Merges(r.Context(), c.who.Account, filter, l.page)
+	}, func(m *store.Merge, dst []byte) []byte { return merges.Append(dst, m) })
 }
 
 // listDuplicates lists pairs of contacts that may be the same person.
-func (a *API) listDuplicates(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listDuplicates(r *http.Request, c call, l *list) fetch {
 	filter, err := duplicates.ParseFilter(l.text)
-	if err := l.check(err); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		found, result, err := a.store.Pairs(r.Context(), c.who.Account, filter, l.page)
-		for i := range found {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = found[i].Append(dst)
-		}
-		return dst, result, err
-	})
+	l.note(err)
+	return each(func() ([]duplicates.Pair, store.ListResult, error) {
+		return a.store.Pairs(r.Context(), c.who.Account, filter, l.page)
+	}, (*duplicates.Pair).Append)
 }

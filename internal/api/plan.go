@@ -21,29 +21,16 @@ func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
 	})
 }
 
-func (a *API) listPlans(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listPlans(r *http.Request, c call, l *list) fetch {
 	filter, err := giving.ParsePlanFilter(l.text)
-	if err := l.check(err); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		plans, found, err := a.store.Plans(r.Context(), c.who.Account, filter, l.page)
-		for i := range plans {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = plans[i].Append(dst)
-		}
-		return dst, found, err
-	})
+	l.note(err)
+	return each(func() ([]giving.Plan, store.ListResult, error) {
+		return a.store.Plans(r.Context(), c.who.Account, filter, l.page)
+	}, (*giving.Plan).Append)
 }
 
 func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.planInput(w, r, true)
+	in, err := a.planInput(w, r, c, true)
 	if err != nil {
 		return err
 	}
@@ -55,31 +42,22 @@ func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.planInput(w, r, false)
+	in, err := a.planInput(w, r, c, false)
 	if err != nil {
-		if _, missing := a.store.Plan(r.Context(), c.who.Account, c.code); missing != nil {
-			return missing // errors of the resource come first
-		}
 		return err
 	}
 	made, err := a.store.UpdatePlan(c.by(r), c.who.Account, c.code, in)
 	return writeMade(w, made, err)
 }
 
-// putPlan is PATCH by another name: some clients know no other.
-func (a *API) putPlan(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.updatePlan(w, r, c)
-}
-
 // planInput reads and checks the body of a create or an update.
-func (a *API) planInput(w http.ResponseWriter, r *http.Request, isNew bool) (in giving.PlanInput, err error) {
-	body, err := readJSON(w, r)
-	if err != nil || !isNew && changesNothing(body) {
-		return in, err
-	}
-	in, faults, err := giving.DecodePlan(body)
-	if err != nil {
-		return in, err
-	}
-	return in, in.Validate(faults, isNew, a.options.Region, time.Now())
+func (a *API) planInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.PlanInput, err error) {
+	err = a.decode(w, r, c, func(body *doc.Reader) error {
+		var faults *doc.Invalid
+		if in, faults, err = giving.DecodePlan(body); err == nil {
+			err = in.Validate(faults, isNew, a.options.Region, time.Now())
+		}
+		return err
+	})
+	return in, err
 }

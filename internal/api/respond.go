@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -64,7 +65,7 @@ func respondTagged(w http.ResponseWriter, r *http.Request, read func(dst []byte)
 var errNotModified = errors.New("not modified")
 
 // respond answers with one page of the list. build appends its elements, and may flush them in pieces.
-func (l *list) respond(w http.ResponseWriter, build func(dst []byte, flush store.Flush) ([]byte, store.ListResult, error)) error {
+func (l *list) respond(w http.ResponseWriter, build fetch) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	l.out.w = w
@@ -172,8 +173,16 @@ func writeDocument(w http.ResponseWriter, made store.Made) error {
 	return writeAnswer(w, answer)
 }
 
-// writeNothing answers with an empty body that what was asked for is done.
-func writeNothing(w http.ResponseWriter, err error) error {
+// writeDeleted answers that something is gone.
+func writeDeleted(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// writeArchived answers that a contact is archived, as clients know it: with an empty text.
+func writeArchived(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
@@ -200,6 +209,26 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		err = r.Context().Err() // the client has left, so do nothing
 	}
 	return body, err
+}
+
+// decode lets read take the body of a request, and names the keys that it has ignored. A body that is not needed and says nothing is not read.
+func (a *API) decode(w http.ResponseWriter, r *http.Request, c call, read func(*doc.Reader) error) error {
+	body, err := readJSON(w, r)
+	if err == nil && (c.op.body == neededBody || !changesNothing(body)) {
+		reader := doc.NewBody(body)
+		reader.Strict = c.strict
+		err = read(reader)
+		nameIgnored(w, "X-Ignored-Body", reader.Ignored)
+	}
+	return a.resourceFirst(r, c, err)
+}
+
+// resourceFirst reports an error of what was sent only to a client that may see what the path names: errors of the resource come first.
+func (a *API) resourceFirst(r *http.Request, c call, err error) error {
+	if err == nil || c.op.id == nil || c.op.id.check == nil {
+		return err
+	}
+	return cmp.Or(c.op.id.check(a, r.Context(), c), err)
 }
 
 // changesNothing tells whether the body of a change is empty, or [], which is how PHP writes an object without keys.

@@ -5,22 +5,15 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
-	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
 
-// isRepeatable tells whether the requests of a route may have an Idempotency-Key. Other methods ignore it.
-func isRepeatable(pattern string) bool {
-	method, _, _ := strings.Cut(pattern, " ")
-	return method == http.MethodPost || method == http.MethodPatch || method == http.MethodPut
-}
-
 // once handles a request that the client may send again: whatever it is answered is kept, and the next one with the same key gets it
 // without another effect. The body is read first, because the whole request must be known to be the same.
-func (a *API) once(route route, w http.ResponseWriter, r *http.Request, c call, keys []string) error {
+func (a *API) once(w http.ResponseWriter, r *http.Request, c call, keys []string) error {
 	key, err := crm.ParseRetryKey(keys)
 	if err != nil {
 		return err
@@ -33,8 +26,8 @@ func (a *API) once(route route, w http.ResponseWriter, r *http.Request, c call, 
 		Key: key, Fingerprint: fingerprint(r, body), Answer: func(made store.Made) store.Answer { return answerOf(nil, made) },
 		BaseURL: a.options.Proxies.BaseURL(r),
 	})
-	err = refusal(route.handle(a, w, web.WithBody(r.WithContext(ctx), body), c))
-	if refused, ok := refusedAnswer(err); ok {
+	err = a.run(w, web.WithBody(r.WithContext(ctx), body), c)
+	if refused, ok := refusedAnswer(err); ok && !c.strict { // without that preference the same request may do
 		err = cmp.Or(a.store.KeepAnswer(ctx, c.who.Account, refused), err)
 	}
 	var first *store.Replayed

@@ -3,9 +3,8 @@ package api
 import (
 	"encoding/json"
 	"net/http/httptest"
-	"reflect"
+	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -36,10 +35,11 @@ func TestAFingerprintIsThatOfOneRequest(t *testing.T) {
 // Method, path, name and permission of every operation, in the server and in the document.
 func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var served []string
-	for _, route := range routes {
-		name := runtime.FuncForPC(reflect.ValueOf(route.handle).Pointer()).Name()
-		name = name[strings.LastIndexByte(name, '.')+1:]
-		served = append(served, route.pattern+" "+name+" "+strings.Join(route.permission.Names(), " "))
+	for _, op := range withOthers(operations) {
+		served = append(served, op.route+" "+op.name+" "+strings.Join(op.permission.Names(), " "))
+		if method, path := op.method(), op.path(); strings.Contains(path, "{") != (op.id != nil) || op.id != nil && !strings.Contains(path, "{"+op.id.name+"}") || method == "GET" && op.body != noBody {
+			t.Errorf("%s: the path and the kind of its id, or the method and the body, do not agree", op.route)
+		}
 	}
 	var document struct {
 		Paths map[string]map[string]struct {
@@ -78,8 +78,8 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, route := range routes {
-		method, path, _ := strings.Cut(route.pattern, " ")
+	for _, op := range withOthers(operations) {
+		method, path := op.method(), op.path()
 		names, descriptions := []string{}, ""
 		for _, p := range document.Paths[path][strings.ToLower(method)].Parameters {
 			if p.Ref != "" {
@@ -90,21 +90,16 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			if !slices.Contains(parameters[route.pattern], name) {
-				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", route.pattern, name)
+			if !slices.Contains(op.query, name) {
+				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", op.route, name)
 			}
 		}
 		numbered := regexp.MustCompile(`\[\d+]$`)
-		for _, name := range parameters[route.pattern] {
+		for _, name := range op.query {
 			name = numbered.ReplaceAllString(name, "[0]") // the document names the first
 			if !slices.Contains(names, name) && !strings.Contains(descriptions, "`"+name+"`") {
-				t.Errorf("%s: the server knows the parameter %s, and the document does not", route.pattern, name)
+				t.Errorf("%s: the server knows the parameter %s, and the document does not", op.route, name)
 			}
-		}
-	}
-	for pattern := range parameters {
-		if !slices.ContainsFunc(routes, func(r route) bool { return r.pattern == pattern }) {
-			t.Errorf("%s has parameters, but there is no such route", pattern)
 		}
 	}
 }
@@ -113,7 +108,7 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 	w := httptest.NewRecorder()
 	long, tooLong := strings.Repeat("a", 400), strings.Repeat("b", 200)
-	nameIgnored(w, long+"=1&"+tooLong+"=2&c=3", nil)
+	nameIgnored(w, "X-Ignored-Query", unknownIn(long+"=1&"+tooLong+"=2&c=3", nil))
 	if got, want := w.Header().Get("X-Ignored-Query"), long+", c"; got != want {
 		t.Errorf("ignored are %q, want %q", got, want)
 	}
@@ -125,7 +120,38 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { nameIgnored(w, "page=2&per_page=5", parameters["GET /v1/contacts"]) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", operations[0].query) }); n != 0 {
 		t.Errorf("parameters that are all known take %v allocations", n)
+	}
+}
+
+// The page for people who port a program lists what is here and what is not.
+func TestCompatibilityPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile("../../docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, gaps, _ := strings.Cut(string(page), "## Not here")
+	gaps, _, _ = strings.Cut(gaps, "\n## ")
+	served := func(pattern string) bool {
+		return slices.ContainsFunc(withOthers(operations), func(op operation) bool { return op.route == pattern })
+	}
+	named := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) (/v1/[^`?]+))")
+	found := named.FindAllStringSubmatch(here, -1)
+	for _, m := range append(found, named.FindAllStringSubmatch(gaps, -1)...) {
+		if !served(m[1]) {
+			t.Errorf("the page says that %s is here", m[1])
+		}
+	}
+	paths := regexp.MustCompile("(?m)^\\| (`/v1/.*?`) \\|").FindAllStringSubmatch(gaps, -1)
+	if len(found) < 20 || len(paths) < 5 {
+		t.Fatalf("the page lists %d operations and %d gaps", len(found), len(paths))
+	}
+	for _, m := range paths {
+		for path := range strings.SplitSeq(strings.Trim(m[1], "`"), "`, `") {
+			if slices.ContainsFunc(operations, func(op operation) bool { return op.path() == path }) {
+				t.Errorf("the page says that %s is not here", path)
+			}
+		}
 	}
 }

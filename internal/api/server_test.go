@@ -340,6 +340,10 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 		if a.body != "" {
 			broken = append(broken, "the body is not empty")
 		}
+	case a.status == http.StatusNoContent:
+		if a.body != "" || a.header.Get("Content-Type") != "" || r.Method != http.MethodDelete {
+			broken = append(broken, "204 has a body or a type, or is the answer of another method than DELETE")
+		}
 	case a.status == http.StatusNotModified:
 		if a.body != "" || a.header.Get("ETag") == "" {
 			broken = append(broken, "304 has a body, or no ETag")

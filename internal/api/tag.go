@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
@@ -27,73 +28,44 @@ func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) error {
 type tagChange func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error)
 
 func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) error {
-	tags, err := readTags(w, r)
+	var tags []string
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
+		tags, err = crm.DecodeTags(body)
+		return err
+	})
 	if err != nil {
-		return a.resourceFirst(r.Context(), c, err)
+		return err
 	}
 	made, err := change(c.by(r), c.who.Account, c.id, tags)
-	return writeChanged(w, made, err)
+	return writeMade(w, made, err)
 }
 
-func readTags(w http.ResponseWriter, r *http.Request) ([]string, error) {
-	body, err := readJSON(w, r)
-	if err != nil {
-		return nil, err
-	}
-	return crm.DecodeTags(body)
-}
-
-func (a *API) listTags(w http.ResponseWriter, r *http.Request, c call) error {
-	l, err := a.newList(r)
-	if err != nil {
-		return err
-	}
+func (a *API) listTags(r *http.Request, c call, l *list) fetch {
 	prefix := l.text("q")
-	if err := l.check(); err != nil {
-		return err
-	}
-	return l.respond(w, func(dst []byte, _ store.Flush) ([]byte, store.ListResult, error) {
-		tags, found, err := a.store.Tags(r.Context(), c.who.Account, prefix, l.page)
-		for i := range tags {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = tags[i].Append(dst)
-		}
-		return dst, found, err
-	})
+	return each(func() ([]contacts.TagCount, store.ListResult, error) {
+		return a.store.Tags(r.Context(), c.who.Account, prefix, l.page)
+	}, (*contacts.TagCount).Append)
 }
 
 func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) error {
-	name := r.PathValue("tag")
-	becomes, err := readTagName(w, r)
+	var becomes string // "" is no new name
+	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
+		becomes, err = crm.DecodeTagName(body)
+		return err
+	})
 	if err != nil {
-		return tagRefusal(cmp.Or(a.store.CheckTag(r.Context(), c.who.Account, name), err)) // errors of the resource come first
+		return err
 	}
-	made, err := a.store.RenameTag(c.by(r), c.who.Account, name, cmp.Or(becomes, name))
+	made, err := a.store.RenameTag(c.by(r), c.who.Account, c.code, cmp.Or(becomes, c.code))
 	return writeMade(w, made, tagRefusal(err))
 }
 
-// putTag is PATCH by another name: some clients know no other.
-func (a *API) putTag(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.renameTag(w, r, c)
-}
-
 func (a *API) deleteTag(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.DeleteTag(c.by(r), c.who.Account, r.PathValue("tag"))
+	made, err := a.store.DeleteTag(c.by(r), c.who.Account, c.code)
 	if err == nil && made.Unfinished() {
 		return writeDocument(w, made)
 	}
-	return writeNothing(w, tagRefusal(err))
-}
-
-// readTagName reads the new name of a tag; "" is none.
-func readTagName(w http.ResponseWriter, r *http.Request) (string, error) {
-	body, err := readJSON(w, r)
-	if err != nil || changesNothing(body) {
-		return "", err
-	}
-	return crm.DecodeTagName(body)
+	return writeDeleted(w, tagRefusal(err))
 }
 
 // tagRefusal says that there is no such tag. That tells nothing about other accounts: a name is looked for in the caller's own.

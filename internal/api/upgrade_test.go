@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -193,8 +194,8 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if round > 0 && strings.Contains(old.Path, "/activities") {
 				continue // they have the create of the first round
 			}
-			if got.status != old.Status || got.body != old.Body {
-				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(old.Body))
+			if want := marked.ReplaceAllStringFunc(old.Body, withOpposites); got.status != old.Status || got.body != want {
+				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(want))
 			}
 		}
 		key := asked[0].Key
@@ -221,6 +222,15 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Error(err)
 		}
 	}
+}
+
+// Since release 0.10, a contact also has the opposites of its marks.
+var marked = regexp.MustCompile(`"do_not_mail":(\w+),"do_not_email":(\w+),"do_not_call":(\w+),"deceased":\w+`)
+
+func withOpposites(marks string) string {
+	of := marked.FindStringSubmatch(marks)
+	opposite := map[string]string{"true": "false", "false": "true"}
+	return marks + `,"is_email_subscribed":` + opposite[of[2]] + `,"is_phone_subscribed":` + opposite[of[3]] + `,"is_address_subscribed":` + opposite[of[1]]
 }
 
 func unpacked(t *testing.T, path string) []byte {

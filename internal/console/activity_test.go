@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
@@ -33,7 +34,7 @@ func TestAContactHasATimeline(t *testing.T) {
 		p.follow(path+"/tags/add", "tag", "board")
 		change := func(body string) {
 			t.Helper()
-			in, faults, err := crm.DecodeContact([]byte(body))
+			in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 			if err == nil {
 				err = in.Validate(faults, false, "US", time.Now())
 			}
@@ -259,7 +260,7 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	key := store.By(t.Context(), history.APIChannel, "API key Website")
 	ids := []string{"confirmed", "1", "action", "tag", "tag", "vip"}
 	for i := range 12 {
-		in, faults, err := crm.DecodeContact(fmt.Appendf(nil, `{"first_name":"Ann","last_name":"Lee %d"}`, i))
+		in, faults, err := crm.DecodeContact(doc.NewBody(fmt.Appendf(nil, `{"first_name":"Ann","last_name":"Lee %d"}`, i)))
 		if err == nil {
 			err = in.Validate(faults, false, "US", time.Now())
 		}

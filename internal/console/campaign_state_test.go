@@ -9,14 +9,15 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 )
 
 // gift records a gift of a new contact to a campaign.
 func (s *site) gift(owner access.Account, campaign int64, currency, amount string) {
 	s.t.Helper()
-	in, faults, err := giving.DecodeGift([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
-		campaign, currency, amount)))
+	in, faults, err := giving.DecodeGift(doc.NewBody([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
+		campaign, currency, amount))))
 	if err == nil {
 		err = in.Validate(faults, true, "US", time.Now())
 	}

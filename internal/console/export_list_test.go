@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 )
 
@@ -96,7 +97,7 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 // plan makes a plan of $7.50 and is its public id.
 func (s *site) plan(account access.Account, contact int64, frequency string) string {
 	s.t.Helper()
-	in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":7.50,"method":"card","frequency":%q,"start_at":"2025-01-31"}`, contact, frequency))
+	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":7.50,"method":"card","frequency":%q,"start_at":"2025-01-31"}`, contact, frequency)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", givingNow)
 	}

@@ -264,7 +264,7 @@ func (r *request) campaignOptions(chosen, none, currency string) ([]option, erro
 var giftWords = map[string]string{
 	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled",
 	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
-	"paypal": "PayPal", "venmo": "Venmo", "stock": "Stock", "in_kind": "In kind", "other": "Other",
+	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",
 	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
 	"active": "Active", "paused": "Paused", "past_due": "Past due", "ended": "Ended",
 	"in_honor_of": "In honor of", "in_memory_of": "In memory of",

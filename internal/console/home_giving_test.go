@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig"
@@ -34,7 +35,7 @@ func onSiteAt(t *testing.T, now time.Time, test func(t *testing.T, s *site)) {
 // donation records a gift.
 func (s *site) donation(account access.Account, contact int64, format string, args ...any) giving.Gift {
 	s.t.Helper()
-	in, faults, err := giving.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,`+format+`}`, append([]any{contact}, args...)...))
+	in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,`+format+`}`, append([]any{contact}, args...)...)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", givingNow)
 	}

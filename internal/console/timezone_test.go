@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 )
 
@@ -58,7 +59,7 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 		p := s.clockIn("America/New_York", access.Editor)
 		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 		for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
-			in, faults, err := giving.DecodeGift(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at))
+			in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at)))
 			if err == nil {
 				err = in.Validate(faults, true, "US", now)
 			}

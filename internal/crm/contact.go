@@ -96,6 +96,10 @@ type ContactInput struct {
 	// key that stands for its first element: the others stay.
 	SentAs map[string]string
 
+	// contrary are marks of which the opposite was sent as well, and contradicts them. A contact that is sent back has both, and the client has changed one of
+	// them: the one that differs from what is stored counts.
+	contrary []string
+
 	LeftOut []LeftOut // cells of a row that say nothing which a contact can have
 }
 
@@ -222,12 +226,14 @@ func appendStart(dst []byte, id int64) []byte {
 	return strconv.AppendInt(append(dst, `{"id":`...), id, 10)
 }
 
-// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks.
+// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks, and the opposites of its marks.
 func appendEnd(dst, body []byte) []byte {
-	if rest := restAfter[string(lastName(body))]; rest != nil {
-		return append(append(dst, body[:len(body)-1]...), rest...)
+	rest := restAfter[string(lastName(body))]
+	dst = append(append(dst, body[:len(body)-1]...), rest...)
+	if len(rest) == len(wholeTail) { // most contacts
+		return append(dst, allSubscribed...)
 	}
-	return append(dst, body...)
+	return appendSubscriptions(dst, body)
 }
 
 // lastName is the name of the last field. It is behind the last comma and quote, which no text holds: its quotes are escaped.
@@ -241,15 +247,17 @@ func lastName(body []byte) []byte {
 	return nil
 }
 
-// restAfter is what comes behind a document that ends with a field, by the name of that field.
+// restAfter is what comes behind a document that ends with a field, by the name of that field, up to the opposites of marks.
 var restAfter = func() map[string][]byte {
 	rests := make(map[string][]byte)
 	for i := range tailTable {
-		rests[ContactTable[len(headTable)+i-1].Name] = append(tailTable[i:].Append(nil, &blank), '}')
+		rests[ContactTable[len(headTable)+i-1].Name] = tailTable[i:].Append(nil, &blank)
 	}
 	rests[erasedKey], rests[mergedKey] = rests["updated_at"], rests["updated_at"]
 	return rests
 }()
+
+var wholeTail = restAfter["updated_at"]
 
 // AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says nothing.
 func (c *Contact) AppendBody(dst []byte) []byte {
@@ -281,8 +289,7 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 
 // DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
 // type come back together with the input, so that Validate can add its own and tell them all at once.
-func DecodeContact(body []byte) (in ContactInput, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeContact(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
 	var short shorthand
 	r.Document(func(key string) {
 		switch {

@@ -15,8 +15,15 @@ import (
 // what its lists say.
 type shorthand struct {
 	emails, phones, company []sentText // under all of their names
+	subscribed              []subscribed
 	address                 Address
 	parts                   []sentText // of the address; their values stand there
+}
+
+// subscribed is what was sent about the opposite of a mark.
+type subscribed struct {
+	mark *mark
+	yes  bool
 }
 
 // sentText is a text with the key that it was sent under. What is wrong with it matters only if the key counts.
@@ -33,7 +40,14 @@ var addressKeys = map[string]string{
 }
 
 // aliasKeys are the keys of this kind that are no fields of a contact.
-var aliasKeys = slices.Concat([]string{"email", "phone", "company_name", "external_id"}, AddressTable.Names(), slices.Sorted(maps.Keys(addressKeys)))
+var aliasKeys = slices.Concat([]string{"email", "phone", "company_name", "external_id"}, oppositeKeys(), AddressTable.Names(), slices.Sorted(maps.Keys(addressKeys)))
+
+func oppositeKeys() (keys []string) {
+	for _, m := range subscriptions {
+		keys = append(keys, m.opposite)
+	}
+	return keys
+}
 
 // read takes the value of one key. It reports whether the key is one of these.
 func (s *shorthand) read(r *doc.Reader, key string) bool {
@@ -48,16 +62,32 @@ func (s *shorthand) read(r *doc.Reader, key string) bool {
 		if r.Next() == '{' {
 			r.Element(func(key string) {
 				if !s.readPart(r, key) {
-					r.Skip()
+					r.Ignore()
 				}
 			})
 			return true
 		}
 		fallthrough
 	default:
-		return s.readPart(r, key)
+		return s.readSubscribed(r, key) || s.readPart(r, key)
 	}
 	return true
+}
+
+// readSubscribed takes the opposite of a mark; null says nothing.
+func (s *shorthand) readSubscribed(r *doc.Reader, key string) bool {
+	for _, m := range subscriptions {
+		switch {
+		case m.opposite != key:
+			continue
+		case r.Next() == 'n':
+			r.Skip()
+		default:
+			s.subscribed = append(s.subscribed, subscribed{m, r.Boolean()})
+		}
+		return true
+	}
+	return false
 }
 
 func (s *shorthand) readPart(r *doc.Reader, key string) bool {
@@ -95,6 +125,14 @@ func (s *shorthand) expand(r *doc.Reader, in *ContactInput) {
 		for _, sent := range s.company {
 			in.Company = &sent.value
 			takeFor(r, "company", sent)
+		}
+	}
+	for _, sent := range s.subscribed {
+		switch of := sent.mark.of(in); {
+		case *of == nil:
+			*of = new(!sent.yes)
+		case **of == sent.yes:
+			in.contrary = append(in.contrary, sent.mark.name)
 		}
 	}
 	if in.Addresses != nil || len(s.parts) == 0 || r.Fault.HasFault("addresses") {
@@ -182,18 +220,29 @@ func (rule *typedRule) toFront(list []Typed, first Typed, region string) []Typed
 	return moved
 }
 
-// patchFirst replaces the first address by the one that was sent, which is whole: no part of another address is left in it. An empty one removes it, if
-// its street was sent.
+// patchFirst changes the first address. With a street the one that was sent is whole: no part of another address is left in it. Without a street its parts
+// are changed alone. An address of which nothing is left is removed.
 func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
-	if len(*in.Addresses) == 0 {
-		if len(list) == 0 || in.SentAs[doc.ElementOf("addresses", 0).Field("address_1")] == "" {
+	var first Address
+	if len(*in.Addresses) > 0 {
+		first = (*in.Addresses)[0]
+	}
+	if len(list) == 0 {
+		if AddressTable.Size(&first) == 0 {
 			return list
 		}
-		return list[1:]
-	}
-	first := (*in.Addresses)[0]
-	if len(list) == 0 {
 		return []Address{first.at(now)}
+	}
+	sent := func(part string) bool { return in.SentAs[doc.ElementOf("addresses", 0).Field(part)] != "" }
+	if !sent("address_1") {
+		for i := range AddressTable {
+			if part := &AddressTable[i]; !sent(part.Name) {
+				part.Patch(&first, &list[0], now)
+			}
+		}
+	}
+	if AddressTable.Size(&first) == 0 {
+		return list[1:]
 	}
 	normal := first.normal()
 	others := slices.DeleteFunc(slices.Clone(list[1:]), func(a Address) bool { return a.normal() == normal })

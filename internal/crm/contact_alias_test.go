@@ -117,7 +117,7 @@ func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
 	}
 }
 
-func TestFlatPartsAreOneWholeAddress(t *testing.T) {
+func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {
 	rome := Address{Line1: "1 Via", City: "Rome", CreatedAt: noon, UpdatedAt: noon}
 	paris := Address{City: "Paris", Country: "FRA", CreatedAt: noon, UpdatedAt: noon}
 	changed := func(a Address, set func(a *Address)) Address {
@@ -129,13 +129,16 @@ func TestFlatPartsAreOneWholeAddress(t *testing.T) {
 		body         string
 		before, want []Address
 	}{
-		{`{"city":"Milan"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City = "", "Milan" }), paris}},
+		{`{"city":"Milan"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.City = "Milan" }), paris}},
 		{`{"street":"2 Via","zip":"1"}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Zipcode = "2 Via", "", "1" })}},
 		{`{"address_line1":"1 Via","address_line2":null,"city":"Rome"}`, []Address{rome, paris}, []Address{rome, paris}},
 		{`{"state":null,"postal_code":""}`, []Address{rome}, []Address{rome}},
 		{`{"address":"","city":""}`, []Address{rome, paris}, []Address{paris}},
 		{`{"address":{"street":"3 Via","city":"Rome","other":1}}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Line1 = "3 Via" })}},
-		{`{"city":"PARIS","country":"fra"}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Country = "", "PARIS", "fra" })}},
+		{`{"city":"PARIS","country":"fra","address":""}`, []Address{rome, paris}, []Address{changed(rome, func(a *Address) { a.Line1, a.City, a.Country = "", "PARIS", "fra" })}},
+		{`{"zip":"00118"}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.Zipcode = "00118" })}},
+		{`{"address":{"city":null,"zip":"00118"}}`, []Address{rome}, []Address{changed(rome, func(a *Address) { a.City, a.Zipcode = "", "00118" })}},
+		{`{"city":"","country":null}`, []Address{paris, rome}, []Address{rome}},
 		{`{"city":"Milan"}`, nil, []Address{{City: "Milan", CreatedAt: hourLater, UpdatedAt: hourLater}}},
 		{`{"city":null}`, nil, nil},
 		{`{"zip":"1","zipcode":"1","postal_code":null}`, nil, []Address{{Zipcode: "1", CreatedAt: hourLater, UpdatedAt: hourLater}}},

@@ -31,7 +31,7 @@ func someFields() *custom.Fields {
 // sendCustom decodes, validates and applies a body of custom fields to a contact.
 func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
 	t.Helper()
-	in, faults, err := DecodeContact([]byte(`{"custom_fields":` + custom + `}`))
+	in, faults, err := DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

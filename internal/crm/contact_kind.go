@@ -1,8 +1,11 @@
 package crm
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm/doc"
 )
@@ -106,21 +109,51 @@ type mark struct {
 	name, label string
 	in          func(*Contact) *bool
 	of          func(*ContactInput) **bool
+	opposite    string // the key that says the opposite, as other services have it; "" for none
 }
 
 var marks = []mark{
-	{"do_not_mail", "Do not mail", func(c *Contact) *bool { return &c.DoNotMail }, func(in *ContactInput) **bool { return &in.DoNotMail }},
-	{"do_not_email", "Do not email", func(c *Contact) *bool { return &c.DoNotEmail }, func(in *ContactInput) **bool { return &in.DoNotEmail }},
-	{"do_not_call", "Do not call", func(c *Contact) *bool { return &c.DoNotCall }, func(in *ContactInput) **bool { return &in.DoNotCall }},
-	{"deceased", "Deceased", func(c *Contact) *bool { return &c.Deceased }, func(in *ContactInput) **bool { return &in.Deceased }},
+	{"do_not_mail", "Do not mail", func(c *Contact) *bool { return &c.DoNotMail }, func(in *ContactInput) **bool { return &in.DoNotMail }, "is_address_subscribed"},
+	{"do_not_email", "Do not email", func(c *Contact) *bool { return &c.DoNotEmail }, func(in *ContactInput) **bool { return &in.DoNotEmail }, "is_email_subscribed"},
+	{"do_not_call", "Do not call", func(c *Contact) *bool { return &c.DoNotCall }, func(in *ContactInput) **bool { return &in.DoNotCall }, "is_phone_subscribed"},
+	{"deceased", "Deceased", func(c *Contact) *bool { return &c.Deceased }, func(in *ContactInput) **bool { return &in.Deceased }, ""},
 }
 
 func markFields() (fields doc.Table[*Contact, *ContactInput]) {
 	for _, m := range marks {
-		fields = append(fields, doc.Sent(m.name, m.label, doc.YesNo, m.in, m.of))
+		f := doc.Sent(m.name, m.label, doc.YesNo, m.in, m.of)
+		merge, patch := f.Merge, f.Patch
+		f.Merge = func(c *Contact, in *ContactInput, now time.Time) {
+			if merge(c, in, now); slices.Contains(in.contrary, m.name) {
+				*m.in(c) = true
+			}
+		}
+		f.Patch = func(c *Contact, in *ContactInput, now time.Time) {
+			if slices.Contains(in.contrary, m.name) {
+				*m.in(c) = !*m.in(c)
+			} else {
+				patch(c, in, now)
+			}
+		}
+		fields = append(fields, f)
 	}
 	return fields
 }
+
+// subscriptions are the marks that have an opposite, in the order of their answers.
+var subscriptions = []*mark{&marks[1], &marks[2], &marks[0]}
+
+// appendSubscriptions appends the opposites of the marks in a stored document. No text holds what is looked for: its quotes are escaped.
+func appendSubscriptions(dst, body []byte) []byte {
+	for _, m := range subscriptions {
+		dst = append(append(append(dst, `,"`...), m.opposite...), `":`...)
+		dst = strconv.AppendBool(dst, !bytes.Contains(body, []byte(`,"`+m.name+`":true`)))
+	}
+	return append(dst, '}')
+}
+
+// allSubscribed is what a document ends with that has no mark.
+var allSubscribed = appendSubscriptions(nil, nil)
 
 // Marks are the names of all marks, in the order of the wire. Whether a contact is a company is filtered by in the same way, and comes last.
 var Marks = func() (names []string) {

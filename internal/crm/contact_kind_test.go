@@ -3,6 +3,7 @@ package crm
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,7 +37,7 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 		}
 	}
 	tricky := made(t, `{"first_name":"Ana","suffix":"a,\"deceased\":","external_ids":[{"source":"x","value":",\"type\":"}],"deceased":true}`)
-	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+bodyOf(tricky) || !json.Valid([]byte(answered)) {
+	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+strings.TrimSuffix(bodyOf(tricky), "}")+string(allSubscribed) || !json.Valid([]byte(answered)) {
 		t.Errorf("a whole document is answered as %s", answered)
 	}
 	if last := tailTable[len(tailTable)-1]; last.Limit > 0 {
@@ -129,5 +130,49 @@ func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 		if in.OtherKind(&acme) != test.acme || in.OtherKind(&ana) != test.other {
 			t.Errorf("%s: of another kind than the company: %v, than the person: %v", test.body, in.OtherKind(&acme), in.OtherKind(&ana))
 		}
+	}
+}
+
+// What other services say the other way round: yes where Donorbook has no mark.
+func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
+	for _, test := range []struct {
+		before bool // do not email
+		body   string
+		want   bool
+	}{
+		{false, `{"is_email_subscribed":false}`, true},
+		{true, `{"is_email_subscribed":true}`, false},
+		{true, `{"is_email_subscribed":"false"}`, true},
+		{true, `{"is_email_subscribed":null}`, true},
+		{true, `{"is_email_subscribed":null,"do_not_email":false}`, false},
+		{true, `{"is_email_subscribed":true,"do_not_email":false}`, false},
+		{false, `{"is_email_subscribed":false,"do_not_email":true}`, true},
+		// A contact that was sent back with one of them changed.
+		{false, `{"do_not_email":false,"is_email_subscribed":false}`, true},
+		{false, `{"do_not_email":true,"is_email_subscribed":true}`, true},
+		{true, `{"do_not_email":true,"is_email_subscribed":true}`, false},
+		{true, `{"do_not_email":false,"is_email_subscribed":false}`, false},
+	} {
+		c := made(t, `{"first_name":"Ana"}`)
+		c.DoNotEmail = test.before
+		got, err := c.Patch(valid(t, test.body), hourLater)
+		if err != nil || got.DoNotEmail != test.want || got.DoNotMail || got.DoNotCall {
+			t.Errorf("%s of a contact with %v: %v, %v", test.body, test.before, got.DoNotEmail, err)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"is_email_subscribed":false}`:                       `"is_email_subscribed":false,"is_phone_subscribed":true,"is_address_subscribed":true}`,
+		`{"is_phone_subscribed":true,"do_not_call":true}`:     `"is_email_subscribed":true,"is_phone_subscribed":false,"is_address_subscribed":true}`,
+		`{"is_address_subscribed":false,"suffix":"Jr."}`:      `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`,
+		`{"suffix":",\"do_not_email\":true","deceased":true}`: `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true}`,
+	} {
+		c := made(t, `{"first_name":"Ana",`+body[1:])
+		if wire := string(AppendContact(nil, 1, c.AppendBody(nil))); !strings.HasSuffix(wire, want) {
+			t.Errorf("%s is answered as %s", body, wire)
+		}
+	}
+	merged, err := made(t, `{"first_name":"Ana","do_not_email":true}`).Merge(valid(t, `{"is_email_subscribed":true}`), hourLater)
+	if err != nil || !merged.DoNotEmail {
+		t.Errorf("a merge has lost the mark: %v", err)
 	}
 }

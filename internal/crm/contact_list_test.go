@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/doc"
 )
 
 // sameAddress is what the rules say about two addresses: all parts agree without regard to case and spaces.
@@ -40,7 +41,7 @@ func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 	const length = crmtest.Length
 	readTags := func(element string) func(int) {
 		bodies := map[int][]byte{length: []byte(`{"tags":` + listed(length, element) + `}`), 4 * length: []byte(`{"tags":` + listed(4*length, element) + `}`)}
-		return func(n int) { _, _ = DecodeTags(bodies[n]) }
+		return func(n int) { _, _ = DecodeTags(doc.NewBody(bodies[n])) }
 	}
 	emails := func(form string) func(int) {
 		return func(n int) {

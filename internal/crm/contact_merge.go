@@ -102,8 +102,7 @@ type MergeInput struct {
 func (c *Contact) SeenWith(other *Contact) string { return c.Snapshot() + " " + other.Snapshot() }
 
 // DecodeMerge reads the body that merges a contact into another one. Other keys are ignored.
-func DecodeMerge(body []byte) (in MergeInput, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeMerge(r *doc.Reader) (in MergeInput, err error) {
 	in.Fields = make(map[string]int64)
 	r.Document(func(key string) {
 		switch key {
@@ -117,7 +116,7 @@ func DecodeMerge(body []byte) (in MergeInput, err error) {
 		case "fields":
 			r.Element(func(name string) { in.Fields[name] = r.ID() })
 		default:
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	if err := r.End(); r.Err != nil {

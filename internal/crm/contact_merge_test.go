@@ -64,11 +64,11 @@ func TestABulkRestoreLeavesMergedContacts(t *testing.T) {
 }
 
 func TestDecodeMergeTellsFaults(t *testing.T) {
-	in, err := DecodeMerge([]byte(`{"contact_id":2,"prefer":"other","fields":{"company":1},"more":[]}`))
+	in, err := DecodeMerge(doc.NewBody([]byte(`{"contact_id":2,"prefer":"other","fields":{"company":1},"more":[]}`)))
 	if err != nil || in.Contact != 2 || !in.PreferOther || in.Fields["company"] != 1 {
 		t.Errorf("%+v, %v", in, err)
 	}
-	if in, err := DecodeMerge([]byte(`{"contact_id":"12","fields":{"company":"12","note":"7"}}`)); err != nil || in.Contact != 12 || in.Fields["company"] != 12 || in.Fields["note"] != 7 {
+	if in, err := DecodeMerge(doc.NewBody([]byte(`{"contact_id":"12","fields":{"company":"12","note":"7"}}`))); err != nil || in.Contact != 12 || in.Fields["company"] != 12 || in.Fields["note"] != 7 {
 		t.Errorf("ids as texts: %+v, %v", in, err)
 	}
 	for body, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestDecodeMergeTellsFaults(t *testing.T) {
 		`{"contact_id":2,"fields":[1]}`:          "fields",
 		`{"contact_id":2,"fields":{"note":"x"}}`: "fields.note",
 	} {
-		_, err := DecodeMerge([]byte(body))
+		_, err := DecodeMerge(doc.NewBody([]byte(body)))
 		var v *doc.Invalid
 		if !errors.As(err, &v) || v.Faults[0].Field != want {
 			t.Errorf("%s: %v, want a fault of %s", body, err, want)
@@ -99,7 +99,7 @@ func TestAMergeTellsWhatIsWrongWithItsIDs(t *testing.T) {
 		`{"contact_id":2,"fields":{"note":"x"}}`: "The fields.note field must be an id, which is a whole number.",
 		`{"contact_id":2,"fields":{"note":1.5}}`: "The fields.note field must be an id, which is a whole number.",
 	} {
-		if _, err := DecodeMerge([]byte(body)); err == nil || err.Error() != want {
+		if _, err := DecodeMerge(doc.NewBody([]byte(body))); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // read decodes and validates a body, as every caller does.
 func read(body string, isNew bool) (ContactInput, error) {
-	in, faults, err := DecodeContact([]byte(body))
+	in, faults, err := DecodeContact(doc.NewBody([]byte(body)))
 	if err != nil {
 		return in, err
 	}
@@ -176,7 +176,7 @@ func TestRepeatedValuesInOneRequestCountOnce(t *testing.T) {
 
 func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 	for region, key := range map[string]string{"US": "p:+12125550100", "DE": "p:+492125550100"} {
-		in, faults, err := DecodeContact([]byte(`{"phones":[{"value":"212 555 0100"}]}`))
+		in, faults, err := DecodeContact(doc.NewBody([]byte(`{"phones":[{"value":"212 555 0100"}]}`)))
 		if err == nil {
 			err = in.Validate(faults, false, region, noon)
 		}
@@ -184,7 +184,7 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 			t.Errorf("%s: got the keys %q and the error %v, want %q", region, keys, err, key)
 		}
 	}
-	in, faults, _ := DecodeContact([]byte(`{"phones":[{"value":"none"}]}`))
+	in, faults, _ := DecodeContact(doc.NewBody([]byte(`{"phones":[{"value":"none"}]}`)))
 	want := "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a DE number."
 	if err := in.Validate(faults, false, "DE", noon); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -233,7 +233,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 		{"endless nesting where a list belongs", `{"emails":` + deep, syntax},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, faults, err := DecodeContact([]byte(test.body))
+			_, faults, err := DecodeContact(doc.NewBody([]byte(test.body)))
 			var malformed *doc.Malformed
 			if !errors.As(err, &malformed) || faults != nil {
 				t.Fatalf("got faults %v and the error %v, want it malformed", faults, err)
@@ -241,7 +241,7 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 			if !strings.HasPrefix(malformed.Message, test.want) || !strings.HasSuffix(malformed.Message, ".") {
 				t.Errorf("got  %s\nwant %s", malformed.Message, test.want)
 			}
-			if _, err := DecodeTags([]byte(test.body)); !errors.As(err, &malformed) {
+			if _, err := DecodeTags(doc.NewBody([]byte(test.body))); !errors.As(err, &malformed) {
 				t.Errorf("the tag endpoints say %v, want it malformed", err)
 			}
 		})

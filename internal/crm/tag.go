@@ -12,14 +12,13 @@ import (
 )
 
 // DecodeTags reads the body of the tag endpoints: at least one tag name.
-func DecodeTags(body []byte) ([]string, error) {
-	r := doc.NewReader("The request body", body)
+func DecodeTags(r *doc.Reader) ([]string, error) {
 	var in ContactInput
 	r.Document(func(key string) {
 		if key == "tags" {
 			ContactTable.Read(r, key, &in)
 		} else {
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	if err := r.End(); r.Err != nil {
@@ -40,14 +39,13 @@ func DecodeTags(body []byte) ([]string, error) {
 }
 
 // DecodeTagName reads the body that renames a tag. It is "" where no name was sent.
-func DecodeTagName(body []byte) (name string, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeTagName(r *doc.Reader) (name string, err error) {
 	var sent *string
 	r.Document(func(key string) {
 		if key == "name" {
 			sent = r.TextSent()
 		} else {
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	if err := r.End(); err != nil || sent == nil {

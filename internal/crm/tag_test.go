@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/crm/doc"
 )
 
 func TestDecodeTags(t *testing.T) {
@@ -27,7 +28,7 @@ func TestDecodeTags(t *testing.T) {
 			return all
 		}(),
 	} {
-		got, err := DecodeTags([]byte(body))
+		got, err := DecodeTags(doc.NewBody([]byte(body)))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%.60s: %v\n%s", body, err, diff)
 		}
@@ -53,7 +54,7 @@ func TestDecodeTagsRefuses(t *testing.T) {
 		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []crmtest.Said{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
 		{`{"tags":` + listed(501, `"t%d"`) + `}`, []crmtest.Said{{"tags", "The tags field must not have more than 500 elements."}}},
 	} {
-		got, err := DecodeTags([]byte(test.body))
+		got, err := DecodeTags(doc.NewBody([]byte(test.body)))
 		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" || got != nil {
 			t.Errorf("%.60s: %v\n%s", test.body, got, diff)
 		}
@@ -114,7 +115,7 @@ func FuzzDecodeTags(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		tags, err := DecodeTags(body)
+		tags, err := DecodeTags(doc.NewBody(body))
 		if err != nil {
 			if tags != nil || !utf8.ValidString(err.Error()) {
 				t.Fatalf("%q: %q, %v", body, tags, err)

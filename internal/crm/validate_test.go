@@ -329,7 +329,7 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if len(c.Emails) != 1 || len(c.Phones) != 1 || len(c.Addresses) != 1 || len(c.Tags) != 1 {
 		t.Errorf("%+v", c)
 	}
-	if tags, err := DecodeTags([]byte(`{"tags":[` + repeated(`"t"`, maxTags+1) + `]}`)); err != nil || len(tags) != 1 {
+	if tags, err := DecodeTags(doc.NewBody([]byte(`{"tags":[` + repeated(`"t"`, maxTags+1) + `]}`))); err != nil || len(tags) != 1 {
 		t.Errorf("%q %v", tags, err)
 	}
 	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {

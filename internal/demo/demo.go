@@ -20,6 +20,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 )
@@ -222,7 +223,7 @@ func (m *maker) createContacts(ctx context.Context, account access.Account, cont
 		if err != nil {
 			return nil, nil, err
 		}
-		in, faults, err := crm.DecodeContact(body)
+		in, faults, err := crm.DecodeContact(doc.NewBody(body))
 		if err == nil {
 			err = in.Validate(faults, true, phoneRegion, time.Now())
 		}

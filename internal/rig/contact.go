@@ -17,7 +17,7 @@ import (
 // Input is a valid input from a JSON body, all of whose fields a contact has: a misspelled one would test nothing.
 func Input(t testing.TB, body string) crm.ContactInput {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
+	in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, false, "US", time.Now())
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 func TestAFieldThatAContactDoesNotHaveIsFound(t *testing.T) {
@@ -13,7 +14,7 @@ func TestAFieldThatAContactDoesNotHaveIsFound(t *testing.T) {
 		`{"addresses":[{"address_1":"1 Elm Street"},{"line1":"2 Elm Street"}]}`:                                                                   "line1",
 		`{"first_name":"A","nickname":"B"}`: "nickname",
 	} {
-		in, faults, err := crm.DecodeContact([]byte(body))
+		in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 		if err == nil {
 			err = in.Validate(faults, false, "US", time.Now())
 		}

@@ -145,7 +145,7 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)
-		in, faults, err := Decode(Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status))
+		in, faults, err := Decode(doc.NewBody(Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status)))
 		if err == nil {
 			err = in.Validate(faults, false)
 		}

@@ -77,19 +77,39 @@ func DecodeAll(document []byte) ([]Input, error) {
 var importedKeys = []string{"raised", "donors", "created_at", "updated_at"}
 
 // Decode reads the body of a create or a change.
-func Decode(body []byte) (in Input, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func Decode(r *doc.Reader) (in Input, faults *doc.Invalid, err error) {
+	var published *string
 	r.Document(func(key string) {
-		if slices.Contains(importedKeys, key) {
-			r.Skip()
-		} else {
+		switch {
+		case slices.Contains(importedKeys, key):
+			r.Ignore()
+		case key == "published":
+			published = readPublished(r)
+		default:
 			Table.Read(r, key, &in)
 		}
 	})
 	if err := r.End(); r.Err != nil {
 		return Input{}, nil, err
 	}
+	if published != nil && !r.Fault.HasFault("status") {
+		in.Status = published // before a status: no answer has this key, so the client has added it
+	}
 	return in, &r.Fault, nil
+}
+
+// readPublished reads the status that other services have as a number or a boolean: 0 unpublishes. null says nothing.
+func readPublished(r *doc.Reader) *string {
+	switch value := r.Literal(); strings.ToLower(value) {
+	case "1", "true":
+		return new(Published)
+	case "0", "false":
+		return new(Draft)
+	case "":
+	default:
+		r.Wrong(doc.Boolean)
+	}
+	return nil
 }
 
 // readRow reads and checks one element of the array. A row that names its campaign by slug may be a change

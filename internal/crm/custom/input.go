@@ -286,7 +286,7 @@ func ReadInputs(r *doc.Reader, list []Input, most int) []Input {
 			case "value":
 				one.said, one.text = r.Scalar()
 			default:
-				r.Skip()
+				r.Ignore()
 			}
 		})
 		one.name = r.Path()

@@ -29,6 +29,7 @@ type Rule string
 const (
 	Required     Rule = "is required"
 	NotEmpty     Rule = "must not be empty"
+	NotAccepted  Rule = "is not accepted here"
 	Text         Rule = "must be a string"
 	NoNUL        Rule = "must not contain NUL characters"
 	UTF8         Rule = "must be valid UTF-8"

@@ -354,7 +354,7 @@ func (t Table[D, I]) Read(r *Reader, key string, in I) {
 	if f := t.Find(key); f != nil && f.Read != nil {
 		f.Read(r, in)
 	} else {
-		r.Skip()
+		r.Ignore()
 	}
 }
 

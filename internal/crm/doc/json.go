@@ -29,6 +29,23 @@ type Reader struct {
 	Fault   Invalid
 
 	SentAs map[string]string // paths of values that were sent under another name, and these names
+
+	isBody  bool     // of a request: its client is told what was ignored
+	Strict  bool     // a key that would be ignored is a fault
+	Ignored []string // paths of the keys that were ignored, the first maxIgnored of them
+}
+
+// The limits of what a reader notes about keys that it ignores.
+const (
+	maxIgnored    = 20
+	maxIgnoredKey = 255 // bytes
+)
+
+// NewBody reads the body of a request.
+func NewBody(body []byte) *Reader {
+	r := NewReader("The request body", body)
+	r.isBody = true
+	return r
 }
 
 func NewReader(what string, document []byte) *Reader {
@@ -143,6 +160,42 @@ func (r *Reader) Skip() {
 	if err := r.Dec.SkipValue(); err != nil {
 		r.unreadable(err)
 	}
+}
+
+// Ignore skips the value of a key that is unknown here or read-only. Whoever has sent it in a request is told.
+func (r *Reader) Ignore() {
+	if r.Skip(); !r.isBody || r.Err != nil || len(r.Ignored) == maxIgnored {
+		return
+	}
+	path := r.Path()
+	if len(path) > maxIgnoredKey {
+		path = strings.ToValidUTF8(path[:maxIgnoredKey], "")
+	}
+	if slices.ContainsFunc(r.Ignored, func(noted string) bool { return inFirst(noted) == inFirst(path) }) {
+		return // elements of a list mostly have the same keys, so that of one is enough
+	}
+	if r.Ignored = append(r.Ignored, path); r.Strict {
+		r.Fault.Add(path, NotAccepted)
+	}
+}
+
+// KeysOf are the keys of a body that no one reads: all of it is ignored.
+func KeysOf(body []byte) []string {
+	r := NewBody(body)
+	r.Document(func(string) { r.Ignore() })
+	_ = r.End() // what is no JSON has no keys
+	return r.Ignored
+}
+
+// inFirst is the path of a key in the first element of its list.
+func inFirst(path string) string {
+	names := strings.Split(path, ".")
+	for i := range names {
+		if strings.Trim(names[i], "0123456789") == "" {
+			names[i] = "0"
+		}
+	}
+	return strings.Join(names, ".")
 }
 
 // Document reads the object that the whole document must be.

@@ -16,7 +16,7 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // valid is the input of a body that must be accepted as a change.
 func valid(t rapid.TB, body string) crm.ContactInput {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
+	in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, false, "US", noon)
 	}

@@ -50,10 +50,11 @@ const (
 	Cancelled GiftStatus = "cancelled"
 )
 
-// GiftStatuses are in the order in which the database numbers them, and so are the methods.
+// GiftStatuses and NumberedMethods are in the order in which the database numbers them; Methods are in the order in which people choose.
 var (
-	GiftStatuses = []GiftStatus{Succeeded, Pending, Failed, Cancelled}
-	Methods      = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "stock", "in_kind", "other"}
+	GiftStatuses    = []GiftStatus{Succeeded, Pending, Failed, Cancelled}
+	NumberedMethods = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "stock", "in_kind", "other", "donor_advised_fund"}
+	Methods         = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "donor_advised_fund", "stock", "in_kind", "other"}
 )
 
 // Giver is a contact as it was when a gift was made.
@@ -170,7 +171,7 @@ var GiftTable = doc.Table[*Gift, *GiftInput]{
 	giftText("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
 	givenAt(),
 	doc.Kept[*Gift, *GiftInput]("created_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
-	doc.Sent("dedication", "Dedication", doc.Nested(dedicationTable), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
+	doc.Sent("dedication", "Dedication", dedicationKind(), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
 	entriesField(),
 	doc.Derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte { return g.Payment().appendItems(dst, g.Currency) }),
 	doc.Derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
@@ -188,8 +189,48 @@ var giftCampaign = numberField("campaign_id", "Campaign", func(g *Gift) *int64 {
 
 var giftFields = append([]string{"campaign_id", "campaign_code"}, GiftTable.Paths()...)
 
+// dedicationKind is a document, or the text that a person would write: In memory of Ann Lee.
+func dedicationKind() doc.Kind[*Dedication] {
+	k := doc.Nested(dedicationTable)
+	object := k.Read
+	k.Read = func(r *doc.Reader) *Dedication {
+		if r.Next() != '"' {
+			return object(r)
+		}
+		kind, name := DedicatedTo(r.Text())
+		switch {
+		case name == "":
+			return nil
+		case doc.IsLonger(name, doc.MaxText):
+			r.Wrong(doc.TooLong, doc.MaxText)
+			return nil
+		}
+		return &Dedication{Type: cmp.Or(kind, inHonor), Name: name}
+	}
+	return k
+}
+
+// The kinds of dedications.
+const (
+	inHonor  = "in_honor_of"
+	inMemory = "in_memory_of"
+)
+
+// DedicatedTo reads a dedication in words: its kind, "" where none is named, and to whom it is.
+func DedicatedTo(words string) (kind, name string) {
+	for _, known := range [...]struct{ words, kind string }{
+		{"in honor of ", inHonor}, {"in honour of ", inHonor}, {"in celebration of ", inHonor},
+		{"in memory of ", inMemory}, {"in loving memory of ", inMemory}, {"in memoriam ", inMemory},
+	} {
+		if len(words) > len(known.words) && strings.EqualFold(words[:len(known.words)], known.words) {
+			return known.kind, strings.TrimSpace(words[len(known.words):])
+		}
+	}
+	return "", words
+}
+
 var dedicationTable = doc.Table[*Dedication, *Dedication]{
-	doc.Part("type", "type", doc.Among("in_honor_of", "in_memory_of").Needed(), func(d *Dedication) *string { return &d.Type }),
+	doc.Part("type", "type", doc.Among(inHonor, inMemory).Needed(), func(d *Dedication) *string { return &d.Type }),
 	doc.Part("name", "name", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.Name }),
 	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.RecipientName }),
 	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
@@ -368,7 +409,7 @@ func Clip(text string, limit int) string {
 
 // StatusNumber and MethodNumber are how the database keeps them.
 func (g *Gift) StatusNumber() int64 { return int64(slices.Index(GiftStatuses, g.Status)) }
-func (g *Gift) MethodNumber() int64 { return int64(slices.Index(Methods, g.Method)) }
+func (g *Gift) MethodNumber() int64 { return int64(slices.Index(NumberedMethods, g.Method)) }
 
 // Version names the state that a gift is in.
 func (g *Gift) Version() string { return doc.VersionOf(g.AppendBody(idKind.Append(nil, g.Campaign))) }

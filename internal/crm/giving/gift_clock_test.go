@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
 
@@ -55,7 +56,7 @@ func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
 		{AnywhereToday(at(t, "2026-11-16T22:00:00Z")), "2026-11-18", false},
 		{AnywhereToday(at(t, "2026-11-16T22:00:00Z")), "2026-11-16T22:05:00Z", false},
 	} {
-		in, faults, err := DecodeGift([]byte(`{"amount":5,"method":"cash","transacted_at":"` + c.given + `","contact_id":1}`))
+		in, faults, err := DecodeGift(doc.NewBody([]byte(`{"amount":5,"method":"cash","transacted_at":"` + c.given + `","contact_id":1}`)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,8 +136,7 @@ var firstZone = time.FixedZone("", 14*60*60)
 const ClockSkew = time.Minute
 
 // DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
-func DecodeGift(body []byte) (in GiftInput, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeGift(r *doc.Reader) (in GiftInput, faults *doc.Invalid, err error) {
 	r.Document(func(key string) { in.read(r, key) })
 	if err := r.End(); r.Err != nil {
 		return GiftInput{}, nil, err
@@ -161,13 +160,12 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 }
 
 // DecodeRefund reads the body of a refund, or of the undoing of one: an amount in ten-thousandths, nil for all.
-func DecodeRefund(body []byte) (amount *int64, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeRefund(r *doc.Reader) (amount *int64, err error) {
 	r.Document(func(key string) {
 		if key == "amount" {
 			amount = readMoney(r, doc.MoneyRange)
 		} else {
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	return amount, r.End()

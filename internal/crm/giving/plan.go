@@ -115,8 +115,7 @@ func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput)
 }
 
 // DecodePlan reads the body of a create or a change.
-func DecodePlan(body []byte) (in PlanInput, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodePlan(r *doc.Reader) (in PlanInput, faults *doc.Invalid, err error) {
 	r.Document(func(key string) {
 		if key == "campaign_code" {
 			in.CampaignCode = r.TextSent()

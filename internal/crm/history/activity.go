@@ -45,8 +45,7 @@ type NoteInput struct {
 }
 
 // DecodeNote reads the body that adds a note. Other keys are ignored.
-func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
-	r := doc.NewReader("The request body", body)
+func DecodeNote(r *doc.Reader) (in NoteInput, faults *doc.Invalid, err error) {
 	r.Document(func(key string) {
 		switch key {
 		case "note":
@@ -54,7 +53,7 @@ func DecodeNote(body []byte) (in NoteInput, faults *doc.Invalid, err error) {
 		case "occurred_at":
 			in.OccurredAt = r.TextSent()
 		default:
-			r.Skip()
+			r.Ignore()
 		}
 	})
 	if err := r.End(); r.Err != nil {

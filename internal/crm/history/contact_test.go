@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 var (
@@ -15,7 +16,7 @@ var (
 // made is the contact that a body describes.
 func made(t testing.TB, body string) crm.Contact {
 	t.Helper()
-	in, faults, err := crm.DecodeContact([]byte(body))
+	in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, false, "US", noon)
 	}

@@ -76,9 +76,9 @@ func contactColumns() []column {
 			read: func(r *row, c *cell, text string) {
 				r.contact.AddedIDs = append(r.contact.AddedIDs, crm.ExternalID{Source: c.source, Value: text})
 			}},
-		{target: "do_not_mail", repeats: true, read: readMark, names: markNames["do_not_mail"] + " addresssubscriptionstatus mailsubscriptionstatus"},
-		{target: "do_not_email", repeats: true, read: readMark, names: markNames["do_not_email"] + " emailsubscriptionstatus"},
-		{target: "do_not_call", repeats: true, read: readMark, names: markNames["do_not_call"] + " phonesubscriptionstatus"},
+		{target: "do_not_mail", repeats: true, read: readMark, names: markNames["do_not_mail"] + " addresssubscriptionstatus mailsubscriptionstatus isaddresssubscribed addresssubscribed mailsubscribed"},
+		{target: "do_not_email", repeats: true, read: readMark, names: markNames["do_not_email"] + " emailsubscriptionstatus isemailsubscribed emailsubscribed"},
+		{target: "do_not_call", repeats: true, read: readMark, names: markNames["do_not_call"] + " phonesubscriptionstatus isphonesubscribed phonesubscribed"},
 		{target: "deceased", repeats: true, read: readMark, names: markNames["deceased"]},
 		{target: restrictions, label: "Contact restrictions", repeats: true, read: readRestrictions,
 			names: "communicationrestrictions contactrestrictions solicitcodes solicitcode communicationtags donotcontact nocontact npspdonotcontactc accountstatus constituentstatus"},

@@ -34,7 +34,8 @@ func isMarked(c *cell, value string) (yes, known bool) {
 		return true, true
 	}
 	yes, known = text.ReadYesNo(value)
-	isConsent := strings.Contains(strings.ToLower(c.name), "subscription")
+	name := plainName(c.name)
+	isConsent := strings.Contains(name, "subscription") || strings.HasSuffix(name, "subscribed") && !strings.HasSuffix(name, "unsubscribed")
 	switch {
 	case slices.Contains(noMarks, plain):
 		return false, true

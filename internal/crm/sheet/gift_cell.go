@@ -273,9 +273,10 @@ var methodWords = byWord(map[string]string{
 	"check":         "check cheque ck chk checks personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
 	"cash":          "cash bar bargeld barspende barzahlung especes liquide",
 	"paypal":        "paypal", "venmo": "venmo",
-	"stock":   "stock stocks stockgift stockproperty stockpropertysold stocktransfer securities shares wertpapiere aktien titres valeursmobilieres",
-	"in_kind": "inkind giftinkind giftsinkind inkindgift inkinddonation ik sachspende ennature dontennature donennature",
-	"other":   plainOther + " donoradvisedfund daf dafgrant payroll payrolldeduction payrollgiving workplacegiving crypto cryptocurrency bitcoin moneyorder cashierscheck giftcard property trust bequest matchinggift",
+	"donor_advised_fund": "donoradvisedfund donoradvised daf dafgrant dafgift",
+	"stock":              "stock stocks stockgift stockproperty stockpropertysold stocktransfer securities shares wertpapiere aktien titres valeursmobilieres",
+	"in_kind":            "inkind giftinkind giftsinkind inkindgift inkinddonation ik sachspende ennature dontennature donennature",
+	"other":              plainOther + " payroll payrolldeduction payrollgiving workplacegiving crypto cryptocurrency bitcoin moneyorder cashierscheck giftcard property trust bequest matchinggift",
 })
 
 // plainOther are words for other methods that say nothing more.

@@ -181,10 +181,8 @@ func (g *GiftRow) settleDedication() {
 		return
 	}
 	d := *g.Dedication
-	for kind, words := range map[string]string{"in_honor_of": "in honor of ", "in_memory_of": "in memory of "} {
-		if len(d.Name) > len(words) && strings.EqualFold(d.Name[:len(words)], words) {
-			d.Type, d.Name = kind, d.Name[len(words):]
-		}
+	if kind, name := giving.DedicatedTo(d.Name); kind != "" {
+		d.Type, d.Name = kind, name
 	}
 	switch isKind := d.Type == "in_honor_of" || d.Type == "in_memory_of"; {
 	case isKind && d.Name != "":

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -280,7 +281,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 		if _, err := s.RefundGift(t.Context(), owner.Number, gift.Code, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		plan, faults, err := giving.DecodePlan([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact)))
+		plan, faults, err := giving.DecodePlan(doc.NewBody([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact))))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", time.Now())
 		}

@@ -31,7 +31,7 @@ func withGifts(t testing.TB, s *Book) (account access.Account, contacts []int64)
 	for i := range 3 {
 		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
 	}
-	in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","external_id":"p1"}`, contacts[0]))
+	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","external_id":"p1"}`, contacts[0])))
 	if err == nil {
 		err = in.Validate(faults, true, "US", now)
 	}

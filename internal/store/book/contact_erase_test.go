@@ -15,6 +15,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/rig"
@@ -136,7 +137,7 @@ func TestConcurrentErasedPersonIsNowhere(t *testing.T) {
 		if _, err := s.UpdateGift(ctx, number, moved.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, other.ID), false, s.Now())); err != nil {
 			t.Fatal(err)
 		}
-		plan, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID))
+		plan, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID)))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", s.Now())
 		}

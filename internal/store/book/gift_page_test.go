@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -199,7 +200,7 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
-		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}
@@ -232,7 +233,7 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
-		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}

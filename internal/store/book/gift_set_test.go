@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/contacts"
 )
@@ -70,7 +71,7 @@ func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		in, faults, err := giving.DecodePlan(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2]))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2])))
 		if err == nil {
 			err = in.Validate(faults, true, "US", now)
 		}

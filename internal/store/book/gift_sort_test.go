@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 )
@@ -151,7 +152,7 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 			fmt.Sprintf(`{"contact_id":%d,"amount":20.5,"frequency":"monthly","method":"ach","start_at":"2026-01-01","status":"paused"}`, bob),
 			fmt.Sprintf(`{"contact_id":%d,"amount":2000,"currency":"JPY","frequency":"monthly","method":"ach","start_at":"2026-01-01","status":"paused"}`, bob),
 		} {
-			in, faults, err := giving.DecodePlan([]byte(body))
+			in, faults, err := giving.DecodePlan(doc.NewBody([]byte(body)))
 			if err == nil {
 				err = in.Validate(faults, true, "US", s.Now())
 			}

@@ -307,7 +307,7 @@ func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 // newPlan makes a plan.
 func newPlan(t testing.TB, s *Book, account int64, body string) giving.Plan {
 	t.Helper()
-	in, faults, err := giving.DecodePlan([]byte(body))
+	in, faults, err := giving.DecodePlan(doc.NewBody([]byte(body)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", time.Now())
 	}

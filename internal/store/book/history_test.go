@@ -530,7 +530,7 @@ func TestConcurrentTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) 
 		key := store.By(t.Context(), history.APIChannel, "API key X")
 		var id int64
 		for i := range 12 {
-			in, faults, err := crm.DecodeContact(fmt.Appendf(nil, `{"first_name":"A%d"}`, i))
+			in, faults, err := crm.DecodeContact(doc.NewBody(fmt.Appendf(nil, `{"first_name":"A%d"}`, i)))
 			if err == nil {
 				err = in.Validate(faults, false, "US", time.Now())
 			}

@@ -191,7 +191,7 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			s := open(t, e.options(t))
 			account, clock := newAccount(t, s).Number, stopClock(s)
-			note := strings.Repeat("x", 6_000)
+			note := strings.Repeat("x", 5_900)
 			made := create(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`)
 			patch := func(i int) (contacts.Document, error) {
 				key := fmt.Sprint("patch ", i)

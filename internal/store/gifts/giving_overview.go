@@ -210,8 +210,8 @@ func (report *YearReport) walk(c db.Conn, account, year int64, now time.Time, do
 		sums := giving.Sums{Gifts: 1, Amount: net}
 		isThis := at >= first.Unix()
 		addPart(campaigns, r.Int(2), isThis, sums)
-		if method := r.Int(3); method >= 0 && method < int64(len(giving.Methods)) {
-			addPart(methods, giving.Methods[method], isThis, sums)
+		if method := r.Int(3); method >= 0 && method < int64(len(giving.NumberedMethods)) {
+			addPart(methods, giving.NumberedMethods[method], isThis, sums)
 		}
 		switch {
 		case !isThis:
