@@ -1,10 +1,12 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // engine is everything that the databases disagree on.
@@ -91,6 +93,18 @@ func listOrder(sql string) int {
 		return -1
 	}
 	return 1
+}
+
+// inOrder are arguments of which one is a list, which is in the order that listOrder tells.
+func inOrder(args []any, at, order int) []any {
+	args = slices.Clone(args)
+	switch list := args[at].(type) {
+	case []int64:
+		args[at] = slices.SortedFunc(slices.Values(list), func(a, b int64) int { return order * cmp.Compare(a, b) })
+	case []string:
+		args[at] = slices.SortedFunc(slices.Values(list), func(a, b string) int { return order * cmp.Compare(a, b) })
+	}
+	return args
 }
 
 var anyOrder = regexp.MustCompile(`(?s)(\w+) = ANY\(\$\d+\).* ORDER BY (?:\w+\.)?(\w+)( DESC)?`)

@@ -1,14 +1,12 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -331,14 +329,7 @@ func (c *sqliteConn) run(s statement) (changed int64, err error) {
 func (c *sqliteConn) each(read func(Row) error, s statement) error {
 	p, elements, list, err := c.bind(s)
 	if err == nil && list != 0 && p.order != 0 {
-		s.args = slices.Clone(s.args)
-		at := p.args[list-1]
-		switch v := s.args[at].(type) {
-		case []int64:
-			s.args[at] = inOrder(v, p.order)
-		case []string:
-			s.args[at] = inOrder(v, p.order)
-		}
+		s.args = inOrder(s.args, p.args[list-1], p.order)
 	}
 	for i := 0; i < elements && err == nil; i++ {
 		if err = p.bindElement(list, s.args, i); err == nil {
@@ -346,11 +337,6 @@ func (c *sqliteConn) each(read func(Row) error, s statement) error {
 		}
 	}
 	return c.engine.translate(err)
-}
-
-// inOrder is a list in the order in which a statement lists its rows by the elements: 1 is ascending, -1 descending.
-func inOrder[T cmp.Ordered](list []T, order int) []T {
-	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return order * cmp.Compare(a, b) })
 }
 
 // bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each, so that each
