@@ -314,17 +314,26 @@ func (of *Element[E]) apply(list []E, d *Difference, region string) (is []E, con
 	return slices.Insert(is, min(at, len(is)), put...), conflict
 }
 
-// redo is apply of a change that may take another one back: then it gives back what that has taken here.
+// redo is apply of a change that may take another one back: then it gives back what that has taken here, and takes what that has brought here.
 func (of *Element[E]) redo(list []E, d *Difference, undone *Undone[[]E], region string) (is []E, conflict bool) {
-	change := *d
-	if undone != nil {
-		out := of.parse(d.Out)
-		change.In = slices.DeleteFunc(slices.Clone(d.In), func(element json.RawMessage) bool {
+	if undone == nil {
+		return of.apply(list, d, region)
+	}
+	// without leaves those elements out of one side that the other has not, and that the change was not about here.
+	without := func(side, other []json.RawMessage, was, is []E) []json.RawMessage {
+		others := of.parse(other)
+		return slices.DeleteFunc(slices.Clone(side), func(element json.RawMessage) bool {
 			e := of.parse([]json.RawMessage{element})
-			return of.index(out, &e[0], region) < 0 && (of.index(undone.Was, &e[0], region) < 0 || of.index(undone.Is, &e[0], region) >= 0)
+			return of.index(others, &e[0], region) < 0 && (of.index(was, &e[0], region) < 0 || of.index(is, &e[0], region) >= 0)
 		})
 	}
-	return of.apply(list, &change, region)
+	change := *d
+	change.In, change.Out = without(d.In, d.Out, undone.Was, undone.Is), without(d.Out, d.In, undone.Is, undone.Was)
+	is, conflict = of.apply(list, &change, region)
+	in := of.parse(change.In)
+	return slices.DeleteFunc(is, func(e E) bool {
+		return of.index(in, &e, region) < 0 && of.index(undone.Is, &e, region) >= 0 && of.index(undone.Was, &e, region) < 0
+	}), conflict
 }
 
 // Apply does to a document what a change did to another state of it; conflict tells that the field was not as the change had found it. A change that takes another one back gives back what that has taken here, and

@@ -2,7 +2,6 @@ package book
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -15,7 +14,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/gifts"
@@ -329,66 +327,6 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
 		}
 	}
-}
-
-func TestEverySumEqualsTheLedgerAfterEachStep(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		m := &giftModel{T: t, nodes: []*Book{a, b}, random: rand.New(rand.NewPCG(1, 2)), account: newAccount(t, a), now: time.Now()}
-		for _, title := range []string{"Gala", "Coats"} {
-			campaign, err := a.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.campaigns = append(m.campaigns, campaign)
-		}
-		refused := 0
-		for i := range 200 {
-			what, err := m.step()
-			var faults *doc.Invalid
-			switch {
-			case errors.As(err, &faults) || errors.Is(err, crm.ErrArchived):
-				refused++
-			case err != nil:
-				t.Fatalf("step %d: %s: %v", i, what, err)
-			}
-			if checkGiving(t, m.node(), m.account, m.contacts); t.Failed() {
-				t.Fatalf("after step %d: %s: %v", i, what, err)
-			}
-			if i%50 == 49 {
-				if wantSound(t, m.node()); t.Failed() {
-					t.Fatalf("after step %d: %s", i, what)
-				}
-			}
-		}
-		for _, zone := range []string{"America/New_York", "Australia/Sydney"} {
-			if err := a.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
-				t.Fatal(err)
-			}
-			wantSound(t, b) // while they move
-			finishJobs(t, b)
-			for _, g := range ledgerOf(t, a, m.account.Number) {
-				if !g.Local.Equal(giving.GiftClock(g.At, text.Location(zone))) {
-					t.Errorf("a gift of %v is at %v in %s", g.At, g.Local, zone)
-				}
-			}
-			checkGiving(t, a, m.account, m.contacts)
-			wantSound(t, b)
-		}
-		undone, corrected := 0, 0
-		for _, g := range ledgerOf(t, a, m.account.Number) {
-			for i := 1; i < len(g.Entries); i++ {
-				switch e := &g.Entries[i]; {
-				case e.IsReversal():
-					corrected++
-				case e.Amount > 0 && !g.Entries[i-1].IsReversal():
-					undone++
-				}
-			}
-		}
-		if len(m.gifts) < 40 || refused == 0 || undone < 3 || corrected < 3 {
-			t.Errorf("%d gifts, %d refusals, %d refunds undone and %d corrections are too few to tell anything", len(m.gifts), refused, undone, corrected)
-		}
-	})
 }
 
 // wantSound lets a check look at everything.

@@ -249,6 +249,9 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		if err == nil && row.Contact.Archived() && change.Kind.NeedsActive() {
 			err = store.Fault("", doc.ArchivedFirst)
 		}
+		if err == nil && row.Contact.MergedInto != 0 && change.Kind != history.DidNote {
+			err = store.Fault("", doc.MergedContact, contact, row.Contact.MergedInto)
+		}
 		if err == nil && change.Kind == history.DidMerge {
 			err = refuseMerge(t, account, revision)
 		}
@@ -282,11 +285,8 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
-	switch {
-	case change.Kind == history.DidNote:
+	if change.Kind == history.DidNote {
 		return undoNote(t, row, change)
-	case row.Contact.MergedInto != 0:
-		return made, nil, store.Fault("", doc.MergedContact, row.ID, row.Contact.MergedInto)
 	}
 	differences, err := doc.ParseDifferences(change.Data)
 	if err != nil {

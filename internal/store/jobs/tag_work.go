@@ -117,6 +117,12 @@ func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
 	return works, err
 }
 
+// renamesTags tells whether a job renames or deletes tags, which it does on all contacts that have them.
+func (j *Job) renamesTags() bool {
+	var action crm.BulkAction
+	return json.Unmarshal(j.Spec, &action) == nil && action.Kind == crm.BulkRename
+}
+
 // changeTag changes tags at once where few contacts have them, and begins a job where they are many.
 func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.Now()

@@ -359,11 +359,11 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 }
 
 // ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
-// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by field, no matter what else was changed.
+// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by field, no matter what else was changed; where it has renamed a tag, also on contacts that are part of others.
 func (u *Undoing) ours(c *store.Change, row *contacts.Stored) bool {
 	switch {
 	case u.Of.Kind == BulkJob:
-		return true
+		return row.Contact.MergedInto == 0 || u.Of.renamesTags()
 	case u.isOthers(c):
 		return false
 	}
