@@ -26,10 +26,6 @@ func TestTheGeneratedClientWorks(t *testing.T) {
 	}
 	id := created.JSON201.Id
 
-	if found, err := client.GetContactWithResponse(ctx, id, nil); err != nil || found.JSON200 == nil || found.JSON200.Id != id { // as it came
-		t.Fatalf("get: %v %s", err, found.Body)
-	}
-
 	const amount float64 = 1_234_567.89 // a float32 does not hold the cents
 	gift, err := client.CreateTransactionWithResponse(ctx, nil, TransactionInput{Amount: amount, Method: "check", TransactedAt: "2026-01-31", ContactId: &id})
 	if err != nil || gift.JSON201 == nil || gift.JSON201.Donated != amount {
