@@ -120,15 +120,6 @@ func ImportOf(j Job) (im Import, err error) {
 	return im, errors.Join(json.Unmarshal(j.Spec, &im.Spec), json.Unmarshal(j.Progress, &im.Progress))
 }
 
-// The outcomes of rows.
-const (
-	RowCreated   = "created"
-	RowMerged    = "merged"
-	RowUnchanged = "unchanged"
-	RowRejected  = "rejected"
-	RowSkipped   = "skipped"
-)
-
 // RejectedRow is what is kept of a row that was rejected.
 type RejectedRow struct {
 	Reason string   `json:"reason"`

@@ -62,6 +62,15 @@ func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 	return s, err
 }
 
+// The outcomes of rows.
+const (
+	RowCreated   = "created"
+	RowMerged    = "merged"
+	RowUnchanged = "unchanged"
+	RowRejected  = "rejected"
+	RowSkipped   = "skipped"
+)
+
 // imported is what became of a row of contacts.
 type imported struct {
 	contacts.Document
