@@ -23,7 +23,7 @@ const (
 	sqlEarlier  = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
 	sqlMergesOf = store.MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
-	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY revision`
+	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
 	sqlRenames  = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'`
 )
 
