@@ -41,6 +41,16 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 	}
 }
 
+// readGiftID takes one of the ids that other systems have for the gift. The external id is the one of its column, or else the first one.
+func readGiftID(r *row, c *cell, text string) {
+	if c.target == "external_id" {
+		r.gift.ExternalID = &text
+	} else if r.gift.giftID == "" {
+		r.gift.giftID = text
+	}
+	r.gift.Filed.IDs = append(r.gift.Filed.IDs, crm.ExternalID{Source: c.kind, Value: text})
+}
+
 // readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
 func readGiverID(r *row, c *cell, text string) {
 	r.contact.AddedIDs = []crm.ExternalID{{Source: c.source, Value: text}}
