@@ -111,6 +111,8 @@ type heading struct {
 	primary bool
 	system  string // that it names
 	plain   string // as plainName has it
+
+	currency string // that it names; "" for none
 }
 
 func (h *heading) has(meanings ...string) bool {
@@ -122,6 +124,13 @@ func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
 	all := headingWords(signs.Replace(name))
 	h.plain = plainName(name)
+	for _, r := range name {
+		if unicode.Is(unicode.Sc, r) {
+			if codes := text.CurrenciesOf(string(r)); len(codes) == 1 {
+				h.currency = codes[0]
+			}
+		}
+	}
 	for i := 0; i < len(all); {
 		meaning, n := meaningAt(all[i:], i == 0)
 		if n == 0 {
@@ -169,11 +178,15 @@ func (h *heading) takeWord(word string, all []string, i int) {
 		}
 		return
 	}
+	if len(word) == 1 { // Full Name (F)
+		return
+	}
 	if system, ok := systems[word]; ok {
 		h.system, h.words = system, append(h.words, word)
 		return
 	}
 	if i > 0 && len(word) == 3 && text.IsCurrency(strings.ToUpper(word)) { // Amount (USD)
+		h.currency = strings.ToUpper(word)
 		return
 	}
 	if parts := split(word); parts != nil {
