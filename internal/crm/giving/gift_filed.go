@@ -35,7 +35,7 @@ type Filed struct {
 // cleanIDs are ids that a gift can have, each once, in the order of their sources.
 func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 	for _, id := range ids {
-		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= maxReference && len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
+		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= 64 && !strings.Contains(id.Source, ":") && len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
 		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool { return other.Source == id.Source }) {
 			clean = append(clean, id)
 		}

@@ -43,7 +43,7 @@ var vocabulary = byWord(map[string]string{
 
 	// what was given
 	"gift": "gift gifts donation donations contribution contributions spende spenden don dons donacion donaciones donativo donativos aportacion offering donate donated",
-	"pay":  "payment payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
+	"pay":  "payment pmt pymt payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
 	"date": "date dates datum datums fecha day time zeit datetime timestamp when valuta wertstellung zeitpunkt heure buchungstag zahlungstag at on am", "received": "received receive close closed posted posting settled completed eingang eingangs reception recibido recepcion encaissement transacted processed effective",
 	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposited einzahlung deposito",
 	"amount": "amount amounts amt betrag hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision cost costs kosten",
