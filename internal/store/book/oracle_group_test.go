@@ -120,7 +120,7 @@ func (o *oracle) retag(st oracleStep) {
 		return
 	}
 	o.say("%s becomes %q", from, to)
-	if done.Job != 0 && st.B>>4%2 == 0 {
+	if done.Job != 0 && st.B>>4%4 == 0 {
 		o.say("undone at once")
 		o.undoGroup(done.Job)
 		o.same("a rename of a tag and its undo", before)

@@ -299,7 +299,7 @@ var oracleOps = map[string]func(*oracle, oracleStep){
 }
 
 // oracleOften are done more often than others: without people and what they share there is nothing to do. A sequence shrinks to the first.
-var oracleOften = []string{"", "create", "send", "edit", "merge", "gift", "undo merge"}
+var oracleOften = []string{"", "create", "send", "edit", "merge", "gift", "undo merge", "tag"}
 
 func (o *oracle) say(format string, args ...any) { o.log = append(o.log, fmt.Sprintf(format, args...)) }
 
@@ -1058,7 +1058,7 @@ func (o *oracle) ownFiles() {
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("40"); err != nil {
+		if err := checks.Value.Set("30"); err != nil {
 			t.Fatal(err)
 		}
 	}
