@@ -1058,7 +1058,7 @@ func (o *oracle) ownFiles() {
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("30"); err != nil {
+		if err := checks.Value.Set("20"); err != nil {
 			t.Fatal(err)
 		}
 	}
