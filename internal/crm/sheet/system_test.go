@@ -74,7 +74,7 @@ var giftFiles = map[string]struct {
 }{
 	"neoncrm": {"US", "Donation ID,Account ID,Full Name (F),Email 1,Donation Date,Donation Amount,Donation Status,Tender Type,Campaign Name,Fund Name,Donor Note\n" +
 		"9001,12,Rosa Diaz,rosa@example.org,03/14/2026,150.00,SUCCEEDED,Credit Card (Online),Spring,General,Thanks\n9002,13,Liam Ng,,03/15/2026,75.00,REFUNDED,Check,Spring,,\n9003,14,Harbor Rotary Club,,03/16/2026,500,DEFERRED,Check,,,\n",
-		[]string{"Rosa Diaz <rosa@example.org> 150 2026-03-14 card for Spring #9001", "Liam Ng <> 75 2026-03-15 check went back for Spring #9002", `rejected: The Donation Status field says "DEFERRED", which is not known: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.`}},
+		[]string{"Rosa Diaz <rosa@example.org> 150 2026-03-14 card for Spring #9001", "Liam Ng <> 75 2026-03-15 check went back for Spring #9002", `rejected: The Donation Status field says "DEFERRED", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.`}},
 	"kindful": {"US", "Kindful Transaction ID,External Transaction ID,First Name,Last Name,Company Name,Email,Amount,Transaction Date,Transaction Type,Campaign,Fund,Status Friendly,Check #\n" +
 		"k1,ch_9,Amy,Lee,,amy@example.org,25.00,2026-02-01,credit,Annual,General,Succeeded,\nk2,,Bo,Li,,bo@example.org,40.00,2026-02-02,check,Annual,General,Refunded,1187\nk3,,,,Acme Inc.,,99,2026-02-03,cash,,,Failed,\n",
 		[]string{"Amy Lee <amy@example.org> 25 2026-02-01 card for Annual #k1", "Bo Li <bo@example.org> 40 2026-02-02 check went back for Annual #k2", "Acme Inc. <> 99 2026-02-03 cash failed #k3"}},
