@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ const (
 	sqlEarlier  = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
 	sqlMergesOf = store.MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
-	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY revision`
+	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
 	sqlRenames  = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'`
 )
 
@@ -67,6 +68,22 @@ func (r Rebuilding) With(survivor *Stored, merge *store.Merge, other *crm.Contac
 	r.only = func(field string) bool { return touched(field) || choice.Fields[field] != 0 } // an empty value may have been chosen
 	r.known = other.MatchKeys
 	is, _, err = r.rebuild(survivor, merge, &crm.Event{Revision: merge.Place, Other: other, Choice: choice})
+	return is, err
+}
+
+// Undoing is a contact as it would be if a change were taken back now, where a merge was undone since that had brought what the change found.
+func (r Rebuilding) Undoing(c *Stored, change int64, d doc.Differences) (is crm.Contact, err error) {
+	e := crm.Event{Revision: math.MaxInt64, Undoes: change}
+	for i := range d {
+		e.Edit = append(e.Edit, d[i].Inverse())
+	}
+	r.only = func(field string) bool {
+		return slices.ContainsFunc(d, func(d doc.Difference) bool { name, _, _ := strings.Cut(d.Field, "."); return name == field })
+	}
+	is, _, err = r.rebuild(c, &store.Merge{Place: change}, &e)
+	if err == nil && string(is.AppendBody(nil)) == string(c.Contact.AppendBody(nil)) {
+		err = store.Fault("", doc.NothingToUndo)
+	}
 	return is, err
 }
 

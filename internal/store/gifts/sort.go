@@ -203,9 +203,6 @@ func sortInMemory(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageReque
 	var keys []sortKey
 	for _, part := range parts {
 		condition, args := giftCondition(part.Account, part.Filter)
-		if part.Filter.IsEmpty() { // the documents of all lie in the order of their ids
-			condition = " WHERE g.account_id = $1 ORDER BY g.id"
-		}
 		err := c.Each(func(r db.Row) error {
 			keys = append(keys, sortKey{key(r), r.Int(0)})
 			return nil

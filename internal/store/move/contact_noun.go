@@ -247,8 +247,10 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			e.at.Record, e.at.At = r.id, change.Revision
 			break
 		}
-		if p.unit, p.bytes = p.unit-1, p.bytes+len(change.Data); of.past == nil || time.tells(change) {
+		if p.unit, p.bytes = p.unit-1, p.bytes+len(change.Data); of.past == nil {
 			p.changes = append(p.changes, change.Revision)
+		} else if time.tells(change) { // what else it says is the other contact's, and its merges can still be undone
+			p.write(sqlRewriteChange, change.Revision, doc.KnownDifferences(change.Data).Without(time.brought).Text())
 		}
 		if change.Kind == history.DidNote {
 			p.answer(contacts.NoteShown, change.Revision)
@@ -270,6 +272,8 @@ func mentioned(account int64, c *store.Change) int64 {
 }
 
 const (
+	sqlRewriteChange = `UPDATE change SET data = $3 WHERE account_id = $1 AND revision = $2`
+
 	sqlSaid       = store.ChangeColumns + ` AND revision = ANY($2)`
 	sqlGiftsMoved = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2) AND contact_id <> $3`
 )
