@@ -139,8 +139,8 @@ var (
 	errPoisoned = errors.New("the transaction cannot be kept")
 )
 
-// first runs steps until one fails.
-func first(steps ...func() error) error {
+// First runs steps until one fails. What cmp.Or would be given has run already.
+func First(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

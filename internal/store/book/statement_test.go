@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -154,4 +155,21 @@ func steps(s *Book, text string) (found []string) {
 		found = append(found, err.Error())
 	}
 	return found
+}
+
+// What statements say of nouns and kinds of changes is what package history means by them.
+func TestStatementsNameNounsAndKinds(t *testing.T) {
+	for text, noun := range map[string]history.Noun{store.ContactNoun: history.ContactNoun, store.CampaignNoun: history.CampaignNoun, store.GiftNoun: history.GiftNoun, store.PlanNoun: history.PlanNoun,
+		store.TagNoun: history.TagNoun, store.KeyNoun: history.KeyNoun, store.UserNoun: history.UserNoun, store.SettingNoun: history.SettingNoun, store.FieldNoun: history.FieldNoun,
+		store.SegmentNoun: history.SegmentNoun, store.JobNoun: history.JobNoun} {
+		if text != fmt.Sprint(int64(noun)) {
+			t.Errorf("%v is %s in statements", noun, text)
+		}
+	}
+	for text, kind := range map[string]history.Kind{store.DidCreate: history.DidCreate, store.DidUpdate: history.DidUpdate, store.DidTag: history.DidTag, store.DidUntag: history.DidUntag, store.DidGive: history.DidGive,
+		store.DidRefund: history.DidRefund, store.DidNote: history.DidNote, store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
+		if text != fmt.Sprint(int64(kind)) {
+			t.Errorf("%v is %s in statements", kind, text)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func mention(t *store.Tx, rows [2]*contacts.Stored, others ...int64) {
 		if after != 0 {
 			before = 0
 		}
-		contacts.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDistinguish, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
+		contacts.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
 	}
 }
 

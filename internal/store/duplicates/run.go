@@ -54,7 +54,8 @@ const (
 )
 
 // sqlChanged finds the contacts with a change of something that may be compared: not of tags, notes, gifts, refunds and plans, and not what people said about duplicates.
-const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = 1 AND kind NOT IN (3, 4, 11, 9, 10, 16, 19) LIMIT $4`
+const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = ` + store.ContactNoun + `
+	AND kind NOT IN (` + store.DidTag + `, ` + store.DidUntag + `, ` + store.DidNote + `, ` + store.AboutGifts + `, ` + store.DidDismiss + `) LIMIT $4`
 
 func readRun(c db.Conn, account int64) (r run, err error) {
 	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} }, sqlRun, account)

@@ -95,15 +95,21 @@ func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFi
 // weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
 func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
 	row, err := store.ReadTally(c, account)
-	if f.Campaign == 0 || err != nil {
-		return row.Currency, FirstError(err, w(row.GiftSeq))
+	if err != nil {
+		return "", err
+	}
+	if f.Campaign == 0 {
+		return row.Currency, w(row.GiftSeq)
 	}
 	of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
 	if err != nil {
 		return "", err
 	}
 	sums, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
-	return of.Currency, FirstError(err, w(sums.Entries))
+	if err == nil {
+		err = w(sums.Entries)
+	}
+	return of.Currency, err
 }
 
 // donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year before for those who have returned

@@ -309,7 +309,10 @@ func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (key
 		condition, args = condition+" AND status = $2", append(args, status.StatusNumber())
 	}
 	n, err := c.Int(`SELECT COUNT(*) FROM plan`+condition, args...)
-	if err = FirstError(err, w(n*bodyRows)); err != nil {
+	if err == nil {
+		err = w(n * bodyRows)
+	}
+	if err != nil {
 		return nil, err
 	}
 	err = c.Each(func(r db.Row) error {

@@ -46,7 +46,7 @@ const (
 	sqlContactsAbout = `SELECT id, revision FROM contact WHERE account_id = $1 AND id = $2 AND id > $3 LIMIT $4`
 	sqlPlansAbout    = `SELECT id, revision FROM plan WHERE account_id = $1 AND contact_id = $2 AND id > $3 ORDER BY id LIMIT $4`
 	sqlGiftsAbout    = `SELECT id, revision FROM gift WHERE account_id = $1 AND contact_id = $2 AND +id > $3 ORDER BY +id LIMIT $4` // by the index of contacts alone, which orders them by time
-	sqlHistoryAbout  = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = 1 AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
+	sqlHistoryAbout  = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun + ` AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
 	sqlMergesAbout   = `SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND id > $3
 		UNION SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0 AND id > $3 ORDER BY id LIMIT $4`
 
