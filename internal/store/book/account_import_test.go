@@ -276,7 +276,7 @@ func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 			"a segment of nothing":    {move.SegmentFile, `"query":"`, `"query":"color=red","x":"`, "segments.jsonl, line 1: is refused: The query field"},
 			"a payment link":          {move.CampaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`, "campaigns.jsonl, line 1: is refused: The payment_link field"},
 			"a status":                {move.CampaignFile, `"status":"draft","payment_link"`, `"status":"secret","payment_link"`, "campaigns.jsonl, line 1: is refused: The status field"},
-			"a change from nowhere":   {move.HistoryFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that is not before it"},
+			"a change from nowhere":   {move.HistoryFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that does not come before it"},
 			"a currency":              {move.AccountFile, `"currency":"USD"`, `"currency":"GOLD"`, "account.jsonl, line 1: is refused: The currency field"},
 		} {
 			before := rowCounts(t, s)
