@@ -215,7 +215,7 @@ func (c *giftImport) Run(t *terminal) error {
 // lists tells whether a dry run lists a row.
 func (c *giftImport) lists(row *jobs.TrialRow) bool {
 	about := row.About()
-	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.AboutOtherName || about == jobs.AboutLeftOut
+	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.AboutOtherName || about == jobs.AboutLeftOut || about == jobs.AboutReadAs
 }
 
 // tell tells of rows that a dry run has listed.

@@ -136,6 +136,10 @@ func (n names) giftLines(a *history.Activity, currency string) (lines []string) 
 			lines = append(lines, "refunded "+text.MoneyOf(after, currency))
 		case d.Field == "refund_undone":
 			lines = append(lines, "undid the refund of "+text.MoneyOf(after, currency))
+		case d.Field == giving.LearnedIDs:
+			var ids []string
+			_ = json.Unmarshal(d.After, &ids) // what cannot be read says less
+			lines = append(lines, "added the external IDs "+quotedTags(ids))
 		case say != nil:
 			before, after = spokenTimes(say(before), say(after))
 			lines = append(lines, changedWords(lowered(labelOf(d.Field)), before, after))

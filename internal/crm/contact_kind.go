@@ -90,7 +90,7 @@ func (in *ContactInput) checkNamed(c *doc.Checker) {
 func (in *ContactInput) isKnown() bool {
 	has := func(n int) bool { return n > 0 }
 	return in.Emails != nil && has(len(*in.Emails)) || in.Phones != nil && has(len(*in.Phones)) || has(len(in.AddedIDs)) || in.Addresses != nil && has(len(*in.Addresses)) && said(in.FirstName)+said(in.LastName) != "" ||
-		said(in.Company) != "" && said(in.FirstName)+said(in.LastName) != ""
+		said(in.Company)+said(in.Prefix) != "" && said(in.FirstName)+said(in.LastName) != ""
 }
 
 func said(text *string) string {

@@ -250,8 +250,13 @@ const MinPhonePart = 4
 // renames anyone.
 func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 	in.FirstName, in.LastName, in.IsCompany = nil, nil, nil
-	if c.Company != "" {
-		in.Company = nil
+	for _, f := range []struct {
+		is   string
+		sent **string
+	}{{c.Company, &in.Company}, {c.MiddleName, &in.MiddleName}, {c.Prefix, &in.Prefix}, {c.Suffix, &in.Suffix}, {c.Salutation, &in.Salutation}} {
+		if f.is != "" {
+			*f.sent = nil
+		}
 	}
 	return in
 }

@@ -77,7 +77,7 @@ const (
 	ContactNoun, CampaignNoun, GiftNoun, PlanNoun, TagNoun, KeyNoun = "1", "2", "3", "4", "5", "6"
 	UserNoun, SettingNoun, FieldNoun, SegmentNoun, JobNoun          = "7", "8", "9", "10", "11"
 	DidCreate, DidUpdate, DidTag, DidUntag, DidGive, DidRefund      = "1", "2", "3", "4", "9", "10"
-	DidNote, DidPlan, DidDismiss                                    = "11", "16", "19"
+	DidMerge, DidNote, DidPlan, DidDismiss                          = "7", "11", "16", "19"
 	AboutGifts                                                      = DidGive + ", " + DidRefund + ", " + DidPlan // what the history of a contact tells of gifts and plans
 )
 

@@ -58,4 +58,4 @@ func (f DonorFilter) Also() (from, to time.Time, gave bool) {
 func yearBegin(year int64) time.Time { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // IsMoney tells whether a gift was made in money. What a thing or a share is worth is for the giver to say, not for a receipt.
-func (g *Gift) IsMoney() bool { return g.Method != "in_kind" && g.Method != "stock" }
+func (g *Gift) IsMoney() bool { return g.Method != InKind && g.Method != "stock" }

@@ -58,6 +58,9 @@ var (
 	Methods         = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "donor_advised_fund", "stock", "in_kind", "other"}
 )
 
+// InKind is the method of things. One whose value no one knows has an amount of 0.
+const InKind = "in_kind"
+
 // Giver is a contact as it was when a gift was made.
 type Giver struct {
 	FirstName, LastName, Company, Email, Phone string
@@ -325,7 +328,7 @@ func money[D, I any](name, label string, rule doc.Rule, of func(D) (units int64,
 		f.Take = func(form doc.Form, _ doc.Place, in I) { *from(in) = sentFormOf(form).money(name, rule) }
 		f.Fill = func(is D, _ doc.Place, set doc.Setter) {
 			units, currency := of(is)
-			set(name, doc.EmptyWhere(units == 0, text.MoneyInput(units, currency)))
+			set(name, doc.EmptyWhere(units == 0 && rule != doc.MoneyRange, text.MoneyInput(units, currency)))
 		}
 	}
 	return f

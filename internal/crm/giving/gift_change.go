@@ -150,10 +150,16 @@ func (g *Gift) correct(in *GiftInput, wrong []string, v *doc.Invalid, now time.T
 	}
 	switch {
 	case len(v.Faults) > 0:
+	case is.Amount == 0 && cmp.Or(value(in.Method), g.Method) != InKind:
+		v.Add("amount", doc.MoneyRange)
 	case is.Fee > is.Amount:
 		v.Add("fee", doc.FeeOverAmount)
-	case is.FeeCovered >= is.Amount:
+	case is.FeeCovered > 0 && is.FeeCovered >= is.Amount:
 		v.Add("fee_covered", doc.CoveredOverAmount)
+	}
+	if old.Amount == 0 { // a thing got a value: there is no money to take back
+		*g.Payment() = is
+		return
 	}
 	reversal := Entry{ID: text.Random62(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}
 	if !old.CapturedAt.IsZero() {

@@ -57,6 +57,19 @@ func (g Gift) Learn(filed *Filed) (after Gift, isMore bool) {
 	return g, len(g.IDs) > len(known)
 }
 
+// LearnedIDs is the field of the history with ids that a gift has got.
+const LearnedIDs = "external_ids"
+
+// Learned are the ids of the gift that it did not have before, as they are written.
+func (g *Gift) Learned(before *Gift) (ids []string) {
+	for i := range g.IDs {
+		if !slices.Contains(before.IDs, g.IDs[i]) {
+			ids = append(ids, g.IDs[i].Written())
+		}
+	}
+	return ids
+}
+
 // Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.
 func (f *Filed) Original(external string) (gift, refund string) {
 	switch f.RefundOf {
@@ -412,6 +425,10 @@ func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok boo
 			was.FeeCovered = g.recorded(d.Before)
 		case "note": // the history keeps its beginning only
 			g.Note = strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), "\n\n")
+		case LearnedIDs:
+			var learned []string
+			ok = json.Unmarshal(d.After, &learned) == nil
+			g.IDs = slices.DeleteFunc(slices.Clone(g.IDs), func(id crm.ExternalID) bool { return slices.Contains(learned, id.Written()) })
 		case "status":
 			ok = json.Unmarshal(d.Before, &g.Status) == nil
 		case "transacted_at":

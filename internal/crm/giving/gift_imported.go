@@ -44,11 +44,11 @@ func (g *Gift) checkLedger(v *doc.Invalid) {
 	most, _ := text.MinorUnits(text.MaxSentMoney, g.Currency)
 	payment := g.Payment()
 	switch {
-	case payment.Amount <= 0 || payment.Amount > most:
+	case payment.Amount < 0 || payment.Amount == 0 && g.Method != InKind || payment.Amount > most:
 		v.Add("amount", doc.MoneyRange)
 	case payment.Fee < 0 || payment.Fee > payment.Amount:
 		v.Add("fee", "must not be more than the amount")
-	case payment.FeeCovered < 0 || payment.FeeCovered >= payment.Amount:
+	case payment.FeeCovered < 0 || payment.FeeCovered > 0 && payment.FeeCovered >= payment.Amount:
 		v.Add("fee_covered", "must be less than the amount")
 	case len(g.Entries) > maxEntries:
 		v.Add("transactions", doc.TooMany, maxEntries)

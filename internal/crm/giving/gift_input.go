@@ -278,7 +278,7 @@ func providerOf(reference string) (provider string, found bool) {
 }
 
 func (in *GiftInput) checkMoney(c *doc.Checker) {
-	if in.Amount != nil && (*in.Amount <= 0 || *in.Amount > text.MaxSentMoney) {
+	if in.Amount != nil && (*in.Amount < 0 || *in.Amount == 0 && value(in.Method) != InKind || *in.Amount > text.MaxSentMoney) {
 		c.AddAt(doc.Place{}, "amount", doc.MoneyRange)
 	}
 	if in.Amount == nil || c.HasFault("amount") {
@@ -287,7 +287,7 @@ func (in *GiftInput) checkMoney(c *doc.Checker) {
 	if in.Fee != nil && *in.Fee > *in.Amount {
 		c.AddAt(doc.Place{}, "fee", doc.FeeOverAmount)
 	}
-	if in.FeeCovered != nil && *in.FeeCovered >= *in.Amount {
+	if value(in.FeeCovered) > 0 && *in.FeeCovered >= *in.Amount {
 		c.AddAt(doc.Place{}, "fee_covered", doc.CoveredOverAmount)
 	}
 }

@@ -53,7 +53,7 @@ func contactColumns() []column {
 		{target: "middle_name", means: "middle name?"},
 		{target: "last_name", means: "last name?"},
 		{target: FullName, means: "full name?, name, company who name", label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text }},
-		{target: "dob", means: "birth date?", kind: dayKind, isDay: true, heading: "Date of birth", clean: birthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) }},
+		{target: "dob", means: "birth date?", kind: dayKind, isDay: true, heading: "Date of birth", read: readBirthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) }},
 		{target: "company", means: "company name?, account name, employer name?, company employer, who company account?", clean: withoutHousehold},
 		{target: "title", means: "title, job title?, company title"},
 		{target: "twitter_url", means: "twitter profile? id? account?", clean: profileOn("https://twitter.com/")},

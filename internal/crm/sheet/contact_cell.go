@@ -123,8 +123,15 @@ func isOneOf(word string, words []string) bool {
 	return slices.Contains(words, strings.Trim(strings.ToLower(word), ".,"))
 }
 
-// splitPrefix takes the titles that a name begins with: "Mr. and Mrs. Paul Greene", "M. et Mme Martin".
+// splitPrefix takes the titles that a name, or the first name behind a comma, begins with: "Mr. and Mrs. Paul Greene", "M. et Mme Martin".
 func splitPrefix(name string) (prefix, rest string) {
+	if last, first, found := strings.Cut(name, ","); found && !crm.IsSuffix(strings.TrimSpace(first)) { // Kay, Dr. & Mrs. Alan
+		prefix, first = splitPrefix(strings.TrimSpace(first))
+		if prefix == "" && isPrefix(first) {
+			prefix, first = first, ""
+		}
+		return prefix, strings.TrimSuffix(last+", "+first, ", ")
+	}
 	words := strings.Fields(name)
 	isTitle := func(i int) bool {
 		isMonsieur := strings.EqualFold(strings.Trim(words[i], "."), "m") && i+2 < len(words) && crm.IsCouple(words[i+1]) && crm.IsTitle(words[i+2])
@@ -139,7 +146,7 @@ func splitPrefix(name string) (prefix, rest string) {
 
 // Words of companies: those that no person is called, and those that are names of people, too.
 var (
-	companyWords = strings.Fields("inc incorporated llc llp ltd limited corp corporation company gmbh ag kg ohg ug ev ggmbh foundation fondation fundacion stiftung verein ministries ministry association associates society university institute sarl sas eurl club rotary lions committee council nonprofit enterprises industries holdings restaurant agency verband gemeinde ngo asbl asociacion")
+	companyWords = strings.Fields("inc incorporated llc llp ltd limited corp corporation company gmbh ag kg ohg ug ev ggmbh foundation fondation fundacion stiftung verein ministries ministry association associates society university institute sarl sas eurl club rotary committee council nonprofit enterprises industries holdings restaurant agency verband gemeinde ngo asbl asociacion")
 	perhapsWords = strings.Fields("church bank trust fund group center centre school college hospital museum library parish temple partners co bau services solutions studio market farm farms store shop")
 )
 
@@ -153,6 +160,12 @@ func isCompanyName(name string) bool {
 		return len(words) > 1 && slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
 	}
 	return has(companyWords) || has(perhapsWords) && len(words) > 2
+}
+
+// isCompanyInTwo tells the name of a company of which a form has taken the last word for a last name: Harbor Rotary, Club. People have last names such as Church and Bank.
+func isCompanyInTwo(first, last string) bool {
+	words := text.DistinctWords(strings.ReplaceAll(last, ".", ""))
+	return len(words) > 0 && slices.Contains(companyWords, words[len(words)-1]) && isCompanyName(first+" "+last)
 }
 
 // splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
@@ -186,23 +199,32 @@ func withoutHousehold(c *cell, company string) string {
 	return company
 }
 
-// birthDay is a day of birth as a form has it. What is no day stays as it is, and so does a day without a year, which some systems keep: it is listed as left out.
-func birthDay(c *cell, value string) string {
+// readBirthDay takes a day of birth. Of a year with two digits, no one is born in the future, and someone may want to look at it. What is no day stays as it is, and so does a day without a
+// year, which some systems keep: it is listed as left out.
+func readBirthDay(r *row, c *cell, value string) {
 	if strings.Trim(value, "0-/.:TZ ") == "" {
-		return ""
+		return
 	}
+	day := value
 	for _, dayFirst := range []bool{c.dayFirst, !c.dayFirst} {
 		m, ok := text.ReadMoment(value, dayFirst)
 		if !ok {
 			continue
 		}
-		if !strings.Contains(value, strconv.Itoa(m.At.Year())) && m.At.After(time.Now()) { // 1/31/50: no one is born in the future
+		isShort := !strings.Contains(value, strconv.Itoa(m.At.Year()))
+		if isShort && m.At.After(time.Now()) {
 			m.At = m.At.AddDate(-100, 0, 0)
 		}
-		return m.At.Format(time.DateOnly)
+		if day = m.At.Format(time.DateOnly); isShort && !isSerial(value) {
+			r.contact.ReadAs = append(r.contact.ReadAs, crm.LeftOut{Column: c.name, Value: value, Reason: "is read as " + day})
+		}
+		break
 	}
-	return value
+	setText(&r.contact, "dob", day)
 }
+
+// isSerial tells the number by which a workbook has a day.
+func isSerial(value string) bool { return strings.Trim(value, "0123456789.") == "" }
 
 // profileOn makes the address of a profile on a site, of which people also write the name alone.
 func profileOn(site string) func(*cell, string) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
 
@@ -52,6 +53,11 @@ func (g *recognition) placeMarks(done map[int]bool) {
 		}
 		done[i] = g.place(i, target)
 	}
+}
+
+// areAnswers tells whether nearly all values tell whether someone must not be reached, or in which way.
+func (c *seen) areAnswers() bool {
+	return max(c.part(listedKind), c.part(yesKind), c.part(dayKind)) >= 0.8 || c.areMarks()
 }
 
 // areMarks tells whether the values are lists of how someone must not be reached, whatever their column is called.
@@ -156,10 +162,15 @@ func markCalled(value string) string {
 
 // applyMarks gives the contact the marks that cells have listed, whatever the column of a mark says.
 func (r *row) applyMarks() {
-	for _, f := range crm.ContactTexts {
-		if slices.Contains(r.marked, f.Name) {
-			f.Set(&r.contact, "yes")
-		}
+	for _, mark := range r.marked {
+		setText(&r.contact, mark, "yes")
+	}
+}
+
+// setText gives a contact a text field as a form has it.
+func setText(in *crm.ContactInput, name, value string) {
+	if at := slices.IndexFunc(crm.ContactTexts, func(f doc.FormText[*crm.Contact, *crm.ContactInput]) bool { return f.Name == name }); at >= 0 {
+		crm.ContactTexts[at].Set(in, value)
 	}
 }
 
@@ -197,10 +208,21 @@ func contactType(value string) (isCompany, known bool) {
 // settleNames finds the name of a company, which some systems have where a person's name is, and prefixes that stand under Title or Salutation.
 func (r *row) settleNames() {
 	in := &r.contact
+	if in.Prefix != nil {
+		if is, _ := contactType(*in.Prefix); is { // Anrede: Firma
+			in.Prefix, in.IsCompany = nil, &is
+		}
+	}
 	isCompany := in.IsCompany != nil && *in.IsCompany
-	if in.IsCompany == nil && in.Company == nil && in.FirstName == nil && in.LastName == nil && isCompanyName(r.fullName) {
+	byName := in.IsCompany == nil && in.Company == nil && in.Prefix == nil
+	switch isPerson := in.FirstName != nil || in.LastName != nil; {
+	case byName && isPerson && in.FirstName != nil && in.LastName != nil && isCompanyInTwo(*in.FirstName, *in.LastName):
+		r.fullName, in.FirstName, in.LastName = *in.FirstName+" "+*in.LastName, nil, nil
+		fallthrough
+	case byName && !isPerson && isCompanyName(r.fullName):
 		isCompany = true
 		in.IsCompany = &isCompany
+		r.readAs(r.fullName, "is a company")
 	}
 	if in.Company != nil && in.IsCompany == nil && in.FirstName == nil && in.LastName == nil {
 		prefix, _ := splitPrefix(*in.Company)

@@ -51,6 +51,9 @@ func (r *row) finish() {
 	if r.fullName != "" {
 		r.fillName()
 	}
+	if !r.isOwn || r.gift != nil {
+		r.takeTitles()
+	}
 	if list := r.typedList("emails", r.emails); list != nil {
 		in.Emails = &list
 	}
@@ -75,8 +78,12 @@ func (r *row) finish() {
 func (r *row) fillName() {
 	in := &r.contact
 	prefix, whole := splitPrefix(r.fullName)
-	if r.fullName = whole; prefix != "" && in.Prefix == nil {
+	switch r.fullName = whole; {
+	case prefix == "":
+	case in.Prefix == nil:
 		in.Prefix = &prefix
+	case !strings.Contains(*in.Prefix, prefix): // Frau, beside Dr. Sabine Groß
+		in.Prefix = new(*in.Prefix + " " + prefix)
 	}
 	first, last := splitName(r.fullName)
 	if prefix != "" && last == "" { // M. et Mme Martin
@@ -100,6 +107,50 @@ func (r *row) fillName() {
 		}
 		in.LastName = unlessEmpty(last)
 	}
+}
+
+// takeTitles takes titles that stand before a first or a last name for the prefix, and gives a couple the salutation that its titles tell.
+func (r *row) takeTitles() {
+	in := &r.contact
+	for _, name := range []**string{&in.FirstName, &in.LastName} {
+		if *name == nil || in.Prefix != nil {
+			continue
+		}
+		prefix, rest := splitPrefix(**name)
+		if isPrefix(**name) && strings.ContainsAny(**name, " .") { // and not someone called Hon
+			prefix, rest = **name, ""
+		}
+		if prefix != "" {
+			in.Prefix, *name = &prefix, unlessEmpty(rest)
+		}
+	}
+	name := in.PersonName()
+	if isTwo := in.Prefix != nil && crm.IsCouple(*in.Prefix); !isTwo && !crm.IsCouple(name.First) || in.Company != nil || name.Last == "" {
+		return
+	} else if isTwo && in.Salutation == nil {
+		dear := "Dear "
+		if slices.ContainsFunc(strings.Fields(*in.Prefix), func(word string) bool { return word == "et" || word == "und" || word == "y" }) {
+			dear = "" // which other languages say in other ways
+		}
+		in.Salutation = new(dear + *in.Prefix + " " + name.Last)
+	}
+	r.readAs(strings.TrimSpace(spoken(in.Prefix)+" "+name.String()), "is a couple")
+}
+
+// readAs notes a name that was understood by a rule.
+func (r *row) readAs(name, reason string) {
+	column := ""
+	for _, target := range []string{FullName, "first_name", "last_name", "company"} {
+		column = cmp.Or(column, r.columnOf(target, 0))
+	}
+	r.contact.ReadAs = append(r.contact.ReadAs, crm.LeftOut{Column: column, Value: name, Reason: reason})
+}
+
+func spoken(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 func unlessEmpty(text string) *string {
@@ -173,20 +224,29 @@ func (p *cellAddress) addLine(text string) {
 	p.Line2 += text
 }
 
-// zeroStates are those whose ZIP codes begin with 0.
+// zeroStates are those of the United States whose ZIP codes begin with 0, and with 00.
 const zeroStates = "CT MA ME NH NJ RI VT PR VI"
 
-// withZero gives a postal code back the zero that a spreadsheet took for nothing.
+// withZero gives a postal code back the zeros that a spreadsheet took for nothing, also one with four more digits: 7102-1234. The country or the state must tell that codes of the
+// place have five digits.
 func withZero(zip, state, country, region string) string {
+	hasZero := state != "" && strings.Contains(zeroStates, state)
+	isUS := country == "USA" || country == "" && hasZero
 	if country == "" {
-		country = map[string]string{"US": "USA", "DE": "DEU", "FR": "FRA", "ES": "ESP", "IT": "ITA"}[region]
+		country = map[string]string{"DE": "DEU", "FR": "FRA", "ES": "ESP", "IT": "ITA"}[region]
 	}
-	isShort := len(zip) == 4 && strings.Trim(zip, "0123456789") == ""
-	switch {
-	case isShort && country == "USA" && state != "" && strings.Contains(zeroStates, state), isShort && slices.Contains([]string{"DEU", "FRA", "ESP", "ITA"}, country):
-		return "0" + zip
+	short, more, isLong := strings.Cut(zip, "-")
+	if digits := len(zip); isUS && !isLong && digits == 8 && text.Digits(zip) == zip {
+		short, more, isLong = zip[:4], zip[4:], true
 	}
-	return zip
+	isShort := text.Digits(short) == short && (len(short) == 4 || len(short) == 3 && isUS && hasZero) && (!isLong || isUS && len(more) == 4)
+	if !isShort || !isUS && !slices.Contains([]string{"DEU", "FRA", "ESP", "ITA"}, country) {
+		return zip
+	}
+	if short = "00"[:5-len(short)] + short; isLong {
+		short += "-" + more
+	}
+	return short
 }
 
 // addresses are in the order of their places. A state or a country that we have no code for goes to the second line, so that nothing is lost

@@ -14,11 +14,12 @@ const ownGift = "id"
 var Gifts = newSheet(Sheet{
 	columns: giftColumns(), own: []string{"Live payment (not a test)", "Check deposited", "livemode", "check_deposited_at"}, readable: true, recognize: recognizeGifts, context: []string{"gift", "pay", "txn"},
 	check: func(s *Sheet, has func(string) bool) string {
-		if !has("amount") && has("net") {
+		hasAmount := has("amount") || has("pledged")
+		if !hasAmount && has("net") {
 			return "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount."
 		}
 		for _, needed := range []string{"amount", "transacted_at"} {
-			if name := strings.ToLower(s.Label(needed)); !has(needed) {
+			if name := strings.ToLower(s.Label(needed)); !has(needed) && (needed != "amount" || !hasAmount) {
 				return "No column has the " + name + ". The first row of the file must name the columns: choose the one with the " + name + "."
 			}
 		}
@@ -35,8 +36,9 @@ func giftColumns() []column {
 		{heading: "Number", before: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
 		{target: "transacted_at", means: "date gift, date, date txn, date pay, received date?, pledge date, created date, created, date given", kind: dayKind, isDay: true, label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.At) }},
-		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount pledge, amount given, amount received, total, amount deposit", kind: amountKind, label: "Amount", read: readAmount,
+		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount given, amount received, total, amount deposit, received, credit amount?", kind: amountKind, label: "Amount", read: readAmount,
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Amount })},
+		{target: "pledged", means: "pledge amount?, pledge total amount?", kind: amountKind, late: true, label: "Amount pledged", read: func(r *row, c *cell, value string) { r.readSum(c, value, &r.gift.pledged) }},
 		{target: "currency", means: "currency code? id?, currency who, currency txn, currency net", kind: currencyKind, clean: currencyWord, first: true},
 		{target: "method", means: "method type?, pay type, mode pay, pay source type, card type, credit card type, check method", kind: methodKind, read: readMethod},
 		{target: "status", means: "status, status gift", kind: statusKind, read: readStatus},
@@ -48,6 +50,13 @@ func giftColumns() []column {
 		{target: "last_name", giver: "last_name"},
 		{target: FullName, means: "who name?, name who, who recipient, card name, company name who", label: "Full name", giver: FullName},
 		{target: "company", giver: "company"},
+		{target: "prefix", giver: "prefix", late: true, label: "Prefix"},
+		{target: "middle_name", giver: "middle_name", late: true, label: "Middle name"},
+		{target: "suffix", giver: "suffix", late: true, label: "Suffix"},
+		{target: "do_not_mail", giver: "do_not_mail", late: true, label: "Do not mail", repeats: true},
+		{target: "do_not_email", giver: "do_not_email", late: true, label: "Do not email", repeats: true},
+		{target: "do_not_call", giver: "do_not_call", late: true, label: "Do not call", repeats: true},
+		{target: restrictions, giver: restrictions, late: true, label: "Contact restrictions", repeats: true},
 		{target: "contact_type", means: "who type, account type", kind: contactKind, late: true, label: "Contact type: individual or company", giver: "type", repeats: true},
 		{target: "email", giver: "emails.0.value"},
 		{target: "phone", giver: "phones.0.value"},
@@ -62,7 +71,7 @@ func giftColumns() []column {
 		{target: "house_number", label: "House number", giver: numbered(houseNumber, 0)},
 		{target: "campaign_id", means: "campaign id", label: "Campaign ID in Donorbook", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
-		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign primary source, campaign source, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
+		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign primary source, campaign source, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title }},
 		{target: "plan", means: "recurring id, recurring", late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
 		{target: "plan_id", label: "Recurring gift ID in Donorbook"},
@@ -71,7 +80,7 @@ func giftColumns() []column {
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Fee })},
 		{target: "fee_covered", means: "fee covered amount? who?, covered who? amount?", label: "Fee covered by the donor", read: readCovered,
 			write: money(func(g *giving.Gift) int64 { return g.Payment().FeeCovered })},
-		{target: "net", means: "net amount?, net total amount?, deposit amount net", kind: amountKind, late: true, label: "Net amount, after fees", read: readNet},
+		{target: "net", means: "net amount? deposit?, net total amount?", kind: amountKind, late: true, label: "Net amount, after fees", read: readNet},
 		{heading: "Donated", before: "donated", write: money((*giving.Gift).Donated)},
 		{heading: "Payout", before: "payout", write: money(func(g *giving.Gift) int64 { return g.Payment().Payout() })},
 		{target: "refunded", means: "refund amount? total?", label: "Refunded amount", read: readGone(func(g *GiftRow) (*bool, **int64) { return &g.isRefunded, &g.refunded }), write: money((*giving.Gift).Refunded)},
@@ -85,7 +94,7 @@ func giftColumns() []column {
 		{target: "pledge", means: "pledge id, pledgelink, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
 		{target: "external_id", read: readGiftID, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind},
 		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
-		{target: "check_number", means: "check id, check"},
+		{target: "check_number", means: "check id, check", kind: serialKind},
 		{target: "check_deposited_at", means: "deposit date, check date, check deposit date?", kind: dayKind, isDay: true, label: "Check deposited", read: readMoment(func(in *giving.GiftInput) **string { return &in.DepositedAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.Deposited) }},
 		{target: "note", means: "note who?, note received?, source", repeats: true, read: func(r *row, _ *cell, text string) { addNote(&r.gift.Note, text) }},
@@ -100,7 +109,7 @@ func giftColumns() []column {
 			func(d *giving.Dedication) *string { return &d.RecipientName }),
 		dedication(column{target: "dedication_recipient_email", means: "honor recipient email, recipient email", label: "Dedication: recipient's email", path: "dedication.recipient_email"},
 			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
-		{target: "communication_opt_in", means: "consent any? who?", kind: yesKind,
+		{target: "communication_opt_in", means: "consent any? who? email? mail? sms? phone?", kind: yesKind,
 			read: func(r *row, c *cell, text string) { yes := r.readYes(c, text); r.gift.OptIn = &yes }, write: func(of *record, _ int) any { return of.gift.OptIn }},
 		{target: "livemode", means: "live, mode", label: "Live payment (not a test)",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},

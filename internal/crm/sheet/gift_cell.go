@@ -396,7 +396,7 @@ var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyR
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido",
 	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
 	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida",
 	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
@@ -453,8 +453,8 @@ func readKind(r *row, c *cell, text string) {
 
 // frequencyWords are how often a gift comes again.
 var frequencyWords = byWord(map[string]string{
-	"weekly": "weekly week everyweek wochentlich hebdomadaire", "monthly": "monthly month everymonth monatlich mensuel mensuelle", "quarterly": "quarterly quarter everythreemonths vierteljahrlich trimestriel",
-	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle", "": "onetime once none single no na single onetimegift",
+	"weekly": "weekly week everyweek wochentlich hebdomadaire semanal", "monthly": "monthly month everymonth monatlich mensuel mensuelle mensual", "quarterly": "quarterly quarter everythreemonths vierteljahrlich quartalsweise trimestriel trimestrielle trimestral",
+	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na einmalig ponctuel ponctuelle unique unica unico onetimegift",
 })
 
 func readFrequency(r *row, c *cell, text string) {

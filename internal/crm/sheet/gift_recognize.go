@@ -64,9 +64,12 @@ func (s *Sheet) giverTarget(target string) *column {
 // placeGiver places the columns that say who gave, as the columns of a file of contacts are.
 func (g *recognition) placeGiver(asGiver Mapping) {
 	for i, found := range asGiver {
-		if c := g.sheet.giverTarget(found.Target); c != nil && g.mapping[i].Target == Skip {
-			g.place(i, c.target)
+		c := g.sheet.giverTarget(found.Target)
+		isMark := c != nil && (c.target == restrictions || slices.Contains(reachMarks, c.target))
+		if c == nil || g.mapping[i].Target != Skip || isMark && !g.look.column(i).areAnswers() { // Solicit Code is also which letter has asked for the gift
+			continue
 		}
+		g.place(i, c.target)
 	}
 }
 
@@ -84,9 +87,12 @@ func (g *recognition) placeIDs() {
 func (g *recognition) findMoney() {
 	for target, kind := range map[string]string{"amount": amountKind, "transacted_at": dayKind} {
 		found := -1
+		if target == "amount" && g.taken["pledged"] {
+			continue
+		}
 		for i := range g.mapping {
 			h, values := &g.headings[i], g.look.column(i)
-			if g.taken[target] || g.mapping[i].Target != Skip || values.part(kind) < 0.95 || values.filled < 2 || h.has("other", "id", "zip", "phone", "birth") || kind == amountKind && values.part(dayKind) > 0.5 {
+			if g.taken[target] || g.mapping[i].Target != Skip || values.part(kind) < 0.95 || values.filled < 2 || !isPlain(h) || kind == amountKind && values.part(dayKind) > 0.5 {
 				continue
 			}
 			if found >= 0 {
@@ -99,6 +105,13 @@ func (g *recognition) findMoney() {
 			g.place(found, target)
 		}
 	}
+}
+
+// isPlain tells whether a heading says nothing but that something was given.
+func isPlain(h *heading) bool {
+	return !slices.ContainsFunc(h.means, func(m string) bool {
+		return !slices.Contains([]string{"gift", "pay", "txn", "amount", "total", "gross", "received", "given", "date", "created", "deposit", "credit", "currency", "note"}, m)
+	})
 }
 
 // Renew is a mapping of gifts that was remembered, with what an earlier version could not know: where a column that was skipped has the kind of a row, a refund

@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // GiftRow is one row of a file of gifts.
@@ -41,6 +42,7 @@ type together struct {
 	giftID                        string
 	refundedAt, disputedAt        *string
 	net, refunded, disputed       *int64
+	pledged                       *int64
 	isRefunded, isDisputed, isWon bool
 	coversFee                     bool
 	lines                         []string // for the note
@@ -54,14 +56,27 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
 	g.takeGiver(&r.contact)
-	g.settle()
+	if g.settle(); g.GivenAt == nil && isTotal(cells) {
+		g.kind = noGift
+	}
 	return g
+}
+
+// isTotal tells a row that adds up those above it.
+func isTotal(cells []string) bool {
+	for _, cell := range cells {
+		if words := headingWords(text.Cut(cell, longestHeading)); len(words) > 0 {
+			return slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
+		}
+	}
+	return false
 }
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
-	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.IsCompany, g.Giver.AddedIDs = giver.FirstName, giver.LastName, giver.Company, giver.IsCompany, giver.AddedIDs
-	g.Giver.Prefix = giver.Prefix
+	g.Giver = *giver
+	g.Giver.Emails, g.Giver.Phones, g.Giver.Addresses = nil, nil, nil // a gift has one of each
+	g.LeftOut, g.Giver.LeftOut = append(g.LeftOut, giver.LeftOut...), nil
 	if giver.Emails != nil {
 		g.Email = &(*giver.Emails)[0].Value
 	}
@@ -84,8 +99,8 @@ func (rows *Rows) content(cells []string) []byte {
 		if c.at >= len(cells) || c.mapped == ownGift || isLate {                  // the same gift is exported under another id by another account
 			continue
 		}
-		if text := strings.TrimSpace(cells[c.at]); text != "" {
-			said = append(said, fmt.Sprintf("%s=%d:%s;", c.mapped, len(text), text))
+		if value := strings.TrimSpace(cells[c.at]); value != "" {
+			said = append(said, fmt.Sprintf("%s=%d:%s;", c.mapped, len(value), value))
 		}
 	}
 	slices.Sort(said)
@@ -318,8 +333,8 @@ func (g *GiftRow) Rejected(reason string) string {
 	return string(append(appendQuoted(object, reason), '}'))
 }
 
-func appendQuoted(dst []byte, text string) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(text, "\ufffd")) // which fails for nothing else
+func appendQuoted(dst []byte, value string) []byte {
+	quoted, _ := jsontext.AppendQuote(dst, strings.ToValidUTF8(value, "\ufffd")) // which fails for nothing else
 	return quoted
 }
 

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"strings"
 
 	"donorbook/internal/crm/doc"
@@ -21,6 +22,7 @@ func (g *GiftRow) settle() {
 	if g.ExternalID == nil && g.giftID != "" {
 		g.ExternalID = &g.giftID
 	}
+	g.settleAmount()
 	if g.Filed.IsRefund = g.kind != noGift && (g.Filed.IsRefund || g.kind == refundKind); g.Filed.IsRefund {
 		g.settleRefund()
 	} else {
@@ -30,15 +32,23 @@ func (g *GiftRow) settle() {
 	g.settleFee()
 	g.settlePlan()
 	g.settleDedication()
-	if g.Method == nil {
-		method := "other" // the row does not tell it
-		if g.kindMethod != "" {
-			method = g.kindMethod
-		}
-		g.Method = &method
-	}
 	if len(g.lines) > 0 {
 		addNote(&g.Note, strings.Join(g.lines, "\n"))
+	}
+}
+
+// settleAmount finds the method, and the amount where that of a gift is missing: what was promised, or 0 for a thing whose value no one knows.
+func (g *GiftRow) settleAmount() {
+	if g.Method == nil {
+		g.Method = new(cmp.Or(g.kindMethod, "other")) // the row does not tell it
+	}
+	if positive(g.Amount) == nil && positive(g.pledged) != nil {
+		if g.Amount = g.pledged; g.kind == "" {
+			g.kind = pledgeKind
+		}
+	}
+	if g.Amount == nil && *g.Method == giving.InKind {
+		g.Amount = new(int64)
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 	prefixKind    = "prefix"
 	placeKind     = "place" // home and work
 	idKind        = "id"
+	serialKind    = "serial" // numbers that are no amounts
 )
 
 // kinds tell whether a value is of a kind.
@@ -76,6 +77,7 @@ var kinds = map[string]func(value string) bool{
 	idKind: func(value string) bool {
 		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "/")
 	},
+	serialKind: func(value string) bool { return !strings.ContainsAny(value, ".,$€£") },
 }
 
 func among(words map[string]string) func(value string) bool {
@@ -121,7 +123,7 @@ type seen struct {
 }
 
 // kindOrder are all kinds.
-var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind}
+var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind}
 
 // NewLook is for a file with so many columns.
 func NewLook(columns int) *Look { return &Look{columns: make([]seen, columns), left: lookCells} }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
 )
 
 // What the words of a heading and the values below it tell about a column, in points. What has sure points or more is mapped. What has fewer, and doubtful ones or more,
@@ -86,8 +87,12 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return byValues
 	case words == 0:
 		return 0
+	case c.kind == idKind && c.target == giving.GiverID && part >= 0.5: // one giver has many gifts
+		return fitting
 	case c.kind == idKind:
 		return rateID(h, values, part)
+	case c.kind == serialKind && part < 0.9:
+		return 2 * unfitting
 	case part >= 0.9:
 		return fitting
 	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()), isSet && part < 0.5 && values.isOther(c.kind):
@@ -115,7 +120,7 @@ func rateID(h *heading, values *seen, part float64) int {
 // isOpen tells whether a heading says nothing that its values could contradict.
 func isOpen(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
-		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title"}, m)
+		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title", "state", "created"}, m)
 	})
 }
 

@@ -203,7 +203,7 @@ func (r *row) read(cells []string) {
 		if meaning, known := c.values[strings.ToLower(text)]; known {
 			text, r.original = meaning, text
 		}
-		if isWithheld(text) {
+		if c.isNothing(text) {
 			continue
 		}
 		if text != "" && c.clean != nil {
@@ -216,14 +216,28 @@ func (r *row) read(cells []string) {
 	r.finish()
 }
 
-// isWithheld tells that a cell only says that its value is not told.
-func isWithheld(text string) bool {
-	if len(text) < 7 || len(text) > 40 {
+// isNothing tells that a cell only says that it has no value: "-", "n/a", "Not provided". People may be called Na; of an email, that is none. What may mean something is left to its column.
+func (c *cell) isNothing(text string) bool {
+	if len(text) > 40 || c.target == "currency" || c.target == customTarget || c.target == "note" {
 		return false
 	}
-	lower := strings.ToLower(text)
-	return slices.ContainsFunc([]string{"not shared", "not provided", "not available", "not disclosed", "not given", "withheld", "undisclosed"}, func(start string) bool { return strings.HasPrefix(lower, start) })
+	isReach := c.list != "" || c.target == "dob" || c.target == externalID || c.target == "company" || c.target == "title"
+	is := func(said string) bool { return strings.EqualFold(text, said) }
+	begins := func(start string) bool { return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start) }
+	switch text = strings.Trim(text, "#()[]<>*-–—_.?!/ "); {
+	case text == "", is("n/a"), is("n.a"):
+		return true
+	case isReach && slices.ContainsFunc(nothings, is):
+		return true
+	}
+	return (isReach || strings.HasSuffix(c.target, "_name")) && slices.ContainsFunc(withheld, begins)
 }
+
+// What people write for no value; withheld is what such cells begin with.
+var (
+	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty"}
+	withheld = []string{"not shared", "not provided", "not available", "not disclosed", "not given", "not applicable", "withheld", "undisclosed"}
+)
 
 // columnOf is the name of the column that goes to a target, "" for none.
 func (rows *Rows) columnOf(target string, n int64) string {

@@ -14,7 +14,7 @@ import (
 
 // vocabulary is what words mean. "" adds nothing; "other" makes the heading one of something that contacts and gifts do not have.
 var vocabulary = byWord(map[string]string{
-	"": "of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
+	"": "desea deseo souhaite wunscht wants wishes of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
 		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record rec online web npo nonprofit",
 	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt prefere preferido hauptsachlich",
 
@@ -23,7 +23,7 @@ var vocabulary = byWord(map[string]string{
 		"spender spenderin geber auftraggeber zahler zahlungspflichtiger zahlungspflichtige kontoinhaber debitor donateur donatrice payeur emetteur titulaire donante donador contacto contribuyente remitente " +
 		"person persons personne persona individual einzelperson client cliente kunde kunden patron absender einzahler kontakt lead subscriber backer contributor partei begunstigter",
 	"account": "account konto compte cuenta", "member": "member mitglied mitglieds membre miembro", "card": "card karte carte tarjeta",
-	"name": "name names nom nombre", "first": "first fname forename vorname prenom rufname firstname primernombre", "given": "given", "middle": "middle mname mittelname middlename initial",
+	"name": "name names nom nombre", "first": "first fname forename vorname prenom rufname firstname primernombre", "given": "given", "middle": "middle mi mname mittelname middlename initial",
 	"last": "last lname surname family nachname familienname zuname apellido apellidos lastname nachnamen", "full": "full voll vollstandiger vollstandig complet completo complete display sort sorted formatted",
 	"company":  "company companies organization organisation org organizations business firma firmen unternehmen verein entreprise societe organisme association empresa organizacion institution corporation",
 	"employer": "employer arbeitgeber employeur empleador", "title": "title position occupation profession beruf berufs funktion fonction poste puesto berufsbezeichnung bezeichnung", "job": "job prof professional",
@@ -34,11 +34,11 @@ var vocabulary = byWord(map[string]string{
 	"twitter": "twitter", "linkedin": "linkedin", "facebook": "facebook", "profile": "url profile handle link profil",
 
 	// how to reach them
-	"email": "email emails courriel courriels emailadresse mailadresse mel correo", "mail": "mail mails", "phone": "phone phones telephone tel telefon fon rufnummer ruf telefono", "cell": "mobile cell handy mobil portable cellular gsm natel movil celular mobiltelefon cellphone", "landline": "festnetz fixe landline fijo",
+	"email": "email emails courriel courriels emailadresse mailadresse mel correo", "mail": "mail mails", "phone": "phone phones ph telephone tel telefon fon rufnummer ruf telefono", "cell": "mobile cell handy mobil portable cellular gsm natel movil celular mobiltelefon cellphone", "landline": "festnetz fixe landline fijo",
 	"home": "home privat private personal perso personnel personnelle domicile residential maison prive privee personlich casa residence", "work": "work office dienstlich geschaftlich arbeit buro beruflich professionnel professionnelle pro travail bureau dienst trabajo oficina",
 	"mailing": "mailing postal versand", "second": "other alternate alternative secondary second additional permanent seasonal autre weitere zweite zweiter andere supplementaire otro adicional", "shipping": "shipping lieferung delivery livraison",
 	"address": "address adresse addresses anschrift addr dadresse direccion addressline", "street": "street strasse str rue voie calle avenue domicilio", "line": "line zeile ligne linea", "extra": "extended supplemental zusatz adresszusatz complement pobox postfach apt apartment unit suite",
-	"house": "hausnummer hausnr", "city": "city town ort stadt wohnort ville locality commune ciudad municipio localidad", "state": "state province region bundesland kanton etat canton provincia estado county", "zip": "zip zipcode postcode plz postleitzahl cp codepostal postalcode npa",
+	"house": "hausnummer hausnr", "city": "city town ort stadt wohnort ville locality commune ciudad municipio localidad", "state": "state st province region bundesland kanton etat canton provincia estado county", "zip": "zip zipcode postcode plz postleitzahl cp codepostal postalcode npa",
 	"country": "country land pays staat pais", "place": "district neighborhood territory prefecture republic",
 
 	// what was given
@@ -48,28 +48,29 @@ var vocabulary = byWord(map[string]string{
 	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposited einzahlung deposito",
 	"amount": "amount amounts amt betrag hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision cost costs kosten",
 	"covered": "covered cover covers coverage ubernommen cubierto couverts", "refund": "refund refunded refunds erstattet erstattung rembourse remboursement reembolso", "dispute": "dispute disputed chargeback", "currency": "currency currencies wahrung waehrung devise monnaie moneda divisa",
-	"status": "status stage statut situation", "method": "method instrument tender weise mittel methode moyen medio forma metodo", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity period rhythmus schedule",
-	"recurring": "recurring recurrence subscription subscriptions plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
+	"status": "status stage statut situation", "method": "method instrument tender weise mittel methode moyen medio forma metodo", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity periodicidad periodicite period rhythmus schedule",
+	"recurring": "recurring recurrence subscription subscriptions plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges pledged promised zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
 	"campaign": "campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
+	"page": "page pages form forms seite formular formulaire formulario",
 	"id": "id ids number numbers nummer nr numero num identifier key kennung kennzeichen referenz reference references ref referencia guid uuid token identificador", "code": "code codes slug", "invoice": "invoice rechnung rechnungs facture factura beleg belegs confirmation bestatigung vorgangs vorgang recibo", "receipt": "receipt receipts quittung quittungs recu", "external": "external extern foreign legacy externe",
-	"check": "check checks cheque cheques scheck schecks chq", "honor": "tribute dedication honoree honor honour widmung hommage dedicatoria dedicated honoring honouring honore", "memory": "memory memoriam memorial gedenken memoire memoria", "recipient": "recipient notify notification notified empfanger destinataire",
+	"check": "check checks ck chk cheque cheques scheck schecks chq", "honor": "tribute dedication honoree honor honour widmung hommage dedicatoria dedicated honoring honouring honore", "memory": "memory memoriam memorial gedenken memoire memoria", "recipient": "recipient notify notification notified empfanger destinataire",
 	"soft": "soft softcredit", "credit": "credit credits", "live": "live livemode", "test": "test tests", "original": "original parent linked adjusted",
 
 	// how they must not be reached
 	"not": "no not dont donot never nicht kein keine keinen keinerlei sans sin", "out": "optout optedout unsub unsubscribe unsubscribed unsubscribes unsubscription desinscrit desinscrite desinscription desabonne abgemeldet abmeldung austragung baja desuscrito widerruf widerspruch suppressed suppression optouts",
-	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung",
+	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung publicidad publicite",
 	"call": "call calls anruf anrufe anrufen appels llamar llamadas", "sms": "sms texts texting", "letter": "letters brief briefe post courrier carta", "any": "all any everything alle communication communications kommunikation bulk",
 
 	"other": "acknowledgment acknowledgement acknowledged thank thanked thankyou tax taxes fair market goods benefit benefits modified updated changed changes lastchanged expiry expiration expires expire end ended start started next due owner officer solicitor fundraiser fundraisers assigned staff user agent ip browser utm referrer referring referral medium website " +
 		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma match matching matched department photo picture image file ext extension fax team teams event ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
-		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner page form attribution lifecycle financial",
+		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner attribution dni nif lifecycle financial",
 })
 
 // phrases are several words that mean one thing.
 var phrases = func() map[string]string {
 	all := map[string]string{}
 	for meaning, list := range map[string]string{
-		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "zip": "postal code,post code,code postal,zip code,zip postal code,codigo postal", "extra": "po box", "house": "haus nr,house number",
+		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "": "to be acknowledged", "zip": "c p,postal code,post code,code postal,zip code,zip postal code,codigo postal", "extra": "po box", "house": "haus nr,house number",
 		"out": "opt out,opted out,opt outs,user opt out,sign off", "consent": "opt in,opted in,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
 		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
 		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "full": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business",
@@ -164,11 +165,16 @@ func meaningAt(all []string, isFirst bool) (meaning string, n int) {
 	if word == "to" && isFirst && len(all) > 1 { // To Email Address is where the money goes
 		return "recipient", 1
 	}
-	if meaning, ok := vocabulary[word]; ok {
-		return meaning, 1
+	for _, spelled := range []string{word, umlauts.Replace(word)} {
+		if meaning, ok := vocabulary[spelled]; ok {
+			return meaning, 1
+		}
 	}
 	return "", 0
 }
+
+// umlauts are written out where a system knows no others: Beguenstigter.
+var umlauts = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
 
 // takeWord takes a word that is not known as it stands: a number, a system, a currency, or one that is made of several.
 func (h *heading) takeWord(word string, all []string, i int) {

@@ -68,7 +68,7 @@ var giverFiles = []struct {
 		gifts: "Company,Name,Donor Type,Email,Amount,Date\nAcme Foundation,,,info@example.org,1,2026-01-01\n,Acme Foundation,,info@example.org,2,2026-01-02\n,Acme  foundation,Organization,info@example.org,4,2026-01-03\n" +
 			"Ruiz Ltd,,,ana@example.org,8,2026-01-04\nRUIZ LTD.,,,ana@example.org,16,2026-01-05\nRuiz Ltd,Ana Ruiz,,ana@example.org,32,2026-01-06\n,Smith and Sons,Business,,64,2026-01-07\n" +
 			"Smith and Sons,,,,128,2026-01-08\nSmith and Sons,Jo Smith,Foundation,,256,2026-01-09\n,Zoe Okafor,Alumni,zoe@example.org,512,2026-01-10\nNew Corp,,,new@example.org,1024,2026-01-11\n",
-		counts: jobs.ImportCounts{Rows: 11, Created: 11, Contacts: 4, OtherName: 1},
+		counts: jobs.ImportCounts{Rows: 11, Created: 11, Contacts: 4, OtherName: 1, LeftOut: 1}, // an alumni is neither
 		people: []string{"Acme Foundation []: 3 gifts, 7.00", "Ana Ruiz []: 1 gifts, 32.00", "Ruiz Ltd []: 2 gifts, 24.00", "Smith and Sons []: 3 gifts, 448.00", "Zoe Okafor []: 1 gifts, 512.00", "New Corp []: 1 gifts, 1024.00"},
 	},
 	{

@@ -33,11 +33,19 @@ func TestAGiftIsKnownByAnyOfItsIDs(t *testing.T) {
 		}
 		wantLeft(t, s, account, map[string]int64{"5": 80_00, "7": 20_00, "8": 30_00})
 		checked(t, s)
-		for id := int64(1); id <= 1; id++ {
-			finishUndo(t, s, account, id)
-		}
+		finishUndo(t, s, account, 1) // that the second file has told an id is no reason to keep the gift
 		if im := importMoney(t, s, account, files[1].file, giftImportOf(openTable(t, files[1].file))); im.Progress.Created != 1 {
 			t.Errorf("after it was undone, the gift is not recorded again: %+v", im.Progress)
+		}
+		checked(t, s)
+
+		other := newAccount(t, s).Number
+		for _, f := range files[:2] {
+			importMoney(t, s, other, f.file, giftImportOf(openTable(t, f.file)))
+		}
+		finishUndo(t, s, other, 2)
+		if im := importMoney(t, s, other, files[2].file, giftImportOf(openTable(t, files[2].file))); im.Progress.Created != 1 {
+			t.Errorf("the id of a file that was undone is still that of the gift: %+v", im.Progress)
 		}
 		checked(t, s)
 	})

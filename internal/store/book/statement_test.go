@@ -167,7 +167,7 @@ func TestStatementsNameNounsAndKinds(t *testing.T) {
 		}
 	}
 	for text, kind := range map[string]history.Kind{store.DidCreate: history.DidCreate, store.DidUpdate: history.DidUpdate, store.DidTag: history.DidTag, store.DidUntag: history.DidUntag, store.DidGive: history.DidGive,
-		store.DidRefund: history.DidRefund, store.DidNote: history.DidNote, store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
+		store.DidRefund: history.DidRefund, store.DidMerge: history.DidMerge, store.DidNote: history.DidNote, store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
 		if text != fmt.Sprint(int64(kind)) {
 			t.Errorf("%v is %s in statements", kind, text)
 		}

@@ -20,6 +20,13 @@ func giftDifferences(before, after *giving.Gift) (kind history.Kind, all doc.Dif
 		kind = history.DidRefund
 		changes = append(changes, giving.GiftChange{Field: "refund_undone", After: text.MoneyInput(-refunded, after.Currency)})
 	}
+	if learned := after.Learned(before); len(learned) > 0 {
+		ids, _ := json.Marshal(learned)
+		if len(changes) == 0 {
+			kind = history.DidMerge
+		}
+		changes = append(changes, giving.GiftChange{Field: giving.LearnedIDs, After: string(ids)})
+	}
 	for _, c := range changes {
 		all = append(all, doc.Difference{Field: c.Field, Before: clipped(c.Before), After: clipped(c.After), At: -1})
 	}

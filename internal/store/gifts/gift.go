@@ -109,9 +109,8 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
-	case err == nil && made.Existing && made.learned: // which is nothing for its history
-		t.Touch()
-		return made, PutGift(t, a, &made.Gift, Of(a).Gifts.Rows[made.ID].Revision)
+	case err == nil && made.Existing && made.learned:
+		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
 	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}

@@ -55,8 +55,13 @@ func planKeys(filed *giving.Filed) []string {
 
 // takeGiver notes what a person has to know about the giver of a gift.
 func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
-	row.LeftOut = append(row.LeftOut, from.leftOut()...)
+	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
+		row.LeftOut = append(row.LeftOut, from.leftOut()...)
+	}
 	row.anonymous = from.Anonymous && made.Created
+	if made.NewGiver {
+		row.ReadAs = from.Giver.ReadAs
+	}
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")
 		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring gift of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})
@@ -64,7 +69,7 @@ func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if row.OtherName = made.Other != nil; row.OtherName {
 		row.meets(&from.Giver, made.Other)
 	}
-	if row.OtherName || len(row.LeftOut) > 0 {
+	if row.OtherName || len(row.LeftOut)+len(row.ReadAs) > 0 {
 		row.FileName = from.Giver.PersonName().String()
 	}
 }

@@ -120,6 +120,8 @@ func (row *TrialRow) About() string {
 		return AboutOtherName
 	case len(row.LeftOut) > 0:
 		return AboutLeftOut
+	case len(row.ReadAs) > 0:
+		return AboutReadAs
 	case row.Outcome == RowMerged, row.Outcome == RowUnchanged && row.Of == ImportGifts:
 		return row.Outcome
 	}
@@ -147,6 +149,9 @@ func (row *TrialRow) InWords() string { return row.outcomeInWords() + row.Detail
 func (row *TrialRow) DetailsInWords() (said string) {
 	for _, c := range row.Changes {
 		said += " " + changeInWords(c)
+	}
+	for _, read := range row.ReadAs {
+		said += fmt.Sprintf(" %s %q %s.", read.Column, giving.Clip(read.Value, gifts.KeptText), read.Reason)
 	}
 	return said + row.LeftOutInWords()
 }

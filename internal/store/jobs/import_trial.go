@@ -43,6 +43,7 @@ type TrialRow struct {
 	NewContact bool          `json:"new_contact,omitempty"` // a gift makes one
 	Changes    []doc.Change  `json:"changes,omitempty"`     // what a merge would change in the contact
 	LeftOut    []crm.LeftOut `json:"left_out,omitempty"`    // cells that no contact can have
+	ReadAs     []crm.LeftOut `json:"read_as,omitempty"`     // cells of a new contact that were understood by a rule
 
 	currency  string
 	counted   int64 // what a gift would add to all sums
@@ -311,13 +312,16 @@ func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRul
 // take notes what became of a row, or would, and which contact it is about.
 func (row *TrialRow) take(from *ImportRow, im *imported) {
 	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
+	if from.contact != nil && im.outcome == RowCreated {
+		row.ReadAs = from.contact.In.ReadAs
+	}
 	if im.dropsName(from) {
 		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
 	}
 	for _, id := range im.Taken {
 		row.LeftOut = append(slices.Clip(row.LeftOut), crm.LeftOut{Column: from.contact.In.IDColumn(), Value: id.Value, Reason: "is the ID of " + im.HasTaken.Contact.PersonName().String()})
 	}
-	if from.contact != nil && (row.OtherName || len(row.LeftOut) > 0) {
+	if from.contact != nil && (row.OtherName || len(row.LeftOut)+len(row.ReadAs) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
 	}
 	if about := cmp.Or(im.OtherOf, im.Into); about != nil {
@@ -434,4 +438,5 @@ func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reade
 const (
 	AboutOtherName = "other name"
 	AboutLeftOut   = "left out"
+	AboutReadAs    = "read as"
 )

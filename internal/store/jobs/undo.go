@@ -107,8 +107,8 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// The last changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are.
-	sqlOthersSince = `SELECT c.id, MAX(c.revision) FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
+	// The last changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
+	sqlOthersSince = `SELECT c.id, MAX(c.revision) FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5 AND NOT (c.noun = ` + store.GiftNoun + ` AND c.kind = ` + store.DidMerge + `)
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT COUNT(*) FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
 			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 GROUP BY c.id`
