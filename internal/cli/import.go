@@ -30,6 +30,7 @@ type fileImport struct {
 	Map       string `help:"What columns mean, if their headings don't say: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
 	HeaderRow int    `help:"Row that names the columns. Default: found by its words." name:"header-row" placeholder:"ROW"`
 	Source    string `help:"System that the file and its contact IDs come from. Default: recognized by the columns, if possible." placeholder:"NAME"`
+	Usual     bool   `help:"Write names in capitals, or in small letters only, in the usual form: JANE MCDONALD as Jane McDonald." name:"usual-names"`
 	Rejected  string `help:"File to write rejected rows to, each with its reason in the last column." placeholder:"FILE"`
 	Force     bool   `help:"Replace existing files, such as that of --rejected."`
 	File      string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
@@ -88,7 +89,7 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 		}
 	}
 	f := &openFile{importKind: kind}
-	f.spec.Name, f.spec.Size, f.spec.Region = filepath.Base(c.File), info.Size(), c.PhoneRegion
+	f.spec.Name, f.spec.Size, f.spec.Region, f.spec.UsualNames = filepath.Base(c.File), info.Size(), c.PhoneRegion, c.Usual
 	if f.rows, err = jobs.OpenTable(file, info.Size(), c.File, c.HeaderRow, nil); err == nil {
 		f.Survey, err = jobs.SurveyRows(t.ctx, f.rows)
 	}

@@ -105,6 +105,9 @@ func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.LeftOut > 0 {
 		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
 	}
+	if r.Capitals > 0 {
+		said += fmt.Sprintf(" %d %s in capitals or small letters only: --usual-names writes them in the usual form.", r.Capitals, plural(r.Capitals, "name is", "names are"))
+	}
 	return said
 }
 

@@ -294,7 +294,7 @@ func (r *request) beginImport(im jobs.Import) (err error) {
 			return err
 		}
 	}
-	chosen := jobs.Choices{Mode: jobs.ImportMode(r.form.Value("mode")), OtherName: jobs.ImportMode(r.form.Value("other_name")), FileIsRight: r.form.Value("file_is_right") != "", MatchNames: r.form.Value("match_names") != "", Trial: r.form.Value("do") != "import"}
+	chosen := jobs.Choices{Mode: jobs.ImportMode(r.form.Value("mode")), OtherName: jobs.ImportMode(r.form.Value("other_name")), FileIsRight: r.form.Value("file_is_right") != "", MatchNames: r.form.Value("match_names") != "", UsualNames: r.form.Value("usual_names") != "", Trial: r.form.Value("do") != "import"}
 	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && r.membership.Role >= access.Owner {
 		if mapping, chosen.Fields, err = r.store.MakeFields(r.Context(), r.account(), mapping); err != nil {
 			return err

@@ -26,6 +26,9 @@ func (r *request) fillColumns(view *jobPageView) error {
 	if view.Import.Spec.MatchNames {
 		r.form.setUnsent("match_names", "1")
 	}
+	if view.Import.Spec.UsualNames {
+		r.form.setUnsent("usual_names", "1")
+	}
 	r.form.setUnsent("other_name", string(cmp.Or(view.Import.Spec.OtherName, jobs.KeepBoth)))
 	if view.OfGifts() && view.Import.Spec.JSON {
 		return nil

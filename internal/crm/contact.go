@@ -102,6 +102,7 @@ type ContactInput struct {
 
 	LeftOut []LeftOut // cells of a row that say nothing which a contact can have
 	ReadAs  []LeftOut // cells of a row that were understood by a rule, which someone may want to look at
+	Unusual bool      // the name in a file is in capitals, or has none
 	FromRow bool      // of a file: a name may be missing where there is anything else to know a person by
 }
 

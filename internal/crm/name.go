@@ -95,6 +95,20 @@ func (in *ContactInput) Places() []string {
 	return placesOf(*in.Addresses)
 }
 
+// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents and punctuation do not count, and a street alone is none.
+func (c *Contact) SameAt(in *ContactInput) bool {
+	name, is := in.PersonName(), c.PersonName()
+	if in.Addresses == nil || name.isCompany() != is.isCompany() || joined(name.String()) != joined(is.String()) || name.String() == "" || Generation(said(in.Suffix)) != Generation(c.Suffix) {
+		return false
+	}
+	places := func(a Address) string {
+		return joined(a.Line1) + "\t" + joined(a.Line2) + "\t" + ShortZip(a.Zipcode) + "\t" + joined(a.City)
+	}
+	return slices.ContainsFunc(*in.Addresses, func(sent Address) bool {
+		return sent.Line1 != "" && sent.Zipcode+sent.City != "" && slices.ContainsFunc(c.Addresses, func(a Address) bool { return places(a) == places(sent) })
+	})
+}
+
 // LivesAt tells whether the contact has one of the places.
 func (c *Contact) LivesAt(places []string) bool {
 	return slices.ContainsFunc(placesOf(c.Addresses), func(place string) bool { return slices.Contains(places, place) })

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -81,10 +82,10 @@ func TagSearch(name string) Search {
 }
 
 // NeighborSearch finds the contacts that may have the name of an input and live where it says: those with the last name and the ZIP code, and where it has a
-// street, those with all words of the name. ok is false where it has no address or no last name.
+// street, those with all words of the name. ok is false where it has no address or no name.
 func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
 	name := in.PersonName()
-	last := wordsOf(name.Last)
+	last := wordsOf(cmp.Or(name.Last, name.Company, name.First))
 	if in.Addresses == nil || len(last) == 0 {
 		return s, false
 	}

@@ -53,6 +53,7 @@ func (r *row) finish() {
 	}
 	if !r.isOwn || r.gift != nil {
 		r.takeTitles()
+		r.settleCase()
 	}
 	if list := r.typedList("emails", r.emails); list != nil {
 		in.Emails = &list

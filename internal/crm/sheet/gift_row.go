@@ -64,12 +64,10 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 
 // isTotal tells a row that adds up those above it.
 func isTotal(cells []string) bool {
-	for _, cell := range cells {
-		if words := headingWords(text.Cut(cell, longestHeading)); len(words) > 0 {
-			return slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
-		}
-	}
-	return false
+	return slices.ContainsFunc(cells, func(cell string) bool {
+		words := headingWords(text.Cut(cell, longestHeading))
+		return len(words) > 0 && slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
+	})
 }
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.

@@ -19,6 +19,13 @@ type Rows struct {
 	region string            // where phone numbers without + belong; it tells how days and amounts are written
 	isOwn  bool              // the file is an export of ours: every cell is meant as it stands
 	names  map[string]string // what the columns are called, by the paths of what they become
+	usual  bool              // names in capitals are written in the usual form
+}
+
+// UsualNames writes names in capitals, or without any, in the usual form.
+func (rows *Rows) UsualNames(yes bool) *Rows {
+	rows.usual = yes
+	return rows
 }
 
 // cell is a cell of a row, as its column tells how to read it.

@@ -63,6 +63,9 @@ func giftsSaid(t *testing.T, file, region string) (said []string) {
 		for _, left := range row.LeftOut {
 			text += " without " + left.Column
 		}
+		if row.Giver.DoNotEmail != nil {
+			text += " do_not_email"
+		}
 		said = append(said, text)
 	}
 }
@@ -72,6 +75,26 @@ var giftFiles = map[string]struct {
 	region, file string
 	want         []string
 }{
+	"a form's report": {"US", "Transaction ID,Date (EST),Form Name,Campaign Page Name,Transaction Status,Payment Type,Total Charged ($),Donation Amount ($),Processing Fee,Net Deposit,Donor First Name,Donor Last Name,Donor Email,Donor Phone Number,Opt In To Emails,Anonymous?\n" +
+		"Q1,03/14/2026 04:15:22 PM,Appeal,Spring,Accepted,Visa,103.50,100.00,3.50,96.50,MARIA,DELGADO,maria@example.org,n/a,Yes,No\nQ2,03/15/2026 09:00:00 AM,Gala,Gala,Accepted,Check,250.00,250.00,0,250.00,Mr. and Mrs. Paul,Greene,-,none,No,No\n" +
+		"Q3,03/16/2026 09:00:00 AM,Gala,Gala,Accepted,In Kind,0.00,0.00,0,0,Harbor Rotary,Club,,,,No\n",
+		[]string{"MARIA DELGADO <maria@example.org> 100 2026-03-14 card for Spring fee 3.5 #Q1", "Mr. and Mrs. Paul Greene <> 250 2026-03-15 check for Gala #Q2", "Harbor Rotary Club <> 0 2026-03-16 in_kind for Gala #Q3"}},
+	"a German club": {"DE", "Spendennr;Eingangsdatum;Spender-Nr.;Anrede;Name;Straße;PLZ Ort;Betrag in EUR;Zahlungsart;Spendenzweck;Werbesperre\n" +
+		"1;02.01.2026;10023;Herr;Müller, Hans;Hauptstr. 5;01067 Dresden;50,00;Lastschrift;Brunnen;nein\n2;13.01.2026;10024;Firma;Schröder Bau;;;1.250,00;Überweisung;Brunnen;ja\n4;15.01.2026;10026;Frau;Dr. Sabine Groß;;;;Sachspende;;nein\n5;16.01.2026;10023;Herr;Müller, Hans;;;5,00;Bar;;nein\nSumme;;;;;;;1.305,00;;;\n",
+		[]string{"Herr Hans Müller <> 50EUR 2026-01-02 direct_debit for Brunnen #1", "Schröder Bau <> 1250EUR 2026-01-13 bank_transfer for Brunnen #2 do_not_email", "Frau Dr. Sabine Groß <> 0 2026-01-15 in_kind #4", "Herr Hans Müller <> 5EUR 2026-01-16 cash #5", "skipped: The type field says this row is not a gift."}},
+	"a list of Spain": {"ES", "Fecha,Nombre,Apellidos,DNI/NIF,Correo electrónico,C.P.,Importe,Forma de pago,Periodicidad,Estado,No desea publicidad\n" +
+		"05/01/2026,José Luis,García Pérez,12345678Z,jl@example.org,28013,\"30,00 €\",Domiciliación,Mensual,Cobrado,Sí\n07/01/2026,Fundación Acme,,G12345678,info@example.org,,500 €,Transferencia,Única,Devuelto,\n",
+		[]string{"José Luis García Pérez <jl@example.org> 30EUR 2026-01-05 direct_debit do_not_email", "Fundación Acme <info@example.org> 500EUR 2026-01-07 bank_transfer went back"}},
+	"a journal of pledges": {"US", "Account Number,Account Name,Journal Entry Type,Date,Transaction #,Pledge Transaction #,Received,Pledged,Campaign,Gift Type\n" +
+		"501,Mr. and Mrs. Paul Greene,Payment,2/1/2026,T-3,T-1,$100.00,,Capital,Check\n501,Mr. and Mrs. Paul Greene,Pledge,1/5/2026,T-1,,,\"$1,200.00\",Capital,\n503,\"Kay, Dr. & Mrs. Alan\",Write-off,3/10/2026,T-5,T-4,,$500.00,Capital,\n",
+		[]string{"Mr. and Mrs. Paul Greene <> 100 2026-02-01 other for Capital #T-3", "Mr. and Mrs. Paul Greene <> 1200 2026-01-05 other pending for Capital #T-1", "Dr. & Mrs. Alan Kay <> 500 2026-03-10 other cancelled for Capital #T-5"}},
+	"a payroll report": {"US", "Donations Report,\nCharity ID,840\nCompany,Project,Donation Date,Donor First Name,Donor Last Name,Email,Transaction ID,Currency,Total Donation to be Acknowledged,Match Amount,Cause Support Fee,Merchant Fee\n" +
+		"Globex,River,2026-02-10T09:01:02Z,Ann,Lee,ann@example.org,8A1,USD,25.00,25.00,0.50,0.10\nTotals,,,,,,,,25.00,25.00,0.50,\n",
+		[]string{"Ann Lee <ann@example.org> 25USD 2026-02-10 other for River fee 0.1 #8A1", "skipped: The type field says this row is not a gift."}},
+	"a statement of a savings bank": {"DE", "Auftragskonto;Buchungstag;Valutadatum;Buchungstext;Verwendungszweck;Beguenstigter/Zahlungspflichtiger;Betrag;Waehrung\nDE1;02.03.26;02.03.26;GUTSCHR. UEBERWEISUNG;SPENDE;ERIKA MUSTERMANN;100,00;EUR\nDE1;03.03.26;03.03.26;DAUERAUFTRAG;Spende;Weber, Klaus und Petra;15,00;EUR\n",
+		[]string{"ERIKA MUSTERMANN <> 100EUR 2026-03-02 other", "Klaus und Petra Weber <> 15EUR 2026-03-03 other"}},
+	"a church": {"US", "Family Name,Giving Date,Fund Name,Ck #,Cash,Check,Total Contribution\nKim,1/4/26,General,1044,,50.00,50.00\nReed,1/11/26,General,2201,,100,100.00\n",
+		[]string{"Kim <> 50 2026-01-04 other for General", "Reed <> 100 2026-01-11 other for General"}},
 	"neoncrm": {"US", "Donation ID,Account ID,Full Name (F),Email 1,Donation Date,Donation Amount,Donation Status,Tender Type,Campaign Name,Fund Name,Donor Note\n" +
 		"9001,12,Rosa Diaz,rosa@example.org,03/14/2026,150.00,SUCCEEDED,Credit Card (Online),Spring,General,Thanks\n9002,13,Liam Ng,,03/15/2026,75.00,REFUNDED,Check,Spring,,\n9003,14,Harbor Rotary Club,,03/16/2026,500,DEFERRED,Check,,,\n",
 		[]string{"Rosa Diaz <rosa@example.org> 150 2026-03-14 card for Spring #9001", "Liam Ng <> 75 2026-03-15 check went back for Spring #9002", `rejected: The Donation Status field says "DEFERRED", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.`}},

@@ -38,6 +38,7 @@ type NewContact struct {
 	body      []byte
 	rows      *find.Rows // that follow from it
 	MatchKeys []string   // that are looked up
+	Same      int64      // the contact that a file has had before for the same name and address; 0 is none
 }
 
 func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now time.Time) (*NewContact, error) {
@@ -205,6 +206,9 @@ func PlanImport(t *store.Tx, account int64, n *NewContact, rule crm.ImportRule) 
 	}
 	if p.Into == nil && err == nil {
 		p.Into, other, err = MatchFitting(t, account, &n.In, slices.Concat(kinds[1:]...), n.sharing)
+	}
+	if p.Into == nil && n.Same != 0 && err == nil {
+		p.Into, err = Row(t, t.Account(account), n.Same)
 	}
 	if p.Into == nil {
 		p.OtherOf = cmp.Or(p.HasTaken, other)

@@ -111,40 +111,75 @@ func sharing(t *store.Tx, a *store.Account, id crm.ExternalID) ([]int64, error) 
 }
 
 // maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
-const maxNeighbors = 50
+const (
+	maxNeighbors = 50
+	maxSame      = 1_000 // where all of the name and the address must agree
+)
 
 // MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
 // is none, or more than one. A contact that the same system calls by another id is another person. One that was merged into another is that one.
 func MatchName(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64) (found *Stored, err error) {
+	err = eachNeighbor(t, a, in, upTo, maxNeighbors, func(_, person *Stored) (more bool, err error) {
+		if found != nil && found.ID != person.ID {
+			found = nil
+			return false, nil
+		}
+		found = person
+		return true, nil
+	}, isNeighbor)
+	return found, err
+}
+
+// MatchSame finds the first active contact with exactly the name of the input and one of its addresses, among those that were made up to a number and are known; nil where there is none.
+func MatchSame(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo int64, isKnown func(id int64) (bool, error)) (found *Stored, err error) {
+	err = eachNeighbor(t, a, in, upTo, maxSame, func(row, person *Stored) (more bool, err error) {
+		isOne, err := isKnown(row.ID)
+		if isOne {
+			found = person
+		}
+		return !isOne, err
+	}, (*crm.Contact).SameAt)
+	return found, err
+}
+
+// eachNeighbor does something with the contacts that fit an input, of those with the words of its name and address; each stands for those that were merged into it. Where more than a limit
+// have these words, it does nothing.
+func eachNeighbor(t *store.Tx, a *store.Account, in *crm.ContactInput, upTo, limit int64, do func(row, person *Stored) (more bool, err error), fits func(*crm.Contact, *crm.ContactInput) bool) error {
 	search, ok := find.NeighborSearch(in)
-	if !ok {
-		return nil, nil
+	if !ok || upTo == 0 {
+		return nil
 	}
 	var ids []int64
-	err = t.Search(store.WordsTable, Query(a.Account, search), maxNeighbors+1, func(id int64) error {
+	err := t.Search(store.WordsTable, Query(a.Account, search), limit+1, func(id int64) error {
 		ids = append(ids, id)
 		return nil
 	})
-	if len(ids) > maxNeighbors {
-		return nil, err
+	if err != nil || int64(len(ids)) > limit {
+		return err
 	}
-	for _, id := range ids {
-		if err != nil || doc.IDSeq(id) > upTo {
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		if doc.IDSeq(id) > upTo {
 			continue
 		}
-		var row, person *Stored
-		if row, err = Row(t, a, id); err != nil || row == nil || row.Damage != nil || !isNeighbor(&row.Contact, in) {
+		row, err := Row(t, a, id)
+		if err != nil {
+			return err
+		}
+		if row == nil || row.Damage != nil || !fits(&row.Contact, in) {
 			continue
 		}
-		if person, err = Survivor(t, a, id); err != nil || person == nil || person.Damage != nil || person.Contact.Archived() || hasOtherID(&person.Contact, in) {
+		person, err := Survivor(t, a, id)
+		if err != nil {
+			return err
+		}
+		if person == nil || person.Damage != nil || person.Contact.Archived() || hasOtherID(&person.Contact, in) {
 			continue
 		}
-		if found != nil && found.ID != person.ID {
-			return nil, nil
+		if more, err := do(row, person); err != nil || !more {
+			return err
 		}
-		found = person
 	}
-	return found, err
+	return nil
 }
 
 // isNeighbor tells whether a contact has the name and the address of an input.

@@ -44,6 +44,7 @@ type FileImport struct {
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
+	UsualNames  bool       `json:"usual_names,omitempty"`   // names in capitals are written in the usual form
 	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
 	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
 	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
@@ -92,6 +93,7 @@ type ImportCounts struct {
 	OtherName int64 `json:"other_name,omitempty"`   // rows with the email or phone of a contact of another name, whatever became of them
 	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact or gift can have
 	Anonymous int64 `json:"anonymous,omitempty"`    // gifts that no one is named for
+	Capitals  int64 `json:"capitals,omitempty"`     // rows with a name in capitals, or without any
 }
 
 // ImportProgress is how far an import has come.
@@ -102,7 +104,7 @@ type ImportProgress struct {
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
 
-	Before  int64                `json:"before,omitempty"`  // of gifts: how many contacts there were when it began
+	Before  int64                `json:"before,omitempty"`  // how many contacts there were when it began
 	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
 	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
 }
@@ -147,6 +149,7 @@ type ImportRun struct {
 	Survey                                // of the file, where a worker has looked through it
 	Ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
 	trial   *trial                        // nil where it is no dry run
+	sources map[int64]bool                // imports before: whether their files come from the same source
 	givers  *trial                        // who gave the gifts of rows that have nothing but a name; in a dry run the same as trial
 	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
 
@@ -174,8 +177,8 @@ type ImportRow struct {
 }
 
 func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
-	r := &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
-	r.givers = newTrial(account)
+	r := &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region).UsualNames(spec.UsualNames), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
+	r.givers, r.sources = newTrial(account), make(map[int64]bool)
 	return r
 }
 
@@ -406,11 +409,14 @@ func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 }
 
 // count notes what became of a row.
-func (r *ImportCounts) count(outcome string, otherName bool, left int) {
+func (r *ImportCounts) count(out *TrialRow) {
 	r.Rows++
-	r.OtherName += contacts.Flag(otherName)
-	r.LeftOut += int64(left)
-	switch outcome {
+	r.OtherName += contacts.Flag(out.OtherName)
+	r.LeftOut += int64(len(out.LeftOut))
+	r.Contacts += contacts.Flag(out.NewContact)
+	r.Anonymous += contacts.Flag(out.anonymous)
+	r.Capitals += contacts.Flag(out.unusual)
+	switch out.Outcome {
 	case RowCreated:
 		r.Created++
 	case RowMerged:
@@ -448,7 +454,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 	now, rule := r.store.Now(), r.spec.rule()
 	return func(t *store.Tx, a *store.Account, next *Job) error {
 		progress := at
-		if at.Rows == 0 && r.gifts != nil {
+		if at.Rows == 0 {
 			progress.Before = a.ContactSeq
 		}
 		r.givers.beginUnit()
@@ -458,16 +464,19 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
 			if row.Gift != nil {
 				var made gifts.GiftDocument
-				r.meet(a, row, progress.Before)
+				if err := r.meet(t, a, row, progress.Before); err != nil {
+					return err
+				}
 				out.Outcome, made, out.Reason, err = r.importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 				out.takeGiver(row.Gift, &made)
 				contact = made.Contact
-				progress.Contacts += contacts.Flag(made.NewGiver)
-				progress.Anonymous += contacts.Flag(out.anonymous)
 				progress.add(made.Currency, made.Counted)
 			} else {
 				var im imported
+				if err := r.meetContact(t, a, row, progress.Before); err != nil {
+					return err
+				}
 				im, err = importContact(t, a, row, rule, func(n *contacts.NewContact, p contacts.Plan) (contacts.Document, error) {
 					return contacts.ImportContact(t, r.account, n, p, rule, now)
 				})
@@ -477,7 +486,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			if err != nil {
 				return err
 			}
-			progress.count(out.Outcome, out.OtherName, len(out.LeftOut))
+			progress.count(&out)
 			if out.Outcome == RowRejected {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
 			} else if out.OtherName || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {

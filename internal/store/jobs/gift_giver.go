@@ -3,12 +3,14 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -25,17 +27,63 @@ func (row *giftRow) giverKeys() []string {
 	return row.Giver.NameKeys()
 }
 
-// meet tells a row which contact rows before have had for the same giver, and which contacts may have its name and address.
-func (r *ImportRun) meet(a *store.Account, row *ImportRow, before int64) {
+// meet tells a row which contact rows before have had for the same giver, or files before from the same source, and which contacts may have its name and address.
+func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
 	filed := row.Gift.Filed
 	if filed == nil {
-		return
+		return nil
 	}
-	same := r.givers.first(row.Gift.giverKeys())
+	keys := row.Gift.giverKeys()
+	same := r.givers.first(keys)
 	r.givers.pretend(a, same)
 	if filed.Same, filed.Neighbors, filed.OtherName = same.id, 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
 		filed.Neighbors = before
 	}
+	if filed.Same == 0 && len(keys) > 0 {
+		filed.Same, err = r.knownBefore(t, a, &row.Gift.Giver, before)
+	}
+	return err
+}
+
+// knownBefore is the contact with the name and the address of a row that has no email, phone or id, which a file from the same source has made; 0 where there is none. So the next export
+// of a system brings no one twice.
+func (r *ImportRun) knownBefore(t *store.Tx, a *store.Account, in *crm.ContactInput, before int64) (id int64, err error) {
+	if len(in.MatchKeys()) > 0 {
+		return 0, nil
+	}
+	found, err := contacts.MatchSame(t, a, in, before, func(id int64) (bool, error) { return r.isFromSource(t, id) })
+	if found != nil {
+		id = found.ID
+	}
+	return id, err
+}
+
+// sqlMadeBy is the job that has made a contact.
+const sqlMadeBy = `SELECT job FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun + ` AND id = $2 AND id <> 0 AND kind = ` + store.DidCreate + ` AND job <> 0 ORDER BY revision LIMIT 1`
+
+// isFromSource tells whether an import of a file from the same source has made a contact.
+func (r *ImportRun) isFromSource(t *store.Tx, contact int64) (bool, error) {
+	made, err := db.List(t.Conn, store.Number, sqlMadeBy, r.account, contact)
+	if err != nil || len(made) == 0 {
+		return false, err
+	}
+	is, known := r.sources[made[0]]
+	if !known {
+		j, err := store.FindIn(t.Conn, crm.ErrNotFound, ScanJob, SQLJob, r.account, made[0])
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return false, err
+		}
+		if im, err := ImportOf(j); err == nil && j.Kind == ImportJob {
+			is = im.Spec.source() == r.spec.source()
+		}
+		r.sources[made[0]] = is
+	}
+	return is, nil
+}
+
+// source is what tells that files come from one place: the system, or else the columns.
+func (spec *FileImport) source() string {
+	return cmp.Or(spec.Mapping.System(), headerKey(spec.Of, spec.Header))
 }
 
 // meetPlan tells a row of a dry run whose plan it names, where rows before would make that plan.
@@ -60,7 +108,7 @@ func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	}
 	row.anonymous = from.Anonymous && made.Created
 	if made.NewGiver {
-		row.ReadAs = from.Giver.ReadAs
+		row.ReadAs, row.unusual = from.Giver.ReadAs, from.Giver.Unusual
 	}
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")

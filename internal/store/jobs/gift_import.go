@@ -119,7 +119,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
-	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).Days(spec.Days), make(map[uint64]uint32)
+	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).UsualNames(spec.UsualNames).Days(spec.Days), make(map[uint64]uint32)
 	g.later, g.held, g.refunds, g.atEnd = nil, 0, make(map[string]bool), false
 	return nil
 }
@@ -396,7 +396,9 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if err := r.trial.place(t, a, keys, in.Giver.PersonName()); err != nil {
 			return gifts.GiftDocument{}, err
 		}
-		r.meet(a, row, a.ContactSeq)
+		if err := r.meet(t, a, row, a.ContactSeq); err != nil {
+			return gifts.GiftDocument{}, err
+		}
 		r.meetPlan(a, in.Filed)
 		return r.decideTry(t, a, in)
 	})

@@ -83,6 +83,14 @@ func (im *imported) dropsName(from *ImportRow) bool {
 	return im.outcome != RowRejected && im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
 }
 
+// meetContact tells a row which contact files before from the same source have had for its name and address.
+func (r *ImportRun) meetContact(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
+	if row.contact != nil && r.spec.rule().Existing != crm.Force {
+		row.contact.Same, err = r.knownBefore(t, a, &row.contact.In, before)
+	}
+	return err
+}
+
 // importContact decides about a row, and does what was decided by do.
 func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, do func(*contacts.NewContact, contacts.Plan) (contacts.Document, error)) (im imported, err error) {
 	if row.contact == nil {

@@ -48,6 +48,7 @@ type TrialRow struct {
 	currency  string
 	counted   int64 // what a gift would add to all sums
 	anonymous bool  // no one is named for a gift
+	unusual   bool  // the name of a new contact is in capitals, or has none
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
@@ -238,10 +239,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	}
 	r.trial.endUnit()
 	for i := range outcomes {
-		out := &outcomes[i]
-		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
-		r.trial.counts.Contacts += contacts.Flag(outcomes[i].NewContact)
-		r.trial.counts.Anonymous += contacts.Flag(outcomes[i].anonymous)
+		r.trial.counts.count(&outcomes[i])
 		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil
@@ -273,7 +271,11 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 func (r *ImportRun) tryContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) error {
 	rule, n := r.spec.rule(), row.contact
 	if n != nil {
-		if err := r.trial.place(t, a, n.MatchKeys, n.In.PersonName()); err != nil {
+		err := r.trial.place(t, a, n.MatchKeys, n.In.PersonName())
+		if err == nil {
+			err = r.meetContact(t, a, row, a.ContactSeq)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -313,7 +315,7 @@ func considerContact(n *contacts.NewContact, p contacts.Plan, rule crm.ImportRul
 func (row *TrialRow) take(from *ImportRow, im *imported) {
 	row.Outcome, row.Reason, row.LeftOut, row.OtherName = im.outcome, im.reason, from.left, im.OtherOf != nil
 	if from.contact != nil && im.outcome == RowCreated {
-		row.ReadAs = from.contact.In.ReadAs
+		row.ReadAs, row.unusual = from.contact.In.ReadAs, from.contact.In.Unusual
 	}
 	if im.dropsName(from) {
 		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
@@ -339,6 +341,8 @@ func (row *TrialRow) meets(in *crm.ContactInput, about *contacts.Stored) {
 	}
 	emails, phones := in.Shared(about.Contact)
 	switch {
+	case len(in.MatchKeys()) == 0 && in.ID == 0:
+		row.By = []string{"its name and address"}
 	case in.SharesID(about.Contact), in.ID == 0 && len(emails)+len(phones) == 0:
 		row.By = byExternalID
 	case len(emails) > 0:
