@@ -83,6 +83,8 @@ func UnreadableRows(matchKeys []string, archived bool) *Rows {
 const (
 	GiftReference = "g:"
 	PlanReference = "p:"
+
+	paymentReference = "y:"
 )
 
 // GiftRows is what follows from a gift. Its month is that of the organization's clock.
@@ -90,6 +92,10 @@ func GiftRows(g *giving.Gift) *Rows {
 	r := ShareRows(giving.ShareOf(g))
 	r.References = references(GiftReference, g.ExternalID)
 	for _, id := range g.IDs {
+		if id.Source == giving.PledgeSource { // which has several payments
+			r.References = append(r.References, PaymentReferences(id.Value)+g.Code)
+			continue
+		}
 		r.References = append(r.References, IDReference(id))
 	}
 	slices.Sort(r.References)
@@ -98,6 +104,9 @@ func GiftRows(g *giving.Gift) *Rows {
 
 // IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two gifts.
 func IDReference(id crm.ExternalID) string { return GiftReference + id.Source + "\t" + id.Value }
+
+// PaymentReferences is what the references begin with that lead from what a pledge is called elsewhere to its payments.
+func PaymentReferences(pledge string) string { return paymentReference + pledge + "\t" }
 
 // ShareRows is what follows from the columns of a gift.
 func ShareRows(s giving.Share) *Rows {

@@ -20,6 +20,7 @@ type Filed struct {
 	Plan     string           // what its plan is called elsewhere; one that is not known is made. "" is none
 	Every    string           // how often the gifts of that plan come; "" is not known
 	Pledge   string           // the external id of the pledge that it pays for; "" is none
+	WriteOff bool             // the row is no gift, but gives that pledge up
 	RefundOf string           // of a row that is a refund: the external id of the gift; "" is not told
 	IsRefund bool             // the row is no gift, but gives one back
 	Key      string           // of a refund: all that its row says, in short
@@ -46,14 +47,11 @@ func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 
 // Learn is the gift with the ids that a row has for it, beside those that it has.
 func (g Gift) Learn(filed *Filed) (after Gift, isMore bool) {
-	if filed == nil || len(filed.IDs) == 0 {
+	if filed == nil || len(filed.IDs) == 0 || len(filed.IDs) == 1 && filed.IDs[0].Value == g.ExternalID {
 		return g, false
 	}
 	known := g.IDs
 	g.IDs = cleanIDs(slices.Concat(known, filed.IDs))
-	if len(g.IDs) == 1 && g.IDs[0].Value == g.ExternalID {
-		g.IDs = known
-	}
 	return g, len(g.IDs) > len(known)
 }
 
@@ -353,6 +351,48 @@ func (g *Gift) lastTold() int {
 // paidInFull is the note of a pledge that was kept by payments of their own.
 const paidInFull = "Paid in full. Each payment is a separate gift."
 
+// NamesPledge tells whether a row of a file gives up a pledge that it names, or is a part of one that is to come.
+func (in *GiftInput) NamesPledge() bool {
+	return in.Filed != nil && in.Filed.Pledge != "" && in.Filed.Pledge != value(in.ExternalID) && (in.Filed.WriteOff || value(in.Status) == string(Pending))
+}
+
+// PledgeSource is the source of the id by which a payment names its pledge, which may come in a later file.
+const PledgeSource = "pledge"
+
+// ids are what a new gift is called elsewhere, and what its pledge is.
+func (f *Filed) ids(external string) (ids []crm.ExternalID) {
+	if f == nil {
+		return nil
+	}
+	if len(f.IDs) > 1 {
+		ids = f.IDs
+	}
+	if f.Pledge != "" && f.Pledge != external {
+		ids = append(slices.Clip(ids), crm.ExternalID{Source: PledgeSource, Value: f.Pledge})
+	}
+	return cleanIDs(ids)
+}
+
+// writtenOff is the note of a pledge that was given up.
+const writtenOff = "Written off."
+
+// WriteOff is a pledge of which a row of a file gives up so much, in ten-thousandths. isKnown tells that it was given up before. The entry has an id that is made from what the row is called elsewhere.
+func (g Gift) WriteOff(reference string, sent int64) (after Gift, isKnown bool) {
+	amount, _ := text.MinorUnits(sent, g.Currency)
+	id := entryID("write-off " + reference)
+	switch left := g.Payment().Amount; {
+	case g.Status != Pending, g.hasEntry(id), len(g.Entries)+2 > maxEntries:
+		return g, true
+	case amount >= left || amount <= 0:
+		g.Status, g.Note = Cancelled, joinNote(g.Note, writtenOff)
+		return g, false
+	default:
+		g = g.promise(Entry{Amount: left - amount})
+		g.Entries[len(g.Entries)-1].ID = id
+		return g, false
+	}
+}
+
 // PayPledge is a pledge after a payment of it, which is a gift of its own: less is promised, and at last nothing.
 func (g Gift) PayPledge(amount int64, now time.Time) Gift {
 	if g.Status != Pending || len(g.Entries)+2 > maxEntries {
@@ -424,7 +464,7 @@ func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok boo
 		case "fee_covered":
 			was.FeeCovered = g.recorded(d.Before)
 		case "note": // the history keeps its beginning only
-			g.Note = strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), "\n\n")
+			g.Note = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), writtenOff), "\n\n")
 		case LearnedIDs:
 			var learned []string
 			ok = json.Unmarshal(d.After, &learned) == nil

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"donorbook/internal/crm"
 )
@@ -14,8 +13,13 @@ import (
 // settleCase writes the names of a person in the usual form where that was asked for, and else notes that they are not.
 func (r *row) settleCase() {
 	in := &r.contact
-	for _, name := range []**string{&in.FirstName, &in.MiddleName, &in.LastName} {
-		if *name == nil || !isUnusual(**name) {
+	names := [...]**string{&in.FirstName, &in.MiddleName, &in.LastName}
+	hasCapitals := false
+	for _, name := range names {
+		hasCapitals = hasCapitals || *name != nil && strings.ContainsFunc(**name, unicode.IsUpper)
+	}
+	for _, name := range names {
+		if *name == nil || !isUnusual(**name, hasCapitals) {
 			continue
 		}
 		usual := usualName(**name)
@@ -25,16 +29,17 @@ func (r *row) settleCase() {
 	}
 }
 
-// isUnusual tells a name in capitals, or one without any. JP and an initial are written so.
-func isUnusual(name string) bool {
-	letters := strings.Map(func(r rune) rune {
-		if unicode.IsUpper(r) || unicode.IsLower(r) {
-			return r
+// isUnusual tells a name in capitals, or one without any, unless other parts of it have some: Okafor household. JP and an initial are written so.
+func isUnusual(name string, hasCapitals bool) bool {
+	capitals, small := 0, 0
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			capitals++
+		} else if unicode.IsLower(r) || r == '@' {
+			small++
 		}
-		return -1
-	}, name)
-	n := utf8.RuneCountInString(letters)
-	return n > 2 && (letters == strings.ToUpper(letters) || letters == strings.ToLower(letters)) && !strings.Contains(name, "@")
+	}
+	return capitals > 2 && small == 0 || small > 2 && !hasCapitals && !strings.Contains(name, "@")
 }
 
 // usualName is a name as people write it.

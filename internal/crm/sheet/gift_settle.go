@@ -73,7 +73,7 @@ func (g *GiftRow) settleStatus() {
 	isLost := status == giving.Failed || status == giving.Cancelled
 	switch {
 	case g.kind == writeOff:
-		status = giving.Cancelled
+		status, g.Filed.WriteOff = giving.Cancelled, true
 	case g.kind == pledgeKind && !isLost, g.kind == schedule && !isLost && status != giving.Succeeded:
 		status = giving.Pending
 	}
@@ -137,9 +137,9 @@ func (g *GiftRow) GivesBack() (gift string, ok bool) {
 	return gift, true
 }
 
-// PaysPledge tells whether the row is money that came for a pledge.
-func (g *GiftRow) PaysPledge() bool {
-	return g.Filed != nil && g.Filed.Pledge != "" && !g.Filed.IsRefund && (g.Status == nil || *g.Status == string(giving.Succeeded))
+// OfPledge tells whether the row is about a pledge that another row may have: a payment that came or is to come, or a write-off.
+func (g *GiftRow) OfPledge() bool {
+	return g.Filed != nil && g.Filed.Pledge != "" && !g.Filed.IsRefund && (g.ExternalID == nil || g.Filed.Pledge != *g.ExternalID)
 }
 
 // AwaitsRefund tells whether another row of the file may say how much of this gift was refunded.

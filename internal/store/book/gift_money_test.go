@@ -73,9 +73,9 @@ var moneyOfSystems = []struct {
 		rejected: []string{"6: The AMOUNT field says that 10 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift."},
 	},
 	{
-		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 7, Merged: 1, Contacts: 4}, counted: map[string]int64{"USD": 360_00},
+		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 6, Merged: 2, Contacts: 4}, counted: map[string]int64{"USD": 360_00},
 		contacts: map[string]int64{"lea@example.org": 250_00, "mia@example.org": 30_00, "nia@example.org": 80_00},
-		raised:   map[string]int64{"Capital": 250_00}, promised: 780_00,
+		raised:   map[string]int64{"Capital": 250_00}, promised: 680_00,
 	},
 	{
 		file: "donorbox", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 5}, counted: map[string]int64{"USD": 120_00, "EUR": 20_00},
@@ -340,10 +340,10 @@ func TestAPaymentStandsBeforeItsPledge(t *testing.T) {
 			account := newAccount(t, s).Number
 			file := header + strings.Join(rows, "")
 			spec := giftImportOf(openTable(t, file))
-			if im := importMoney(t, s, account, file, spec); im.Progress.Created != 5 || im.Progress.Counted["USD"] != 80_00 {
+			if im := importMoney(t, s, account, file, spec); im.Progress.Created != 4 || im.Progress.Skipped != 1 || im.Progress.Counted["USD"] != 80_00 {
 				t.Errorf("the import says %+v", im.Progress)
 			}
-			wantPledges(t, s, account, map[string]int64{"1": 70_00, "3": 20_00})
+			wantPledges(t, s, account, map[string]int64{"1": 70_00}) // the installment that is to come is a part of it
 			paid := strings.ReplaceAll(file, "Pending", "Paid")
 			for range 2 { // again: nothing new
 				importMoney(t, s, account, paid, spec)
@@ -351,6 +351,39 @@ func TestAPaymentStandsBeforeItsPledge(t *testing.T) {
 			}
 			slices.Reverse(rows)
 		}
+		checked(t, s)
+	})
+}
+
+// TestPledgesAreKeptAndGivenUp: a payment may come in a file before that of its pledge, a write-off gives up a pledge or a part of it, and the same files again change nothing. An undone file leaves
+// no trace.
+func TestPledgesAreKeptAndGivenUp(t *testing.T) {
+	const header, ada = "Gift ID,Amount,Date,Type,Pledge ID,Email,First Name,Last Name\n", ",ada@example.org,Ada,Byron\n"
+	const payments = header + "p1,30,2026-02-05,Pledge payment,1" + ada + "p2,20,2026-02-06,Pledge payment,1" + ada
+	const pledges = header + "w2,15,2026-03-01,Write-off,2" + ada + "1,100,2026-01-05,Pledge," + ada + "2,40,2026-01-05,Pledge," + ada + "3,70,2026-01-05,Pledge," + ada
+	const given = header + "w3,70,2026-03-02,Write off,3" + ada + "w1,10,2026-03-02,Write off,1" + ada + "w9,10,2026-03-02,Write off,9" + ada
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		for i, step := range []struct {
+			file string
+			want jobs.ImportCounts
+			left map[string]int64
+		}{
+			{payments, jobs.ImportCounts{Rows: 2, Created: 2, Contacts: 1}, map[string]int64{}},
+			{pledges, jobs.ImportCounts{Rows: 4, Created: 3, Merged: 1}, map[string]int64{"1": 50_00, "2": 25_00, "3": 70_00}},
+			{given, jobs.ImportCounts{Rows: 3, Created: 1, Merged: 2}, map[string]int64{"1": 40_00, "2": 25_00}},
+			{pledges, jobs.ImportCounts{Rows: 4, Unchanged: 4}, map[string]int64{"1": 40_00, "2": 25_00}},
+			{given, jobs.ImportCounts{Rows: 3, Unchanged: 3}, map[string]int64{"1": 40_00, "2": 25_00}},
+		} {
+			tried, _ := imported(t, s, account, step.file, true)
+			im := importMoney(t, s, account, step.file, giftImportOf(openTable(t, step.file)))
+			if im.Progress.ImportCounts != step.want || tried != step.want {
+				t.Errorf("file %d: the import says %+v, the dry run %+v, want %+v", i, im.Progress.ImportCounts, tried, step.want)
+			}
+			wantPledges(t, s, account, step.left)
+		}
+		finishUndo(t, s, account, 3)
+		wantPledges(t, s, account, map[string]int64{"1": 50_00, "2": 25_00, "3": 70_00})
 		checked(t, s)
 	})
 }

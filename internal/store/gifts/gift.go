@@ -117,6 +117,9 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if made, err = insertGift(t, a, made, from, now); err == nil {
 		err = payPledge(t, a, &made.Gift, in.Filed, now)
 	}
+	if err == nil && in.Filed != nil {
+		err = payEarlier(t, a, &made.Gift, now)
+	}
 	return made, err
 }
 
@@ -172,6 +175,9 @@ func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 		if found != nil || err != nil {
 			return made, from, err
 		}
+	}
+	if made, isNone, err := aboutPledge(t, a, in); err != nil || !isNone {
+		return made, from, err
 	}
 	campaign, campaignErr := campaignOf(t, a, in)
 	plan, planErr := planNamed(t, a, in)
@@ -266,9 +272,11 @@ func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
 // Doubt is what a person has to know about the giver of a row of a file.
 type Doubt struct {
 	Other   *contacts.Stored // has the id, the email or the phone of the row, and another name; nil where it does not matter
-	Skipped bool             // the row is left out because of that
-	LosesID bool             // the id of the row is that of a contact who is not the giver
-	PlanOf  *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
+	Skipped bool             // the row is left out because of that, or because it is an installment
+
+	Installment bool             // of a pledge that is recorded: it has not been paid yet
+	LosesID     bool             // the id of the row is that of a contact who is not the giver
+	PlanOf      *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
 }
 
 // findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it is.

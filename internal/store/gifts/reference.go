@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
 )
@@ -139,6 +140,55 @@ func planNamed(t *store.Tx, a *store.Account, in *giving.GiftInput) (*giving.Pla
 		return nil, plan.Damage
 	}
 	return &plan.Plan, nil
+}
+
+// aboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come; isNone tells that the row is neither, or that its pledge is not known.
+func aboutPledge(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, isNone bool, err error) {
+	if !in.NamesPledge() {
+		return made, true, nil
+	}
+	found, err := giftReferred(t, a, in.Filed.Pledge)
+	if err != nil || found == nil {
+		return made, true, err
+	}
+	made, ok := AboutPledge(found.Gift, in)
+	return made, !ok, nil
+}
+
+// AboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come.
+func AboutPledge(pledge giving.Gift, in *giving.GiftInput) (made GiftDocument, ok bool) {
+	switch {
+	case in.Filed.WriteOff:
+		isKnown := false
+		made.Gift, isKnown = pledge.WriteOff(*in.ExternalID, *in.Amount)
+		made.Existing, made.Updated = true, !isKnown
+		return made, true
+	case pledge.Status == giving.Pending:
+		made.Skipped, made.Installment = true, true
+		return made, true
+	}
+	return made, false
+}
+
+// sqlPayments are the payments that name a pledge.
+const sqlPayments = `SELECT id FROM external_reference WHERE account_id = $1 AND reference >= $2 AND reference < $3 ORDER BY reference`
+
+// payEarlier makes a new pledge smaller by the payments of it that came in files before.
+func payEarlier(t *store.Tx, a *store.Account, pledge *giving.Gift, now time.Time) error {
+	if pledge.Status != giving.Pending || pledge.ExternalID == "" {
+		return nil
+	}
+	start := find.PaymentReferences(pledge.ExternalID)
+	payments, err := db.List(t.Conn, store.Number, sqlPayments, a.Account, start, start+"\U0010FFFF")
+	if err == nil {
+		err = Of(a).Gifts.Load(t, a.Account, payments)
+	}
+	for _, id := range payments {
+		if payment := Of(a).Gifts.Rows[id]; err == nil && payment != nil && payment.Damage == nil {
+			err = payPledge(t, a, &payment.Gift, &giving.Filed{Pledge: pledge.ExternalID}, now)
+		}
+	}
+	return err
 }
 
 // payPledge makes the pledge smaller that a row of a file names with a payment that has come.

@@ -186,7 +186,7 @@ func (g *giftRows) settled(row ImportRow) ImportRow {
 // isLater tells whether a row is held back. Payments leave room for refunds, which would be rejected.
 func (g *giftRows) isLater(row *ImportRow) bool {
 	hasRoom := func(part int) bool { return len(g.later) < maxLater/part && g.held+row.size() <= g.Room/part }
-	return (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && hasRoom(1) || row.Gift.PaysPledge() && hasRoom(2)
+	return (row.Gift.IsRefund() || row.Gift.AwaitsRefund()) && hasRoom(1) || row.Gift.OfPledge() && hasRoom(2)
 }
 
 // size is about how many bytes a row holds: it keeps its cells, and what was read from them.
@@ -321,6 +321,8 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, cr
 			err = nil
 		}
 		return RowRejected, gifts.GiftDocument{}, reason, err
+	case made.Installment:
+		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge + " has not been paid yet: the pledge has its amount.", nil
 	case made.Skipped:
 		return RowSkipped, made, "", nil
 	case made.Updated, row.Gift.IsRefund() && !made.Existing:
@@ -388,6 +390,14 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 				if made, err := gifts.KnownGift(g, in, r.store.Now()); err == nil {
 					return made, nil
 				}
+			}
+		}
+		if g, isKept := r.trial.kept(in.Filed.Pledge); isKept && in.NamesPledge() {
+			if made, ok := gifts.AboutPledge(g, in); ok {
+				if made.Updated {
+					r.trial.keep(in.Filed.Pledge, &made.Gift)
+				}
+				return made, nil
 			}
 		}
 		if len(r.trial.holding(find.GiftReference+*in.ExternalID)) > 0 {
