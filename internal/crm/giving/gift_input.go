@@ -375,7 +375,7 @@ func (in *GiftInput) Named(err error) error {
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver doc.Rule = "must be that of a contact, or come with the first and the last name of a new one"
+const UnknownGiver doc.Rule = "must belong to a contact, or come with the first and last name of a new one"
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {

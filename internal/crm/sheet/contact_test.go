@@ -192,7 +192,7 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 		{"emails.0.value", "nobody", "The The column field must be a valid email address."},
 		{"phones.0.value", "212-555-0100;ext=5", "212-555-0100;ext=5"},
 		{"phones.0.value", "212-555-0100; 212-555-0101", "212-555-0100 212-555-0101"},
-		{"phones.0.value", "n/a", "The The column field must be a valid phone number, with a + and the country code where it is not a US number."},
+		{"phones.0.value", "n/a", "The The column field must be a valid phone number, with a + and the country code unless it is a US number."},
 		{"tags", "a, b,, c", "a b c"},
 		{"tags", "a, b; c", "a, b c"},
 		{"tags", "a|b", "a b"},

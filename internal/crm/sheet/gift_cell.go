@@ -286,7 +286,7 @@ var methodWords = byWord(map[string]string{
 const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres"
 
 // unknownValue is broken by a word that stands for one of a few things, and no one has said for which.
-const unknownValue doc.Rule = "says %q, which is not known: choose what it means, one of %v"
+const unknownValue doc.Rule = "says %q, which is unknown: choose what it means, one of %v"
 
 // Meanings are what the values of a column may mean, none where they are not one of a few.
 func Meanings(target string) []string {

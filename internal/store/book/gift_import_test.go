@@ -129,7 +129,7 @@ func TestImportingGifts(t *testing.T) {
 		wrong := []string{
 			"10: The contact_id field must be the id of one of the account's contacts.",
 			"11: The contact_id field is the id of an archived contact: restore the contact first.",
-			"13: The external_id field belongs to gift CODE, which has another amount or date.",
+			"13: The external_id field belongs to gift CODE, which has a different amount or date.",
 			"14: The amount field must not have more than 2 decimals in USD.",
 		}
 		ledger := ledgerOf(t, s, account.Number)
@@ -327,7 +327,7 @@ func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	gifts.Most = 2
-	for line, want := range []string{2: "", 3: "", 4: "The external_id field is needed: a file can have 2 different rows without one. Split the file.", 5: "", 6: ""} {
+	for line, want := range []string{2: "", 3: "", 4: "The external_id field is required: a file can have at most 2 different rows without one. Split the file.", 5: "", 6: ""} {
 		if line < 2 {
 			continue
 		}

@@ -257,7 +257,7 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		}
 		parted := make(map[int64]bool)
 		if err == nil {
-			parted[contact], err = t.Exists(sqlParted, account, contact, revision)
+			parted[contact], err = t.Exists(sqlPartedAfter, account, contact, revision)
 		}
 		if err == nil {
 			made, left, err = Undo(t, row, change, parted, region, now)
@@ -268,7 +268,7 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 }
 
 const (
-	sqlParted = `SELECT 1 FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone > $3`
+	sqlPartedAfter = `SELECT 1 FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone > $3`
 	// SQLPartedOf are those of some contacts of which a merge was undone after a change.
 	SQLPartedOf = `SELECT survivor FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND undone > $3`
 )

@@ -152,7 +152,7 @@ func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Ti
 
 func roomForPlan(a *store.Account) error {
 	if a.PlanSeq >= doc.MaxSeq {
-		return errors.New("the account has given out all its ids of plans")
+		return errors.New("the account has used all its ids of plans")
 	}
 	return nil
 }

@@ -299,7 +299,7 @@ func (r *partReader) part(number int64) ([]byte, error) {
 	}
 	data, err := store.Find(r.ctx, r.store.Base, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
 	if err == nil && int64(len(data)) != min(PartSize, r.size-number*PartSize) {
-		err = errors.New("a part of an uploaded file is damaged")
+		err = errors.New("part of an uploaded file is damaged")
 	}
 	if err == nil {
 		r.held[r.next%len(r.held)] = heldPart{number, data}

@@ -210,7 +210,7 @@ func (g *giftRows) named() (row ImportRow, err error) {
 	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
 	n, known := g.seen[short]
 	if !known && len(g.seen) >= g.Most {
-		row.Gift.Refused = store.Fault("external_id", "is needed: a file can have %v different rows without one. Split the file", g.Most)
+		row.Gift.Refused = store.Fault("external_id", "is required: a file can have at most %v different rows without one. Split the file", g.Most)
 		return row, nil
 	}
 	read.GiveReference(key, int(n))
@@ -250,7 +250,7 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 // noCampaignReason says why a gift has no campaign.
 func noCampaignReason(err error) string {
 	if gifts.IsNoCampaign(err) {
-		return "does not exist as a campaign"
+		return "is not an existing campaign"
 	}
 	var refused *doc.Invalid
 	errors.As(err, &refused)
