@@ -23,7 +23,7 @@ type Attempt struct {
 
 // Made is what a change has made, for the caller to answer with.
 type Made interface {
-	Append(dst []byte) []byte     // the wire form
+	Append(dst []byte) []byte        // the wire form
 	Outcome() (created, merged bool) // it is new, or a create was merged into what was there
 }
 
@@ -118,7 +118,7 @@ func (s *Base) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error
 
 type unshown struct{}
 
-func (unshown) Append(dst []byte) []byte     { return dst }
+func (unshown) Append(dst []byte) []byte        { return dst }
 func (unshown) Outcome() (created, merged bool) { return true, false }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
