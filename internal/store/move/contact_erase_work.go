@@ -48,6 +48,7 @@ func erasureSteps() []erasureStep {
 	return []erasureStep{
 		{"", (*eraser).begin},
 		{"records", (*eraser).records},
+		{"givers", searching((*eraser).givers)},
 		{"loose gifts", searching((*eraser).looseGifts)},
 		{"sent", searching((*eraser).sent)},
 		{"segments", searching((*eraser).segments)},
