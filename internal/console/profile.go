@@ -2,6 +2,7 @@ package console
 
 import (
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 )
 
@@ -10,6 +11,7 @@ type profileView struct {
 	Name, Password *form
 	Organizations  rows[access.Membership]
 	Sessions       []sessionRow
+	Unreached      *mail.Mail // the last mail to the user, where it did not leave
 }
 
 // sessionRow is a browser that the user is signed in with.
@@ -33,6 +35,13 @@ func (r *request) profilePage() error {
 	}
 	for _, s := range sessions {
 		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: s.Device.Browser(), Current: s.ID == r.session.ID})
+	}
+	last, err := r.store.MailToUser(r.Context(), r.session.User.ID)
+	if err != nil {
+		return err
+	}
+	if last != nil && last.Error != "" {
+		view.Unreached = last
 	}
 	return r.render("profile", page{Title: "Your profile", Section: "profile", Form: r.form, Data: view})
 }

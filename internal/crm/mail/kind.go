@@ -39,7 +39,7 @@ type Mail struct {
 }
 
 // State is how far the mail is.
-func (m *Mail) State() State {
+func (m Mail) State() State {
 	switch {
 	case m.DueAt.IsZero() && m.Error == "":
 		return Sent

@@ -15,6 +15,7 @@ import (
 const (
 	mailColumns = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at FROM mail WHERE account_id = $1`
 	sqlMails    = mailColumns + ` ORDER BY created_at DESC, id LIMIT $2`
+	sqlAboutAll = mailColumns + ` AND about = ANY($2) AND about <> ''`
 	sqlAbout    = mailColumns + ` AND about = $2 AND about <> '' ORDER BY created_at DESC, id LIMIT 1`
 
 	sqlWaitingResets = `SELECT COUNT(*) FROM mail WHERE account_id = $1 AND due_at <> 0 AND kind = $2`
@@ -127,6 +128,12 @@ func (s *MailStore) MailAbout(ctx context.Context, account int64, about string) 
 		return nil, err
 	}
 	return &found[0], nil
+}
+
+// MailsAbout are the mails about several things, each of which has one at most.
+func (s *MailStore) MailsAbout(ctx context.Context, account int64, about []string) (map[string]mail.Mail, error) {
+	found, err := store.List(ctx, s.Base, scanMail, sqlAboutAll, account, about)
+	return store.Keyed(found, func(m mail.Mail) string { return m.About }), err
 }
 
 func scanMail(r db.Row) mail.Mail {
