@@ -39,7 +39,7 @@ var (
 	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "person level probability reasons:text against:text state digest_a digest_b")
 	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision at busy learned contacts changed model:text")
 
-	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text body:text error:text tries created_at due_at ended_at")
+	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")
 

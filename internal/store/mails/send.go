@@ -15,15 +15,14 @@ import (
 const (
 	sqlDueMails   = `SELECT account_id, id FROM mail WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id, id LIMIT $2`
 	sqlDueMailsOf = `SELECT account_id, id FROM mail WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id, id LIMIT $3`
-	sqlMail       = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at, body FROM mail WHERE account_id = $1 AND id = $2`
+	sqlMail       = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at, said FROM mail WHERE account_id = $1 AND id = $2`
 	sqlClaimMail  = `UPDATE mail SET due_at = $3, tries = tries + 1 WHERE account_id = $1 AND id = $2 AND tries = $4 AND due_at <> 0`
 	sqlDelayMail  = `UPDATE mail SET due_at = $4, error = $5 WHERE account_id = $1 AND id = $2 AND tries = $3 AND due_at <> 0`
-	sqlEndMail    = `UPDATE mail SET due_at = 0, ended_at = $4, error = $5, body = '' WHERE account_id = $1 AND id = $2 AND tries = $3 AND due_at <> 0`
+	sqlEndMail    = `UPDATE mail SET due_at = 0, ended_at = $4, error = $5, said = '' WHERE account_id = $1 AND id = $2 AND tries = $3 AND due_at <> 0`
 
 	sqlSender = `SELECT a.name, COALESCE(s.email, '') FROM account a LEFT JOIN account_setting s ON s.account_id = a.account_id WHERE a.account_id = $1`
 
-	sqlOldMails   = `SELECT account_id, id FROM mail WHERE ended_at <> 0 AND ended_at < $1 ORDER BY ended_at, account_id, id LIMIT $2`
-	sqlOldMailsOf = `SELECT account_id, id FROM mail WHERE account_id = $1 AND ended_at <> 0 AND ended_at < $2 ORDER BY ended_at, account_id, id LIMIT $3`
+	sqlOldMails = `SELECT account_id, id FROM mail WHERE ended_at <> 0 AND ended_at < $1 ORDER BY ended_at, account_id, id LIMIT $2`
 )
 
 const (
@@ -185,7 +184,7 @@ func (s *MailStore) delay(ctx context.Context, of mailOf, m *claimed, reply stri
 func (s *MailStore) SweepMails(ctx context.Context) error {
 	cutoff := store.Seconds(s.Now().Add(-mail.Kept))
 	return store.Stepwise(ctx, func() (more bool, err error) {
-		old, err := store.ListAll(ctx, s.Base, scanOf, sqlOldMails, sqlOldMailsOf, cutoff, int64(store.SweepUnit))
+		old, err := store.List(ctx, s.Base, scanOf, sqlOldMails, cutoff, int64(store.SweepUnit))
 		for _, of := range old {
 			if err == nil {
 				err = s.UpdateShared(ctx, of.account, func(t *store.Tx) error { t.Delete(store.MailTable, of.account, of.id); return nil })

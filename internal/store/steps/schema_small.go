@@ -51,14 +51,14 @@ ALTER TABLE request_answer ADD COLUMN document {key} NOT NULL DEFAULT '?';
 CREATE INDEX request_answer_document ON request_answer (account_id, document) WHERE document <> '';
 
 -- The outbox. Mails of account 0 are the server's own, to users about their passwords. due_at is when a mail is tried next, 0 once it has left or failed; a node that sends it moves that on first, so that no other one
--- does. body is what it says, which is forgotten when it has left: a link in it is a secret.
+-- does. said is what it says, which is forgotten when it has left: a link in it is a secret.
 CREATE TABLE mail (
 	account_id BIGINT NOT NULL,
 	id BIGINT NOT NULL,
 	kind TEXT NOT NULL,
 	about {key} NOT NULL,
 	recipient TEXT NOT NULL,
-	body TEXT NOT NULL,
+	said TEXT NOT NULL,
 	error TEXT NOT NULL,
 	tries BIGINT NOT NULL,
 	created_at BIGINT NOT NULL,
@@ -83,6 +83,8 @@ CREATE TABLE password_reset (
 	user_id BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL
 );
+
+CREATE INDEX password_reset_age ON password_reset (expires_at);
 
 CREATE INDEX password_reset_user ON password_reset (user_id, expires_at);
 `
