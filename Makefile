@@ -108,7 +108,7 @@ bench-quick: bin/bench
 
 # openapi makes the documents that the program serves anew. Run it after a change of openapi.yaml or of the page's template.
 openapi:
-	UPDATE=1 go test ./internal/api -run TestServedDocumentsEqualYAML
+	UPDATE=1 go test ./internal/api -run TestServedDocumentsAreUpToDate
 
 # zones takes over the time zones of the Go that is installed. Run it after a new release of Go.
 zones:

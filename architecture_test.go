@@ -106,25 +106,6 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 	}
 }
 
-// maxFiles is how many product files a folder may have: so many can be read before something is changed in them.
-const maxFiles = 16
-
-// crowded lists the folders that have more, and how many. They may become smaller, and no larger.
-var crowded = map[string]int{"internal/cli": 17, "internal/console": 53, "internal/crm": 17, "internal/db": 28, "internal/store/contacts": 17, "internal/store/jobs": 17}
-
-func TestFoldersCanBeRead(t *testing.T) {
-	for folder := range arrows {
-		paths, err := filepath.Glob(folder + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := len(slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") }))
-		if limit := max(maxFiles, crowded[folder]); files > limit {
-			t.Errorf("%s has %d files: more than %d are two packages", folder, files, limit)
-		}
-	}
-}
-
 func checkFile(t *testing.T, path string) {
 	folder := filepath.ToSlash(filepath.Dir(path))
 	allowed, known := arrows[folder]

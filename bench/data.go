@@ -124,7 +124,7 @@ func personLines(from, n int, mark string) (lines []byte) {
 func importPeople(s *book.Book, account int64, lines []byte) {
 	const name = "people.jsonl"
 	rows := must(table.Open(bytes.NewReader(lines), int64(len(lines)), name))
-	mapping := must(s.ColumnMapping(context.Background(), account, jobs.ImportContacts, rows.Header()))
+	mapping := must(s.ColumnMapping(context.Background(), account, jobs.ImportContacts, rows.Header(), nil))
 	spec := jobs.FileImport{Name: name, SHA256: fmt.Sprint(serial.Add(1)), Mode: jobs.MergeExisting, Region: region, Mapping: mapping}
 	im, _, err := s.ImportFile(context.Background(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 	check(err)
@@ -162,7 +162,7 @@ func (b *bench) complete(d *dataset, s size) {
 			rows = fmt.Appendf(rows, "%d,%s,%d.%02d,card,%s\n", giver(i), campaign, 5+r.IntN(500), r.IntN(100), lastGift.Add(-step*time.Duration(gifts-i)).Format(time.RFC3339))
 		}
 		check(os.WriteFile(file, rows, 0o600))
-		output(b.program, "--data", d.dir, "gift", "import", "--account", a.ID, "--create-campaigns", file)
+		output(b.program, "--data", d.dir, "gift", "import", "--account", a.ID, file)
 		for i := range gifts / 100 {
 			body := fmt.Appendf(nil, `{"contact_id":%d,"amount":25,"frequency":"monthly","method":"card","start_at":"2026-01-31"}`, giver(i))
 			wires = append(wires, request(nil, "POST", "/v1/plans", a.Key, body))

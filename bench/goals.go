@@ -24,39 +24,39 @@ func (b *bench) goals() (list []goal) {
 	us := func(name string, s size) string { return at(name, s) + " us" }
 	small, base, large, many, pages := b.small, b.base, b.large, b.many, []goal(nil)
 	for _, noun := range []string{"contact", "gift", "plan"} {
-		pages = append(pages, goal{"3", noun + "s: last page against page 1", most, 1.5, us(noun+" list, last page", large), us(noun+" list, page 1", large)})
+		pages = append(pages, goal{"3", noun + "s: last page vs. page 1", most, 1.5, us(noun+" list, last page", large), us(noun+" list, page 1", large)})
 	}
 	list = append([]goal{
-		{"1", "read a contact, against a bare server", least, 0.50, us("get", large), "get ceiling us"},
-		{"1", "read a contact, against PocketBase", least, 12, us("get", large), "pocketbase get us"},
-		{"2", "list of 20, against a bare server", least, 0.50, us("contact list, page 1", large), "list ceiling us"},
-		{"2", "list of 20, against PocketBase", least, 100, us("contact list, page 1", large), "pocketbase list us"},
+		{"1", "read a contact vs. a bare server", least, 0.50, us("get", large), "get ceiling us"},
+		{"1", "read a contact vs. PocketBase", least, 12, us("get", large), "pocketbase get us"},
+		{"2", "list of 20 vs. a bare server", least, 0.50, us("contact list, page 1", large), "list ceiling us"},
+		{"2", "list of 20 vs. PocketBase", least, 100, us("contact list, page 1", large), "pocketbase list us"},
 	}, append(pages, []goal{
-		{"4", "create a contact, against raw SQLite", least, 0.65, us("create", base), us("create raw", base)},
-		{"4", "create a contact, against PocketBase", least, 5, us("create", base), "pocketbase create us"},
+		{"4", "create a contact vs. raw SQLite", least, 0.65, us("create", base), us("create raw", base)},
+		{"4", "create a contact vs. PocketBase", least, 5, us("create", base), "pocketbase create us"},
 		{"4", "create a contact, processor time", most, 230, us("create", base), ""},
-		{"5", "record a gift, against create a contact", most, 1.5, us("gift", large), us("create", large)},
-		{"5", "record a gift: " + large.String() + " gifts against " + small.String(), most, 1.5, us("gift", large), us("gift", small)},
-		{"6", "p99 of reads beside creates, against a bare server there", most, 3, "get beside creates p99 ms", "get ceiling beside creates p99 ms"},
-		{"7", "import, elapsed, against a raw bulk load", most, 1.3, "import s", "raw import s"},
-		{"7", "memory of the import", most, 200, "import MB", ""},
-		{"7", "memory of an export", most, 150, "export MB", ""},
-		{"8", "memory, idle", most, 45, "idle MB", ""},
-		{"8", "memory, largest under load", most, 160, "loaded MB", ""},
-		{"8", "memory after the last round, against the first", most, 1.2, "last round MB", "first round MB"},
-		{"8", "start to first answer", most, 60, "start ms", ""},
-		{"9", "PostgreSQL: create, against raw", least, 0.50, us("postgres create", base), us("postgres create raw", base)},
-		{"9", "PostgreSQL: read, against pgx", least, 0.70, us("postgres get", base), us("postgres get pgx", base)},
+		{"5", "record a gift vs. creating a contact", most, 1.5, us("gift", large), us("create", large)},
+		{"5", "record a gift: " + large.String() + " gifts vs. " + small.String(), most, 1.5, us("gift", large), us("gift", small)},
+		{"6", "p99 of reads during creates vs. a bare server under the same load", most, 3, "get beside creates p99 ms", "get ceiling beside creates p99 ms"},
+		{"7", "import, elapsed time vs. a raw bulk load", most, 1.3, "import s", "raw import s"},
+		{"7", "peak memory of an import", most, 200, "import MB", ""},
+		{"7", "peak memory of an export", most, 150, "export MB", ""},
+		{"8", "idle memory", most, 45, "idle MB", ""},
+		{"8", "peak memory under load", most, 160, "loaded MB", ""},
+		{"8", "memory after the last round vs. the first", most, 1.2, "last round MB", "first round MB"},
+		{"8", "start to first response", most, 60, "start ms", ""},
+		{"9", "PostgreSQL: create vs. raw", least, 0.50, us("postgres create", base), us("postgres create raw", base)},
+		{"9", "PostgreSQL: read vs. pgx", least, 0.70, us("postgres get", base), us("postgres get pgx", base)},
 	}...)...)
 	for _, work := range []string{"get", "list, any page", "search, a rare name", "search, a common name", "create", "change"} {
-		list = append(list, goal{"10", work + ": " + large.String() + " contacts against " + small.String(), most, 1.5, us(work, large), us(work, small)})
+		list = append(list, goal{"10", work + ": " + large.String() + " contacts vs. " + small.String(), most, 1.5, us(work, large), us(work, small)})
 	}
 	for _, work := range grown {
-		list = append(list, goal{"10", work + ": growth to " + many.String() + " against raw's", most, 1.1, work + " growth x", work + " raw growth x"})
+		list = append(list, goal{"10", work + ": growth to " + many.String() + " vs. raw's", most, 1.1, work + " growth x", work + " raw growth x"})
 	}
 	return append(list,
 		goal{"11", "first page of the slowest of " + strconv.Itoa(len(filters)) + " filters, " + b.slowest, most, 100 * float64(max(1, b.contacts/100_000)), "slowest filter ms", ""},
-		goal{"12", "the database against its documents, without history", most, 1.7, "stored x", ""})
+		goal{"12", "size of the database vs. its documents, without history", most, 1.7, "stored x", ""})
 }
 
 // grown is the work whose growth is compared with that of raw.

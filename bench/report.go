@@ -38,7 +38,7 @@ func markdown(rows ...[]string) string {
 
 // workTable has what a user wants to know first: how fast it is, how it grows, and against what else one could take.
 func (b *bench) workTable() string {
-	rows := [][]string{{"requests per second", "SQLite, " + b.large.String() + " contacts", "cost, against " + b.small.String() + " contacts", "PostgreSQL, " + b.base.String() + " contacts", "PocketBase, " + b.base.String() + " contacts"}}
+	rows := [][]string{{"requests per second", "SQLite, " + b.large.String() + " contacts", "cost vs. " + b.small.String() + " contacts", "PostgreSQL, " + b.base.String() + " contacts", "PocketBase, " + b.base.String() + " contacts"}}
 	rate := func(name string) string {
 		if values := b.figures[name+" /s"]; len(values) > 0 {
 			return thousands(int(spreadOf(values).median))
@@ -65,8 +65,8 @@ func (b *bench) workTable() string {
 func (b *bench) sizeTable() string {
 	rows := [][]string{{"size and time", ""}}
 	for _, row := range [][2]string{
-		{"program MB", "the program, one file"}, {"start ms", "start to first answer"}, {"idle MB", "memory, idle"}, {"loaded MB", "memory, largest under load"},
-		{"database MB", "database of " + b.large.String() + " contacts and as many gifts"}, {"import s", "import of " + b.large.String() + " contacts from a file"}, {"export s", "export of them"},
+		{"program MB", "the program, one file"}, {"start ms", "start to first response"}, {"idle MB", "idle memory"}, {"loaded MB", "peak memory under load"},
+		{"database MB", "database of " + b.large.String() + " contacts and as many gifts"}, {"import s", "import of " + b.large.String() + " contacts from a file"}, {"export s", "export of the same contacts"},
 	} {
 		if values := b.figures[row[0]]; len(values) > 0 {
 			rows = append(rows, []string{row[1], thousands(int(math.Round(spreadOf(values).median))) + unitOf(row[0])})

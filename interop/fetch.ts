@@ -10,7 +10,7 @@ const created = await client.POST('/v1/contacts', {
   body: { first_name: 'Amelia', last_name: 'Okafor', emails: [{ value: 'amelia@example.org' }], tags: ['newsletter'] },
 })
 assert(created.data, JSON.stringify(created.error))
-const id = String(created.data.id)
+const id = created.data.id
 
 const changed = await client.PATCH('/v1/contacts/{id}', { params: { path: { id } }, body: { company: 'Blue Heron Books' } })
 assert.equal(changed.data?.company, 'Blue Heron Books')

@@ -87,7 +87,7 @@ func TestContactsCarryCustomFields(t *testing.T) {
 		before := s.checked(t, "GET", path, key, "").body
 		wrong := s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"type":"individual","last_name":null,"custom_fields":[{"field_id":%d,"value":"old"},{"field_id":999,"value":1},{"field_id":%d,"value":"yes"}]}`, age.ID, member.ID))
 		if says := `{"message":"The last_name field must not be empty. (and 3 more errors)","errors":{"last_name":["The last_name field must not be empty."],` +
-			`"custom_fields.0.value":["The custom_fields.0.value field must be a number of at most 15 digits."],` +
+			`"custom_fields.0.value":["The custom_fields.0.value field must be a number with at most 15 digits."],` +
 			`"custom_fields.1.field_id":["The custom_fields.1.field_id field is not one of the account's custom fields."],` +
 			`"custom_fields.2.value":["The custom_fields.2.value field must be true or false."]}}`; wrong.status != 422 || wrong.body != says {
 			t.Errorf("%d %s", wrong.status, wrong.body)

@@ -1,25 +1,21 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	yaml "github.com/oasdiff/yaml3"
 
-	"donorbook/internal/reference"
-	"donorbook/internal/web"
+	"donorbook/internal/api"
 )
 
 func TestOpenAPIDocumentIsValid(t *testing.T) {
 	loader := openapi3.NewLoader()
 	loader.Context = t.Context()
-	document, err := loader.LoadFromFile("openapi.yaml")
+	document, err := loader.LoadFromData(api.Document())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +28,7 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 // Clients rely on every key being present, and tests rely on there being no other key, so a schema that is less strict would hide
 // drift.
 func TestOpenAPIAnswersAreClosed(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	document, err := openapi3.NewLoader().LoadFromData(api.Document())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +82,8 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 			}
 		}
 	}
-	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var document any
-	if err := json.Unmarshal(yamlToJSON(t, source), &document); err != nil {
+	if err := json.Unmarshal(api.Document(), &document); err != nil {
 		t.Fatal(err)
 	}
 	walk("", document)
@@ -99,7 +91,7 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 
 // An integrator reads in the document where to look when a filter has no effect, and how to page.
 func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	document, err := openapi3.NewLoader().LoadFromData(api.Document())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,95 +151,4 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The documents that the program serves are generated from openapi.yaml: the file itself, the same as JSON, and the page for
-// people, with its style and its script. UPDATE=1 go test regenerates those that have changed; others stay as they are, whichever version of Go has compressed
-// them.
-func TestServedDocumentsEqualYAML(t *testing.T) {
-	read := func(name string) []byte {
-		body, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body
-	}
-	source := read("openapi.yaml")
-	asJSON := yamlToJSON(t, source)
-	for name, want := range map[string][]byte{
-		"openapi.yaml.gz": source,
-		"openapi.json.gz": asJSON,
-		"docs.html.gz":    reference.Page(asJSON),
-		"docs.css.gz":     read("docs.css"),
-		"docs.js.gz":      read("docs.js"),
-	} {
-		if bytes.Equal(web.Gunzip(read(name)), want) {
-			continue
-		}
-		if os.Getenv("UPDATE") != "1" {
-			t.Errorf("%s is older than what it is made from: run make openapi", name)
-		} else if err := os.WriteFile(name, web.Gzip(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// yamlToJSON keeps the order of keys, which a map would lose: readers see the fields in the order of the document.
-func yamlToJSON(t *testing.T, source []byte) []byte {
-	t.Helper()
-	var document yaml.Node
-	if err := yaml.Unmarshal(source, &document); err != nil {
-		t.Fatal(err)
-	}
-	var compact, indented bytes.Buffer
-	writeNode(t, &compact, document.Content[0])
-	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	indented.WriteByte('\n')
-	return indented.Bytes()
-}
-
-func writeNode(t *testing.T, b *bytes.Buffer, node *yaml.Node) {
-	t.Helper()
-	switch {
-	case node.Kind == yaml.MappingNode:
-		b.WriteByte('{')
-		for i := 0; i < len(node.Content); i += 2 {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(t, b, node.Content[i].Value)
-			b.WriteByte(':')
-			writeNode(t, b, node.Content[i+1])
-		}
-		b.WriteByte('}')
-	case node.Kind == yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, element := range node.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeNode(t, b, element)
-		}
-		b.WriteByte(']')
-	case node.Kind != yaml.ScalarNode:
-		t.Fatalf("line %d: anchors and aliases have no place in the document", node.Line)
-	case node.Tag == "!!str":
-		writeText(t, b, node.Value)
-	case node.Tag == "!!int", node.Tag == "!!float", node.Tag == "!!bool", node.Tag == "!!null":
-		b.WriteString(node.Value)
-	default:
-		t.Fatalf("line %d: %q is read as %s: put it in quotes", node.Line, node.Value, node.Tag)
-	}
-}
-
-func writeText(t *testing.T, b *bytes.Buffer, text string) {
-	t.Helper()
-	encoder := json.NewEncoder(b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		t.Fatal(err)
-	}
-	b.Truncate(b.Len() - 1) // the encoder ends with a line feed
 }

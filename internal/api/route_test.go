@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/reference"
 	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
@@ -44,7 +46,7 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]struct {
 			OperationID string
-			Security    []map[string][]string
+			Permission  string `json:"x-permission"`
 		}
 	}
 	if err := json.Unmarshal(web.Gunzip(openapiJSON), &document); err != nil {
@@ -53,11 +55,7 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var described []string
 	for path, methods := range document.Paths {
 		for method, operation := range methods {
-			var permissions []string
-			for _, way := range operation.Security {
-				permissions = append(permissions, way["key"]...)
-			}
-			described = append(described, strings.ToUpper(method)+" "+path+" "+operation.OperationID+" "+strings.Join(permissions, " "))
+			described = append(described, strings.ToUpper(method)+" "+path+" "+operation.OperationID+" "+operation.Permission)
 		}
 	}
 	slices.Sort(served)
@@ -65,6 +63,57 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	if difference := cmp.Diff(described, served); difference != "" {
 		t.Errorf("the document (-) and the routes (+) differ:\n%s", difference)
 	}
+}
+
+// The documents that the program serves are made from the table of operations and openapi.yaml: the OpenAPI document as YAML and as JSON, and the page for people,
+// with its style and its script. UPDATE=1 go test makes those anew that have changed; others stay as they are, whichever version of Go has compressed them.
+func TestServedDocumentsAreUpToDate(t *testing.T) {
+	read := func(name string) []byte {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	var described []reference.Operation
+	for _, op := range withOthers(operations) {
+		described = append(described, op.described())
+	}
+	asYAML, asJSON := reference.Join(read("openapi.yaml"), described)
+	for name, want := range map[string][]byte{
+		"openapi.yaml.gz": asYAML,
+		"openapi.json.gz": asJSON,
+		"docs.html.gz":    reference.Page(asJSON),
+		"docs.css.gz":     read("docs.css"),
+		"docs.js.gz":      read("docs.js"),
+	} {
+		if bytes.Equal(web.Gunzip(read(name)), want) {
+			continue
+		}
+		if os.Getenv("UPDATE") != "1" {
+			t.Errorf("%s is older than what it is made from: run make openapi", name)
+		} else if err := os.WriteFile(name, web.Gzip(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// described is an operation for its description in the document.
+func (op *operation) described() reference.Operation {
+	d := reference.Operation{
+		Method: op.method(), Path: op.path(), Name: op.name, Permission: strings.Join(op.permission.Names(), " "),
+		List: op.isList(), Body: op.body != noBody, Needed: op.body == neededBody, Repeatable: op.isRepeatable(),
+	}
+	if op.id != nil {
+		d.Parameter, d.Own = op.id.parameter, op.id.own
+	}
+	if op.tagged {
+		d.Noun = strings.TrimSuffix(op.id.parameter, "Id")
+	}
+	if i := slices.IndexFunc(operations, func(other operation) bool { return strings.HasSuffix(other.also, " "+op.name) }); i >= 0 {
+		d.Like = operations[i].name
+	}
+	return d
 }
 
 // The query parameters of every operation, as the server knows them and as the document does: by their names, or as another name of one.

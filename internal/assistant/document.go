@@ -38,7 +38,8 @@ func (d document) operation(id string) (operation, bool) {
 }
 
 func (d document) read(method, path string, described map[string]any) operation {
-	op := operation{method: method, path: path, permission: permission(described), place: map[string]string{}}
+	op := operation{method: method, path: path, place: map[string]string{}}
+	op.permission, _ = described["x-permission"].(string)
 	properties, required := map[string]any{}, []string{}
 	body := d.body(described)
 	for name, property := range object(body["properties"]) {
@@ -69,16 +70,6 @@ func (d document) read(method, path string, described map[string]any) operation 
 func (d document) body(described map[string]any) map[string]any {
 	content := object(object(object(described["requestBody"])["content"])["application/json"])
 	return object(d.resolved(content["schema"]))
-}
-
-// permission is what a key needs for an operation.
-func permission(described map[string]any) string {
-	for _, scheme := range list(described["security"]) {
-		for _, name := range list(object(scheme)["key"]) {
-			return name.(string)
-		}
-	}
-	return ""
 }
 
 // resolved is a copy of a part of the document with what it refers to in place, and without examples, which only cost an assistant's attention.

@@ -176,7 +176,10 @@ func (c *giftList) Run(t *terminal) error {
 				fmt.Fprintf(t.stderr, "Page %d of %d, %d gifts in total; use --all to list them all.\n", page.Page, last, found.Total)
 			}
 		}
-		return cmp.Or(list.end(), w.Flush())
+		if err := list.end(); err != nil {
+			return err
+		}
+		return w.Flush()
 	})
 }
 

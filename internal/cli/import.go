@@ -25,13 +25,14 @@ import (
 
 // fileImport is what the imports of contacts and of gifts are told.
 type fileImport struct {
-	Account  string `help:"Account ID." required:"" placeholder:"ID"`
-	DryRun   bool   `help:"Show what would happen, without changing anything." name:"dry-run"`
-	Map      string `help:"What columns mean, if their headings don't say: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
-	Source   string `help:"System that the file and its contact IDs come from. Default: recognized by the columns, if possible." placeholder:"NAME"`
-	Rejected string `help:"File to write rejected rows to, each with its reason in the last column." placeholder:"FILE"`
-	Force    bool   `help:"Replace existing files, such as that of --rejected."`
-	File     string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
+	Account   string `help:"Account ID." required:"" placeholder:"ID"`
+	DryRun    bool   `help:"Show what would happen, without changing anything." name:"dry-run"`
+	Map       string `help:"What columns mean, if their headings don't say: COLUMN=FIELD,COLUMN=FIELD." placeholder:"MAPPING"`
+	HeaderRow int    `help:"Row that names the columns. Default: found by its words." name:"header-row" placeholder:"ROW"`
+	Source    string `help:"System that the file and its contact IDs come from. Default: recognized by the columns, if possible." placeholder:"NAME"`
+	Rejected  string `help:"File to write rejected rows to, each with its reason in the last column." placeholder:"FILE"`
+	Force     bool   `help:"Replace existing files, such as that of --rejected."`
+	File      string `arg:"" help:"A table: FILE.csv, FILE.jsonl or FILE.xlsx."`
 	phoneRegion
 }
 
@@ -88,11 +89,11 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	}
 	f := &openFile{importKind: kind}
 	f.spec.Name, f.spec.Size, f.spec.Region = filepath.Base(c.File), info.Size(), c.PhoneRegion
-	if f.rows, err = table.Open(file, info.Size(), c.File); err == nil {
+	if f.rows, err = jobs.OpenTable(file, info.Size(), c.File, c.HeaderRow, nil); err == nil {
 		f.Survey, err = jobs.SurveyRows(t.ctx, f.rows)
 	}
 	if err == nil {
-		f.rows, err = table.Open(file, info.Size(), c.File)
+		f.rows, err = jobs.OpenTable(file, info.Size(), c.File, c.HeaderRow, nil)
 	}
 	if err != nil {
 		return c.refused(err, f)
@@ -100,6 +101,7 @@ func (c *fileImport) run(t *terminal, kind importKind) error {
 	if len(f.rows.OtherSheets) > 0 {
 		fmt.Fprintf(t.stderr, "Only the first sheet with rows is imported. Other sheets: %s.\n", oneLine(strings.Join(f.rows.OtherSheets, ", ")))
 	}
+	f.spec.HeaderRow, f.spec.FoundRow = c.HeaderRow, f.rows.HeaderRow
 	f.spec.Header, f.spec.JSON, f.spec.Days = f.rows.Header(), f.rows.Format == "jsonl", f.Days
 	if f.spec.SHA256, err = sumOf(t.ctx, file); err != nil {
 		return err
@@ -169,7 +171,7 @@ func (c *fileImport) mapping(t *terminal, s *book.Book, f *openFile) (sheet.Mapp
 		return nil, nil
 	}
 	columns := jobs.SheetOf(f.spec.Of)
-	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header)
+	mapping, err := s.ColumnMapping(t.ctx, f.account, f.spec.Of, f.spec.Header, f.Look)
 	if err == nil && c.Map != "" {
 		mapping, err = columns.With(mapping, c.Map)
 	}
@@ -206,6 +208,9 @@ func (f *openFile) tellSkipped(t *terminal) {
 		}
 		if i < len(f.Samples) && len(f.Samples[i]) > 0 {
 			c.Name += " (" + giving.Clip(strings.Join(f.Samples[i], "; "), maxSamples) + ")"
+		}
+		if c.Doubt != "" {
+			c.Name += ", perhaps " + c.Doubt
 		}
 		skipped = append(skipped, c.Name)
 	}

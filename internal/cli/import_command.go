@@ -25,7 +25,7 @@ type contactImport struct {
 }
 
 func (contactImport) Help() string {
-	return `The first row holds the column headings. Headings that other systems export are recognized in English, German and French, and so are the API's field names (emails.0.value). Encoding and separator are detected. Each row of a JSON Lines file is an object with the fields of POST /v1/contacts.
+	return `The row that names the columns is found; --header-row names it where a file is unusual. Columns are recognized by the words of their headings, in English, German, French and Spanish, and by their values; the API's field names (emails.0.value) are recognized, too. Columns that are not imported are named, with what they may be. Encoding and separator are detected. Each row of a JSON Lines file is an object with the fields of POST /v1/contacts.
 
 	donorbook contact import --account ID people.xlsx --dry-run
 	donorbook contact import --account ID people.csv --rejected rejected.csv
@@ -39,7 +39,7 @@ A row with the email or phone of a contact with the same name is merged into tha
 
 An import never renames a person. A row with the email or phone of a contact with a different name, such as a spouse or a colleague, becomes a separate contact. So does a row that shares only an external ID with one; it does not get that ID. With --other-name merge, the row is merged into that contact, which keeps its name, unless one is a company and the other a person. With --other-name skip, the row is skipped. Names are compared without case and accents; an initial matches a name if the email is the same, and a middle name may be missing.
 
-A value that a contact cannot have, such as N/A as a phone number, is left out and listed, and the rest of the row is imported. A row without enough information is rejected, and the import continues: fix it in the file that --rejected writes (.csv, .jsonl or .xlsx), then import that file. Rows are numbered as in a spreadsheet: the header is row 1.
+A value that a contact cannot have, such as N/A as a phone number, is left out and listed, and the rest of the row is imported. A person without a first or last name is imported if there is an email, a phone, an ID or an address. A row without enough information is rejected, and the import continues: fix it in the file that --rejected writes (.csv, .jsonl or .xlsx), then import that file. Rows are numbered as in a spreadsheet: the header is row 1.
 
 Columns that are not recognized are not imported unless --map says what they mean. With --unknown-columns custom, each of them becomes a custom field.
 
@@ -99,6 +99,9 @@ func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.OtherName > 0 {
 		said = fmt.Sprintf(" %d %s the %s of a contact with a different name: %s.", r.OtherName, plural(r.OtherName, "row has", "rows have"), shared, fate)
 	}
+	if r.Anonymous > 0 {
+		said += fmt.Sprintf(" %d %s no donor: recorded for the anonymous donor.", r.Anonymous, plural(r.Anonymous, "row names", "rows name"))
+	}
 	if r.LeftOut > 0 {
 		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
 	}
@@ -155,14 +158,14 @@ func (f *changesFile) close() error {
 
 type giftImport struct {
 	fileImport
-	CreateCampaigns bool   `help:"Create missing campaigns as drafts." name:"create-campaigns"`
-	MatchByName     bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
-	OtherName       string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
-	JSON            bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
+	Campaigns   string `help:"What to do about campaigns, funds and appeals that do not exist: create them as drafts, or leave the gift without one." name:"campaigns" enum:"create,leave" default:"create"`
+	MatchByName bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
+	OtherName   string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	JSON        bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
-	return `The first row of a table (CSV or .xlsx) holds the column headings. Headings that other systems export are recognized in English, German and French, and so are the API's field names. Amount and date are required. contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company, contact_type and an address say who gave. Optional: campaign (ID, slug or title) or campaign_id, plan_id, currency, status, method (other if missing), fee, fee_covered, note, check_number and external_id; also net, refunded, refunded_at, refund_of (the external ID of the gift that a row below 0 refunds), type (gift, pledge, payment or refund), pledge, plan and frequency (of a recurring gift in another system), soft_credit, in_honor_of, in_memory_of and test. Each row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign instead of campaign_id.
+	return `The row that names the columns is found; --header-row names it where a file is unusual. Columns are recognized by the words of their headings, in English, German, French and Spanish, and by their values; the API's field names are recognized, too. Amount and date are required. contact_id, contact_external_id, email, phone, first_name, last_name, full_name, company, contact_type and an address say who gave. Optional: campaign (ID, slug or title) or campaign_id, plan_id, currency, status, method (other if missing), fee, fee_covered, note, check_number and external_id; also net, refunded, refunded_at, refund_of (the external ID of the gift that a row below 0 refunds), type (gift, pledge, payment or refund), pledge, plan and frequency (of a recurring gift in another system), soft_credit, in_honor_of, in_memory_of and test. Each row of a JSON Lines file is an object with the fields of POST /v1/transactions, or with campaign instead of campaign_id.
 
 	donorbook gift import --account ID gifts.csv --dry-run
 	donorbook gift import --account ID gifts.csv --rejected rejected.csv
@@ -172,11 +175,13 @@ func (giftImport) Help() string {
 
 Only money that was received and kept counts. Pledges are pending; refunded and disputed money is a refund in the gift's ledger; failed, canceled and test payments do not count. The summary says how much the file adds. If a row says that a known gift has since been paid, refunded or failed, the gift is updated. If a later file says that a dispute was won, the refund is undone. Refunds are recorded after all gifts in the file, and payments of pledges after all pledges.
 
-A row whose campaign, fund or appeal does not exist is rejected. --create-campaigns creates missing campaigns instead, up to 100 of them.
+A campaign, fund or appeal that does not exist is created as a draft, up to 100 of them. With --campaigns leave, such gifts have no campaign.
 
 The donor is the contact with contact_id, or with that ID in another system (contact_external_id, such as Account Number, Constituent ID or Donor ID), or with the email, or with the phone. If there is none, a new contact gets the name and that ID. With --match-by-name, the donor can also be the only contact with the same name and the same street or ZIP code. Rows that have only a name make one contact per name and street or ZIP code. A gift never renames a contact. A row with the ID, email or phone of a contact with a different name is a gift from a separate contact, which later rows find; with --other-name merge, it goes to the existing contact; with --other-name skip, the row is skipped. If the ID and also the email or phone belong to one contact, the name does not matter, and a row without a name goes to the contact that it identifies. The dry run lists these rows. A row with a company and no person, or with a contact_type such as Organization, is a gift from a company.
 
 A recurring gift goes to the contact of its plan, even if it comes with another email or only a name. If the names differ, it is recorded without the plan, and the row is listed.
+
+A row with an amount and a date is recorded. A value that a gift cannot have, such as a bad email, is left out and listed; an unknown method is "other", with its name in the note. A donor known only by an email, a phone or an ID is called by that until a name is known. A row that names no donor is a gift of the anonymous donor. Rows that say they are no gift (fees, payouts, withdrawals) are skipped. A row whose status or type has an unknown value is rejected until --map says what it means.
 
 A bad row is rejected, and the import continues: fix it in the file that --rejected writes, then import that file. It is CSV, or .xlsx if its name ends that way; rows of JSON Lines stay JSON Lines.
 
@@ -190,8 +195,8 @@ Exit codes: 0 all rows recorded; 1 rows were rejected, or the import failed; 2 w
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
 	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName, OtherName: jobs.ImportMode(c.OtherName)}
-	if c.CreateCampaigns {
-		spec.Mode = jobs.MakeCampaigns
+	if c.Campaigns == "leave" {
+		spec.Mode = jobs.LeaveCampaigns
 	}
 	return c.run(t, importKind{
 		spec: spec, noun: "gifts", done: "recorded", example: "amount", again: true, json: c.JSON, summary: c.summary,

@@ -50,7 +50,7 @@ func TestAContactHasATimeline(t *testing.T) {
 		p.sees(page, p.user.Name+" added tag “board”.", "The API key Website changed last name from “Smith” to “Jones”.", "· API")
 		undo := undoForm.FindStringSubmatch(page.body)[1] // the first one is that of the newest change
 		p.sees(p.follow(undo), "Change undone.", "undid an earlier change: changed last name from “Jones” to “Smith”.")
-		p.sees(p.follow(undo), "Nothing of this change is left to undo.")
+		p.sees(p.follow(undo), "There is nothing left to undo in this change.")
 		change(`{"last_name":"Brown","company":"Acme","title":"Dr"}`)
 		page = p.get(path)
 		p.sees(page, "The API key Website made 3 changes.", "Changed last name from “Smith” to “Brown”.", "Set company to “Acme”.")

@@ -255,7 +255,7 @@ func (n names) didWords(a *history.Activity) string {
 		return "restored " + what
 	case history.DidJoin:
 		return "merged " + what + " into another contact"
-	case history.DidDistinguish:
+	case history.DidDismiss:
 		if strings.HasSuffix(a.Data, `,null]}`) {
 			return "marked " + what + " as a possible duplicate again"
 		}

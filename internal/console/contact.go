@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -32,7 +33,7 @@ func contactName(c crm.Contact) string {
 		return c.Company
 	}
 	names := []string{c.FirstName, c.MiddleName, c.LastName}
-	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), " ")
+	return cmp.Or(strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), " "), c.Name())
 }
 
 // contactView is the page of one contact.

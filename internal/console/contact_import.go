@@ -242,6 +242,7 @@ type jobPageView struct {
 type columnView struct {
 	field
 	Values []string
+	Doubt  string // what a column may be that is not imported
 }
 
 func (r *request) importPage(im jobs.Import) error { return r.jobPage(im.Job) }
@@ -278,6 +279,12 @@ const customColumns = "custom"
 
 // beginImport begins an import, or a dry run.
 func (r *request) beginImport(im jobs.Import) (err error) {
+	if row, err := strconv.Atoi(r.form.Value("header_row")); err == nil && row > 0 && row != im.Spec.FoundRow {
+		if _, err := r.store.ReadHeader(r.Context(), im, row); err != nil {
+			return err
+		}
+		return r.redirect(r.path(importPath(im.ID)), notice{Text: "The columns were read from row " + strconv.Itoa(row) + "."})
+	}
 	mapping, err := readMapping(&im, r.form)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		}
 		wrong := p.post(p.org("/contacts"), form(name(age), "forty", name(since), "someday", name(shirt), "XXL", name(about), "kept")...)
 		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "Age must be a number of at most 15 digits.", "Since must be a date.", "kept")
+		p.sees(wrong, "Age must be a number with at most 15 digits.", "Since must be a date.", "kept")
 		if !strings.Contains(wrong.body, `href="#f-custom_fields-`+age.Key()+`"`) {
 			t.Error("the complaint does not lead to the field")
 		}

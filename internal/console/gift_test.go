@@ -313,7 +313,7 @@ func TestARefundIsUndone(t *testing.T) {
 		p.sees(a, "This gift changed after you opened the page, so nothing was recorded.", "Net after refunds $45")
 		a = p.post(gift+"/refund/undo", "amount", "6", "seen", seen(p.get(gift)))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "must not be more than what is refunded of the gift: 5.")
+		p.sees(a, "must not be more than the amount refunded: 5.")
 		p.sees(p.get(contact), "Total $45 1 gift", "undid a refund of $20.", "recorded a refund of $20.")
 		p.follow(gift+"/refund", "amount", "45", "seen", seen(p.get(gift)), "decision", "record")
 		p.sees(p.get(contact), "Total $0 0 gifts")
@@ -362,7 +362,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 		p.sees(a, "To correct the amount or the method, undo the refund first.")
 		a = p.post(gift, "amount", "40", "seen", seen(a))
 		p.wantStatus(a, http.StatusUnprocessableEntity)
-		p.sees(a, "Amount cannot be corrected while a part of the gift is refunded: undo the refund first.")
+		p.sees(a, "Amount cannot be corrected while part of the gift is refunded: undo the refund first.")
 	})
 }
 

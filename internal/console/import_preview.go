@@ -39,6 +39,7 @@ func (r *request) fillColumns(view *jobPageView) error {
 	if err != nil {
 		return err
 	}
+	r.form.setUnsent("header_row", strconv.Itoa(view.Import.Spec.FoundRow))
 	columns := jobs.SheetOf(view.Import.Spec.Of)
 	known := targetOptions(columns, fields)
 	for i, column := range view.Import.Spec.Mapping {
@@ -58,6 +59,9 @@ func (r *request) fillColumns(view *jobPageView) error {
 			}
 		}
 		shown := columnView{field: newSelect(r.form, columnName(i), columnLabel(column.Name, i), choices)}
+		if column.Doubt != "" && r.form.Value(columnName(i)) == sheet.Skip {
+			shown.Doubt = columns.Label(column.Doubt)
+		}
 		for _, value := range values {
 			shown.Values = append(shown.Values, shortened(value, shownValue, 0))
 		}
@@ -126,7 +130,7 @@ func fillValues(view *jobPageView, f *form) {
 		if at >= 0 {
 			f.setUnsent(valueName(i), view.Import.Spec.Mapping[at].Values[strings.ToLower(value.Value)])
 		}
-		choices := []option{{Label: "Reject these rows"}}
+		choices := []option{{Label: unexplained[value.Target]}}
 		for _, meaning := range sheet.Meanings(value.Target) {
 			choices = append(choices, option{Value: meaning, Label: meaningLabel(meaning)})
 		}
@@ -138,6 +142,9 @@ func fillValues(view *jobPageView, f *form) {
 		}
 	}
 }
+
+// unexplained is what becomes of rows with a value that no one explains.
+var unexplained = map[string]string{"status": "Reject these rows", "type": "Reject these rows", "method": "Other, kept in the note", "frequency": "Leave out"}
 
 // meaningLabel is what people call a meaning: ACH transfer, Partly refunded.
 func meaningLabel(meaning string) string {
@@ -161,7 +168,9 @@ func readMapping(im *jobs.Import, f *form) (sheet.Mapping, error) {
 	}
 	mapping := slices.Clone(im.Spec.Mapping)
 	for i := range mapping {
-		mapping[i].Target = f.Value(columnName(i))
+		if mapping[i].Target = f.Value(columnName(i)); mapping[i].Target != sheet.Skip {
+			mapping[i].Doubt = ""
+		}
 	}
 	if f.values.Has("source") {
 		mapping = mapping.From(f.Value("source"))
@@ -209,7 +218,7 @@ var (
 func (row toldRow) Fate() string {
 	fate := contactFates[row.Outcome]
 	switch {
-	case row.Outcome == jobs.RowRejected:
+	case row.Outcome == jobs.RowRejected, row.Outcome == jobs.RowSkipped && row.Reason != "":
 		fate = row.Reason
 	case row.OtherName:
 		fate = capital(row.KeptApart())
@@ -232,6 +241,7 @@ func (r *request) fillRows(view *jobPageView) error {
 	groups := []toldRows{
 		{ID: jobs.RowRejected, Title: "Rejected rows", More: counts.Rejected},
 		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, different name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what to do with these rows."},
+		{ID: jobs.RowSkipped, Title: "Rows that are no gifts", Text: "Fees, payouts and the like are not imported."},
 		{ID: jobs.AboutLeftOut, Title: "Values left out", Text: "The rest of each row is imported."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts already recorded", More: counts.Unchanged},

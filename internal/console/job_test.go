@@ -19,7 +19,7 @@ func TestAStoppedUndoIsContinued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec := jobs.FileImport{Name: "people.csv", Mode: jobs.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil)}
+		spec := jobs.FileImport{Name: "people.csv", Mode: jobs.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
 		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(jobs.ImportProgress) {})
 		if err != nil {
 			t.Fatal(err)

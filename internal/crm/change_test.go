@@ -78,3 +78,22 @@ func TestEveryMergeThatChangesSomethingHasChanges(t *testing.T) {
 		}
 	})
 }
+
+// What a change says without another one is as if that had not been, and says nothing of what it has brought.
+func TestAChangeWithoutWhatAnotherHasBrought(t *testing.T) {
+	brought := `{"company":[null,"Theirs"],"note":["Mine","Mine\n\nTheirs"],"do_not_mail":[false,true],"tags":{"at":1,"out":[],"in":["theirs"]},` +
+		`"emails":{"at":0,"out":[{"type":null,"value":"both@x.org"}],"in":[{"type":"work","value":"both@x.org"},{"type":null,"value":"theirs@x.org"}]},"addresses":{"at":0,"out":[],"in":[{"city":"Rome"}]}}`
+	for _, test := range []struct{ says, want string }{
+		{brought, `{"emails":{"at":0,"out":[{"type":null,"value":"both@x.org"}],"in":[{"type":"work","value":"both@x.org"}]}}`},
+		{`{"title":["A","B"],"company":["Theirs","New"]}`, `{"title":["A","B"],"company":[null,"New"]}`},
+		{`{"company":["Theirs","Theirs Ltd"],"do_not_mail":[true,false]}`, ``},
+		{`{"note":["Mine\n\nTheirs","Mine\n\nTheirs\n\nMore"]}`, `{"note":["Mine","Mine\n\nMore"]}`},
+		{`{"tags":{"at":0,"out":["mine","theirs"],"in":["new"]}}`, `{"tags":{"at":0,"out":["mine"],"in":["new"]}}`},
+		{`{"emails":{"at":0,"out":[{"type":null,"value":"theirs@x.org"}],"in":[{"type":"home","value":"theirs@x.org"}]}}`, ``},
+		{`{"addresses":{"at":0,"out":[{"city":"Rome"}],"in":[{"city":"Rome","zipcode":"1"}]}}`, ``},
+	} {
+		if got := doc.KnownDifferences(test.says).Without(doc.KnownDifferences(brought)).Text(); got != test.want {
+			t.Errorf("%s says\n%s, want\n%s", test.says, got, test.want)
+		}
+	}
+}

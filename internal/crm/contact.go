@@ -101,6 +101,7 @@ type ContactInput struct {
 	contrary []string
 
 	LeftOut []LeftOut // cells of a row that say nothing which a contact can have
+	FromRow bool      // of a file: a name may be missing where there is anything else to know a person by
 }
 
 // What a contact may hold.

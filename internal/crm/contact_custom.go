@@ -1,7 +1,6 @@
 package crm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,34 +28,22 @@ func (in *ContactInput) CustomValues() (values []custom.Value) {
 	return values
 }
 
-// The values of a stored document stand between these. No text holds them: its quotes are escaped.
-const (
-	customBegins = `,"custom_fields":[`
-	customEnds   = `],"archived_at":`
-)
-
 var errNoCustom = errors.New("the stored document has no place for custom fields")
 
 // AppendCustomized is AppendContact for a contact with custom fields: each value gets what its definition says, and those of fields that
 // have ended are left out.
 func AppendCustomized(dst []byte, id int64, body []byte, fields *custom.Fields) ([]byte, error) {
-	begin := bytes.Index(body, []byte(customBegins))
-	if begin < 0 {
+	before, stored, after, found := doc.CutField(body, "custom_fields")
+	if !found {
 		return dst, errNoCustom
 	}
-	begin += len(customBegins) - 1
-	end := bytes.Index(body[begin:], []byte(customEnds))
-	if end < 0 {
-		return dst, errNoCustom
-	}
-	end += begin + 1
-	r := doc.NewReader("The stored document", body[begin:end])
+	r := doc.NewReader("The stored document", stored)
 	values := custom.LoadValues(r)
 	if err := r.End(); err != nil {
 		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
 	}
-	dst = fields.AppendShown(append(appendStart(dst, id), body[:begin]...), values)
-	return appendEnd(dst, body[end:]), nil
+	dst = fields.AppendShown(append(appendStart(dst, id), before...), values)
+	return appendEnd(dst, after), nil
 }
 
 // CustomValue is what the contact has in a field, with an empty value where that is nothing.

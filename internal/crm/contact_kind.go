@@ -2,6 +2,7 @@ package crm
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,22 @@ func (c *Contact) Name() string {
 	if c.IsCompany {
 		return c.Company
 	}
-	return strings.TrimSpace(c.FirstName + " " + c.LastName)
+	return cmp.Or(strings.TrimSpace(c.FirstName+" "+c.LastName), c.knownBy())
+}
+
+// knownBy is what a person is called whose name no one knows yet.
+func (c *Contact) knownBy() string {
+	switch {
+	case len(c.Emails) > 0:
+		return c.Emails[0].Value
+	case len(c.Phones) > 0:
+		return c.Phones[0].Value
+	case c.Company != "":
+		return c.Company
+	case len(c.ExternalIDs) > 0:
+		return c.ExternalIDs[0].Value
+	}
+	return ""
 }
 
 // checkNamed finds what the type of a contact needs and the input lacks. A change that does not tell the type is decided about when the contact is known.
@@ -63,8 +79,25 @@ func (in *ContactInput) checkNamed(c *doc.Checker) {
 		need("company", in.Company)
 		return
 	}
+	if in.FromRow && in.isKnown() {
+		return
+	}
 	need("first_name", in.FirstName)
 	need("last_name", in.LastName)
+}
+
+// isKnown tells whether there is anything beside a name to know a person by.
+func (in *ContactInput) isKnown() bool {
+	has := func(n int) bool { return n > 0 }
+	return in.Emails != nil && has(len(*in.Emails)) || in.Phones != nil && has(len(*in.Phones)) || has(len(in.AddedIDs)) || in.Addresses != nil && has(len(*in.Addresses)) && said(in.FirstName)+said(in.LastName) != "" ||
+		said(in.Company) != "" && said(in.FirstName)+said(in.LastName) != ""
+}
+
+func said(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // checkStaysNamed refuses a change that leaves a contact without a name that its type needs.

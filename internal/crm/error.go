@@ -28,7 +28,7 @@ var (
 	// ErrNotMatched: it is not in the state that the caller named as a condition, so nothing was written.
 	ErrNotMatched = errors.New("not in the state that was named")
 	// ErrImporting: all data of the account is being imported, so nothing else can change it until that is done.
-	ErrImporting = errors.New("the account is being imported: it can be changed when that is done")
+	ErrImporting = errors.New("the account is being imported and cannot be changed until that is done")
 	// ErrUnavailable: the database cannot answer, or the outcome of a commit is unknown.
 	ErrUnavailable = errors.New("the service is unavailable")
 	// ErrTooMany: so many large lists and files of the account are being read already that no more may wait.

@@ -185,7 +185,7 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 		}
 	}
 	in, faults, _ := DecodeContact(doc.NewBody([]byte(`{"phones":[{"value":"none"}]}`)))
-	want := "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a DE number."
+	want := "The phones.0.value field must be a valid phone number, with a + and the country code unless it is a DE number."
 	if err := in.Validate(faults, false, "DE", noon); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

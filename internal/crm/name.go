@@ -22,12 +22,6 @@ func (c *Contact) PersonName() PersonName {
 
 // PersonName is what the input calls the contact.
 func (in *ContactInput) PersonName() PersonName {
-	said := func(text *string) string {
-		if text == nil {
-			return ""
-		}
-		return *text
-	}
 	return PersonName{said(in.FirstName), said(in.MiddleName), said(in.LastName), said(in.Company), in.IsCompany != nil && *in.IsCompany}
 }
 
@@ -67,17 +61,17 @@ func (n PersonName) OnlyByInitial(other PersonName) bool {
 }
 
 // NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole name with an external id, or with the ZIP
-// code, and with the street, or alone where there is none of these. There are none without a whole name.
+// code, and with the street, or alone where there is none of these. There are none without a name.
 func (in *ContactInput) NameKeys() (keys []string) {
 	name := in.PersonName()
 	first, last := joined(name.First), joined(name.Last)
 	switch {
 	case name.isCompany():
 		first, last = "", joined(name.Company)
-	case first == "":
+	case first == "" && last == "":
 		return nil
 	}
-	if last == "" {
+	if name.isCompany() && last == "" {
 		return nil
 	}
 	places := in.Places()

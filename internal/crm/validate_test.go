@@ -180,7 +180,7 @@ func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 func TestFaultsOfValues(t *testing.T) {
 	const (
 		dob   = "The dob field must be a date in the format m/d/Y, from 01/01/1000 to today."
-		phone = "The phones.0.value field must be a valid phone number, with a + and the country code where it is not a US number."
+		phone = "The phones.0.value field must be a valid phone number, with a + and the country code unless it is a US number."
 		state = "The addresses.0.state field must be a two-letter postal code."
 		land  = "The addresses.0.country field must be a three-letter ISO 3166-1 country code."
 	)

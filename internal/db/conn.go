@@ -1,10 +1,12 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // engine is everything that the databases disagree on.
@@ -70,8 +72,8 @@ type conn interface {
 	dialect() *dialect
 }
 
-// statement is what a connection is asked to run. A list is asked for with = ANY($n): each of its elements finds its rows, in no
-// common order.
+// statement is what a connection is asked to run. A list is asked for with = ANY($n). SQLite finds the rows of each of its elements by themselves, so that each goes by an index for sure. A statement about a list must
+// therefore have no limit, aggregate only by the element, and list its rows by the element first, or in no order; the tests of package book refuse any other.
 type statement struct {
 	sql   string
 	args  []any
@@ -81,6 +83,31 @@ type statement struct {
 
 // anyOf is how a statement asks for a list.
 var anyOf = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+
+// listOrder is the order in which a statement lists its rows by the elements of a list: 1 is ascending, -1 descending, 0 none.
+func listOrder(sql string) int {
+	switch order := anyOrder.FindStringSubmatch(sql); {
+	case order == nil || order[1] != order[2]:
+		return 0
+	case order[3] != "":
+		return -1
+	}
+	return 1
+}
+
+// inOrder are arguments of which one is a list, which is in the order that listOrder tells.
+func inOrder(args []any, at, order int) []any {
+	args = slices.Clone(args)
+	switch list := args[at].(type) {
+	case []int64:
+		args[at] = slices.SortedFunc(slices.Values(list), func(a, b int64) int { return order * cmp.Compare(a, b) })
+	case []string:
+		args[at] = slices.SortedFunc(slices.Values(list), func(a, b string) int { return order * cmp.Compare(a, b) })
+	}
+	return args
+}
+
+var anyOrder = regexp.MustCompile(`(?s)(\w+) = ANY\(\$\d+\).* ORDER BY (?:\w+\.)?(\w+)( DESC)?`)
 
 // single is a statement about a list, asked about one element.
 func single(sql string) string { return anyOf.ReplaceAllString(sql, "= $1") }
@@ -112,8 +139,8 @@ var (
 	errPoisoned = errors.New("the transaction cannot be kept")
 )
 
-// first runs steps until one fails.
-func first(steps ...func() error) error {
+// First runs steps until one fails. What cmp.Or would be given has run already.
+func First(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

@@ -86,7 +86,7 @@ func Copy(ctx context.Context, from, to Options, o CopyOptions) (report CopyRepo
 		k.progress = func(CopyProgress) {}
 	}
 	defer func() { err = errors.Join(err, k.close()) }()
-	err = first(
+	err = First(
 		func() error { return k.open(from, to) },
 		func() error { return k.claim(o.Restart, to.Progress) },
 		k.fill,

@@ -428,7 +428,7 @@ func (t *Tx) commit() error {
 		}
 		return t.queue(statement{sql: t.dialect.touch})
 	}
-	err := first(t.write, confirm, t.observer.committing, t.conn.commit)
+	err := First(t.write, confirm, t.observer.committing, t.conn.commit)
 	if err != nil && !errors.Is(err, errPoisoned) {
 		err = fmt.Errorf("%w: commit: %w", ErrUnavailable, err)
 	}

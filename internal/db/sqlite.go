@@ -267,11 +267,12 @@ type sqliteConn struct {
 
 // sqliteStatement is a prepared statement, and the row that it is at.
 type sqliteStatement struct {
-	conn *sqliteConn
-	stmt *sqlite3.Stmt
-	args []int // the argument for each parameter
-	used int64 // when it was last used, counted in uses
-	busy int   // it runs: others may run in between
+	conn  *sqliteConn
+	stmt  *sqlite3.Stmt
+	args  []int // the argument for each parameter
+	order int   // in which it lists its rows by the elements of a list, see inOrder; 0 is none
+	used  int64 // when it was last used, counted in uses
+	busy  int   // it runs: others may run in between
 }
 
 func newSQLiteConn(e *sqliteEngine, db *sqlite3.Conn) *sqliteConn {
@@ -327,6 +328,9 @@ func (c *sqliteConn) run(s statement) (changed int64, err error) {
 
 func (c *sqliteConn) each(read func(Row) error, s statement) error {
 	p, elements, list, err := c.bind(s)
+	if err == nil && list != 0 && p.order != 0 {
+		s.args = inOrder(s.args, p.args[list-1], p.order)
+	}
 	for i := 0; i < elements && err == nil; i++ {
 		if err = p.bindElement(list, s.args, i); err == nil {
 			err = p.each(read)
@@ -436,7 +440,7 @@ func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	if tail != "" {
 		return nil, errors.Join(fmt.Errorf("more than one statement: %s", sql), stmt.Close())
 	}
-	s := &sqliteStatement{conn: c, stmt: stmt}
+	s := &sqliteStatement{conn: c, stmt: stmt, order: listOrder(sql)}
 	for i := range stmt.BindCount() {
 		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindName(i+1), "$"))
 		if err != nil {

@@ -10,8 +10,6 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +35,11 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 			}
 			switch object := pkg.Scope().Lookup(name).(type) {
 			case *types.Const:
-				texts[private] = constant.StringVal(object.Val())
+				text := constant.StringVal(object.Val())
+				if other, is := texts[private]; is && other != text {
+					t.Errorf("two statements are called %s: no test would look at one of them", name)
+				}
+				texts[private] = text
 			case *types.Var:
 				t.Errorf("the variable %s holds SQL that no test looks at: make it a constant", name)
 			}
@@ -108,96 +110,6 @@ func statementTexts(t *testing.T, s *book.Book) map[string]string {
 		texts["search: "+name] = text
 	}
 	return texts
-}
-
-// searched is a step that asks the index of a search for words, or for one row.
-var searched = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)
-
-func TestNoStatementReadsMoreThanItNeeds(t *testing.T) {
-	t.Parallel()
-	s := openSQLite(t)
-	// Statements that may read a whole table or sort, and why.
-	allowed := map[string][]string{
-		"sqlAccounts":       {"SCAN a"},                                                            // only a part of the next two
-		"sqlAccountList":    {"SCAN a USING INDEX account_parent", "USE TEMP B-TREE FOR ORDER BY"}, // all accounts, for the operator
-		"sqlAllUsers":       {"SCAN app_user USING INDEX sqlite_autoindex_app_user_2"},             // all users, for the operator
-		"sqlAllMemberships": {"SCAN member"},
-		"sqlAccountNumbers": {"SCAN account USING COVERING INDEX sqlite_autoindex_account_1"},    // all accounts, while a machine is away
-		"sqlTallies":        {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"}, // an upgrade reads all accounts
-		"sqlStep14Accounts": {"SCAN account_tally USING INDEX sqlite_autoindex_account_tally_1"},
-		"sqlGivenBy":        {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // the gifts of a page of donors, of at most 1,000
-		"sqlGivenForBy":     {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"},
-		"sqlStep14Merged":   {"SCAN contact_merge USING INDEX contact_merge_other"},
-		"sqlFoldedAlike":    {"LIST SUBQUERY 1"},                                                     // the tags of one account, by their index
-		"sqlCheckTotal":     {"SCAN contact"},                                                        // a check reads everything
-		"sqlSweeps":         {"SCAN account_setting USING INDEX sqlite_autoindex_account_setting_1"}, // a row for each account that has set something, every hour
-		"sqlOthersSince":    {"CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 1"},
-		"sqlStretch":        {"CORRELATED SCALAR SUBQUERY 1"},                                // the change before each gift of a page, by its key
-		"sqlOpenJobs":       {"SCAN job USING INDEX job_open"},                               // what is left to be done, mostly nothing
-		"sqlAccountJobs":    {"SCAN job USING INDEX job_open"},                               // the same, when an account is imported or listed
-		"sqlOldJobs":        {"CORRELATED SCALAR SUBQUERY 1"},                                // one row of each, every hour
-		"sqlLeftParts":      {"CORRELATED SCALAR SUBQUERY 1"},                                // the same
-		"sqlJobsBefore":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1"},                      // the first of an index
-		"sqlGivesStill":     {"SCAN CONSTANT ROW", "SCALAR SUBQUERY 1", "SCALAR SUBQUERY 2"}, // what one contact gives, by two indexes
-		"sqlDisplaced":      {"SCAN contact"},
-		"sqlCheckCampaigns": {"SCAN campaign USING INDEX sqlite_autoindex_campaign_1"},
-		"sqlCampaignsOf":    {"SCAN campaign USING INDEX sqlite_autoindex_campaign_1"},        // a repair
-		"sqlTopCampaigns":   {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // the gifts of a year
-		"sqlTopGifts":       {"USE TEMP B-TREE FOR ORDER BY"},                                 // the gifts of three months
-		"sqlNewestBlocks":   {"SCALAR SUBQUERY 1"},                                            // one row of the account
-		"sqlMostGiven":      {"USE TEMP B-TREE FOR GROUP BY", "USE TEMP B-TREE FOR ORDER BY"}, // a repair
-		"sqlLostGivers":     {"SCAN g USING COVERING INDEX gift_contact", "CORRELATED SCALAR SUBQUERY 1"},
-		"sqlCustomFields":   {"COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL"}, // the few definitions of an account, and one row of it
-		"sqlContact":        {"SCALAR SUBQUERY 1"},                                 // the same row, where a contact has custom fields
-		"sqlScattered":      {"SCALAR SUBQUERY 1"},
-		"sqlGivers":         {"CORRELATED SCALAR SUBQUERY 1"},                                                                                                                                           // the gift of each reference, by its key
-		"search: count":     {"CO-ROUTINE (subquery-1)", "SCAN (subquery-1)"},                                                                                                                           // what was found, up to a limit
-		"sqlChanged":        {"USE TEMP B-TREE FOR DISTINCT"},                                                                                                                                           // the contacts of a stretch of changes, up to a limit
-		"sqlWeight":         {"CO-ROUTINE d", "SCAN d"},                                                                                                                                                 // the pairs of an account, up to a limit
-		"sqlGroupCounts":    {"CO-ROUTINE g", "SCAN g"},                                                                                                                                                 // the groups of an account, in their turn
-		"sqlPending":        {"SCAN t USING INDEX sqlite_autoindex_account_tally_1"},                                                                                                                    // all accounts, once a minute
-		"sqlHalfMerges":     {"SCAN m USING INDEX contact_merge_other", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2", "CORRELATED SCALAR SUBQUERY 3", "CORRELATED SCALAR SUBQUERY 4"}, // a check
-		"sqlLostMerges":     {"SCAN m", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                                                 // a check
-		"sqlLostPairs":      {"SCAN d USING COVERING INDEX duplicate_b", "CORRELATED SCALAR SUBQUERY 1", "CORRELATED SCALAR SUBQUERY 2"},                                                                // a check
-		"sqlMergesAbout":    {"MERGE (UNION)", "LEFT", "RIGHT"},                                                                                                                                         // by two indexes
-		"sqlGiftsAbout":     {"USE TEMP B-TREE FOR ORDER BY"},                                                                                                                                           // the gifts of one contact
-		"sqlVersions":       {"SCAN schema_version USING COVERING INDEX sqlite_autoindex_schema_version_1"},                                                                                             // a handful of rows
-	}
-	texts := statementTexts(t, s)
-	if len(texts) < 25 {
-		t.Fatalf("only %d SQL texts were found", len(texts))
-	}
-	explained := 0
-	err := s.DB().Read(t.Context(), func(c db.Conn) error {
-		for name, text := range texts {
-			if strings.HasPrefix(text, "CREATE ") {
-				continue
-			}
-			args := make([]any, 1+strings.Count(text, "$"))
-			for i := range args {
-				args[i] = int64(1)
-			}
-			var plan []string
-			err := c.Each(func(r db.Row) error {
-				plan = append(plan, r.Text(3))
-				return nil
-			}, "EXPLAIN QUERY PLAN "+text, args...)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			explained++
-			for _, step := range plan {
-				costly := !strings.HasPrefix(step, "SEARCH ") && !searched.MatchString(step) || strings.Contains(step, "AUTOMATIC")
-				if costly && !slices.Contains(allowed[name], step) {
-					t.Errorf("%s: %s\n%s", name, step, text)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil || explained < 25 {
-		t.Errorf("%d statements were explained, %v", explained, err)
-	}
 }
 
 // The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these, and by nothing that more pairs have.

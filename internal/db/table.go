@@ -255,15 +255,18 @@ func (c Conn) eachRow(t *Table, key []Column, sql string, read func(row []any) e
 	return nil
 }
 
-// FirstKeys are the keys of the first rows that an account has in a table.
-func (c Conn) FirstKeys(t *Table, account int64, limit int) ([][]any, error) {
+// FirstKeys are the keys of the first rows that an account has in a table. Its ids are greater than above, where an engine that has an id alone for a key begins.
+func (c Conn) FirstKeys(t *Table, account, above int64, limit int) ([][]any, error) {
 	key := &Table{Columns: t.Columns[:t.Key]}
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE account_id = $1 ORDER BY %[1]s LIMIT %[3]d", key.all(), t.Name, limit)
+	sql, args := fmt.Sprintf("SELECT %s FROM %s WHERE account_id = $1 ORDER BY %[1]s LIMIT %[3]d", key.all(), t.Name, limit), []any{account}
+	if len(t.key(c.dialect().rowKeys)) < t.Key {
+		sql, args = fmt.Sprintf("SELECT %s FROM %s WHERE +account_id = $1 AND id > $2 ORDER BY id LIMIT %d", key.all(), t.Name, limit), append(args, above)
+	}
 	return List(c, func(r Row) []any {
 		row := make([]any, t.Key)
 		key.read(r, row)
 		return row
-	}, sql, account)
+	}, sql, args...)
 }
 
 // scanRows is how many rows one statement of a scan reads.

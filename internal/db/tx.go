@@ -189,7 +189,7 @@ func poisoned(err error) error {
 // writeTable removes rows first: another one may be about to get a value that must be unique.
 func (t *Tx) writeTable(table *Table, rows *[add + 1][][]any) error {
 	sql := t.dialect.texts(table)
-	return first(
+	return First(
 		func() error { return t.writeEach(sql.remove, rows[remove], table.Key) },
 		func() error { return t.writeRows(table, sql.save, rows[save]) },
 		func() error { return t.writeRows(table, sql.insert, rows[insert]) },
@@ -291,7 +291,7 @@ func (t *Tx) PrefetchLock(read func(Row) error, table *Table, key ...any) error 
 func (t *Tx) Fetch() error { return t.flush() }
 
 // Flush writes what is kept in memory, for a change that writes more than fits.
-func (t *Tx) Flush() error { return first(t.write, t.flush) }
+func (t *Tx) Flush() error { return First(t.write, t.flush) }
 
 // Lock reads the row with a key, all its columns, and keeps it as it is until the transaction ends.
 func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err error) {

@@ -72,6 +72,15 @@ func (t *Tx) Record(a *Account, noun history.Noun, id int64, kind history.Kind, 
 // Change is one row of the record.
 type Change = history.Activity
 
+// The nouns and kinds of package history, as texts of statements have them. TestStatementsNameNounsAndKinds compares them.
+const (
+	ContactNoun, CampaignNoun, GiftNoun, PlanNoun, TagNoun, KeyNoun = "1", "2", "3", "4", "5", "6"
+	UserNoun, SettingNoun, FieldNoun, SegmentNoun, JobNoun          = "7", "8", "9", "10", "11"
+	DidCreate, DidUpdate, DidTag, DidUntag, DidGive, DidRefund      = "1", "2", "3", "4", "9", "10"
+	DidNote, DidPlan, DidDismiss                                    = "11", "16", "19"
+	AboutGifts                                                      = DidGive + ", " + DidRefund + ", " + DidPlan // what the history of a contact tells of gifts and plans
+)
+
 const (
 	ChangeColumns = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
 	SQLChange     = ChangeColumns + ` AND revision = $2`

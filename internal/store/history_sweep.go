@@ -18,11 +18,11 @@ const (
 )
 
 const (
-	sqlSweeps     = `SELECT account_id, history_days FROM account_setting WHERE history_days > 0 ORDER BY account_id`
-	sqlOldTimes   = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT $3`
-	sqlForget     = `DELETE FROM change WHERE account_id = $1 AND revision >= $2 AND revision < $3`
-	sqlForgetSent = `UPDATE contact_merge SET sent = '` + forgottenSent + `', review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id >= $2 AND id < $3 AND sent <> '' AND sent <> '` + forgottenSent + `'`
-	secondsADay   = 24 * 60 * 60
+	sqlSweeps       = `SELECT account_id, history_days FROM account_setting WHERE history_days > 0 ORDER BY account_id`
+	sqlOldTimes     = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT $3`
+	sqlSweepChanges = `DELETE FROM change WHERE account_id = $1 AND revision >= $2 AND revision < $3`
+	sqlSweepSent    = `UPDATE contact_merge SET sent = '` + forgottenSent + `', review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id >= $2 AND id < $3 AND sent <> '' AND sent <> '` + forgottenSent + `'`
+	secondsADay     = 24 * 60 * 60
 )
 
 // SweepHistory forgets old changes of every account that does not keep them for good.
@@ -71,10 +71,10 @@ func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, e
 		a.Touch(t)
 		from := a.Oldest
 		a.Oldest = next
-		if err := t.Run(sqlForget, account, from, next); err != nil {
+		if err := t.Run(sqlSweepChanges, account, from, next); err != nil {
 			return err
 		}
-		return t.Run(sqlForgetSent, account, from, next)
+		return t.Run(sqlSweepSent, account, from, next)
 	})
 	return more, err
 }

@@ -205,7 +205,7 @@ func Moment(seconds int64) time.Time {
 // Foreign tells whether an id cannot be one of the account's. The caller learns nothing more about such an id.
 func Foreign(account, id int64) bool { return doc.IDAccount(id) != account || doc.IDSeq(id) <= 0 }
 
-var ErrNoMoreIDs = errors.New("the account has given out all its ids")
+var ErrNoMoreIDs = errors.New("the account has used all its ids")
 
 // Fault is the error for one field.
 func Fault(field string, rule doc.Rule, args ...any) error {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -112,7 +111,7 @@ func (t *Tx) lookUp(all []*Needs) error {
 	numbers := slices.Sorted(maps.Keys(byAccount)) // in one order, so that no two batches wait for each other
 	for _, number := range numbers {
 		a := t.Account(number)
-		if err := cmp.Or(t.prefetchLock(a), a.lookUpAnswers(t, byAccount[number])); err != nil {
+		if err := db.First(func() error { return t.prefetchLock(a) }, func() error { return a.lookUpAnswers(t, byAccount[number]) }); err != nil {
 			return err
 		}
 		for _, part := range t.parts {

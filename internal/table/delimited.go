@@ -61,23 +61,23 @@ func lineEnd(sample []byte) byte {
 	return end
 }
 
-// guessComma is the separator with which the most of the first rows have as many cells as the header has, and the most of them where that is
-// true of several.
+// guessComma is the separator with which the most of the first rows have the same number of cells, and the most of them where that is true of several. A title
+// above the table has others.
 func (d *delimited) guessComma(sample []byte) byte {
 	best, bestRows, bestCells := byte(','), 0, 1
 	for _, comma := range []byte{',', ';', '\t'} {
 		trial := delimited{window: &window{end: d.end}, comma: comma}
-		cells, rows, text := 0, 0, sample
+		cells, rows, text, counted := 0, 0, sample, map[int]int{}
 		for range 100 {
 			n, ok := trial.split(text, d.atEnd())
 			if n == 0 || !ok {
 				break
 			}
-			if text = text[n:]; cells == 0 && len(trial.spans) > 1 {
-				cells = len(trial.spans)
-			}
-			if cells > 0 && len(trial.spans) == cells {
-				rows++
+			text = text[n:]
+			if n := len(trial.spans); n > 1 {
+				if counted[n]++; counted[n] > rows || counted[n] == rows && n > cells {
+					cells, rows = n, counted[n]
+				}
 			}
 		}
 		if rows > bestRows || rows == bestRows && cells > bestCells {
@@ -96,7 +96,7 @@ func (d *delimited) next() (cells []string, line int, err error) {
 			return nil, line, d.broken(n)
 		case n > 0:
 			cells := d.cells(text[:n])
-			d.cut = text[n-1] != d.end
+			d.cut = text[n-1] != d.end // of the row that is read last
 			d.use(n)
 			return cells, line, nil
 		case d.more():

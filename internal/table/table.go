@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -43,12 +44,25 @@ type Reader struct {
 	Format      string   // "csv", also where the separator is another one, "jsonl" or "xlsx"
 	OtherSheets []string // the names of other sheets of a workbook that have rows, which are not read
 
-	name   string
-	file   *watched
-	header []string
-	rows   rows
-	left   int64 // cells that may still come
-	hold   func(bytes int64) error
+	name      string
+	file      *watched
+	header    []string
+	rows      rows
+	left      int64 // cells that may still come
+	options   Options
+	ahead     []readRow // that were read to find the header
+	HeaderRow int       // the row that names the columns
+	MaxBlank  int       // after so many blank rows, a look at the first rows ends; 0 is no limit
+
+	cut bool // the row that Next has read last was ended by the file alone
+}
+
+// readRow is a row as its format has read it.
+type readRow struct {
+	cells []string
+	line  int
+	cut   bool
+	err   error
 }
 
 // rows is how one format reads its rows. An error that is no *RowError and no *FileError comes from the file below.
@@ -56,16 +70,22 @@ type rows interface {
 	next() (cells []string, line int, err error)
 }
 
-// Open finds out what a file is by its content and reads its header. Its name is for messages alone. An error that is no *FileError comes
-// from r.
-func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
-	return OpenHolding(r, size, name, nil)
+// Options are what a caller knows about a file that its content does not tell.
+type Options struct {
+	HeaderRow int                        // the row that names the columns, as a spreadsheet numbers it; 0 is not known
+	Header    func(first [][]string) int // which of the first rows names the columns, where no one has said it; nil for the first one
+	Hold      func(bytes int64) error    // is told how many bytes of texts a workbook is about to hold until its last row is read, each time that they are more; its error ends the reading
 }
 
-// OpenHolding is Open for a file that must not take much memory beside others. hold is told how many bytes of texts a workbook is about to hold
-// until its last row is read, each time that they are more; its error ends the reading.
-func OpenHolding(r io.ReaderAt, size int64, name string, hold func(bytes int64) error) (*Reader, error) {
-	t := &Reader{name: name, file: &watched{ReaderAt: r}, left: max(maxCells, size), hold: hold}
+// Open finds out what a file is by its content and reads its header, which is its first row. Its name is for messages alone. An error that is no *FileError comes
+// from r.
+func Open(r io.ReaderAt, size int64, name string) (*Reader, error) {
+	return OpenWith(r, size, name, Options{})
+}
+
+// OpenWith is Open for a file whose header may be further down.
+func OpenWith(r io.ReaderAt, size int64, name string, options Options) (*Reader, error) {
+	t := &Reader{name: name, file: &watched{ReaderAt: r}, left: max(maxCells, size), options: options}
 	if err := t.open(t.file, size); err != nil {
 		return nil, t.told(err)
 	}
@@ -97,15 +117,15 @@ func (t *Reader) open(r io.ReaderAt, size int64) error {
 	return t.openDelimited(text)
 }
 
-// Header is the first row that says something: the names of the columns, without spaces around them. The columns of JSON Lines are all
+// Header is the names of the columns, without spaces around them. The columns of JSON Lines are all
 // paths of values in the file, such as emails.0.value.
 func (t *Reader) Header() []string { return t.header }
 
 // Next is the next row that says something, with a cell for each column, and the line on which it begins. It is io.EOF after the last one. After a
 // *RowError it goes on with the row that follows; any other error is the end.
 func (t *Reader) Next() (row []string, line int, err error) {
-	for {
-		row, line, err = t.rows.next()
+	for n := 0; t.MaxBlank == 0 || n < t.MaxBlank; n++ {
+		row, line, err = t.read()
 		blank := isBlank(row) && t.Format != "jsonl" // an object is a row, even if it is empty
 		if err = t.count(row, blank, err); err != nil {
 			return nil, line, t.told(err)
@@ -116,6 +136,27 @@ func (t *Reader) Next() (row []string, line int, err error) {
 		row, line, err = t.fit(row, line)
 		return row, line, t.told(err)
 	}
+	return nil, 0, io.EOF
+}
+
+// read is the next row, as it stands in the file.
+func (t *Reader) read() ([]string, int, error) {
+	var one readRow
+	if len(t.ahead) > 0 {
+		one, t.ahead = t.ahead[0], t.ahead[1:]
+	} else {
+		one = t.readOne()
+	}
+	t.cut = one.cut
+	return one.cells, one.line, one.err
+}
+
+func (t *Reader) readOne() (one readRow) {
+	one.cells, one.line, one.err = t.rows.next()
+	if text, ok := t.rows.(*delimited); ok {
+		one.cut = text.cut
+	}
+	return one
 }
 
 // count refuses a table with too many cells. A row has those that it leaves out as well, unless it is blank.
@@ -151,11 +192,10 @@ func (t *Reader) fit(row []string, line int) ([]string, int, error) {
 	for len(row) > len(t.header) && row[len(row)-1] == "" {
 		row = row[:len(row)-1]
 	}
-	text, _ := t.rows.(*delimited)
 	switch missing := len(t.header) - len(row); {
 	case missing < 0:
 		return nil, line, &RowError{line, fmt.Sprintf("The row has too many columns: %d. The header has %d.", len(given), len(t.header)), given}
-	case missing > 0 && text != nil && text.cut:
+	case missing > 0 && t.cut:
 		return nil, line, &RowError{line, fmt.Sprintf("The file ends within this row, which has %d of %d columns. Check that the file is complete.", len(row), len(t.header)), given}
 	case missing > 0:
 		row = append(row, make([]string, missing)...)
@@ -180,36 +220,83 @@ func (t *Reader) faultOf(cell string, column int) string {
 	return ""
 }
 
-// takeHeader reads the header of a table whose first row names the columns.
+// What is looked at to find the header.
+const (
+	headerRows  = 30
+	headerBytes = 1 << 20
+	headerBlank = 100 // rows
+)
+
+// takeHeader finds the row that names the columns, and reads it. What stands above it is a title.
 func (t *Reader) takeHeader(rows rows) error {
-	t.rows = rows
-	for {
-		row, line, err := rows.next()
-		var broken *RowError
-		switch {
-		case errors.Is(err, io.EOF):
-			return errEmpty
-		case errors.As(err, &broken):
-			return refusal(fmt.Sprintf("The header in line %d cannot be read. %s", broken.Line, broken.Message))
-		case err != nil:
-			return err
-		case isBlank(row):
+	t.rows, t.ahead = rows, nil
+	for size, blank := 0, 0; len(t.ahead) < headerRows && size < headerBytes; {
+		one := t.readOne()
+		if one.err == nil && isBlank(one.cells) {
+			if blank++; blank > headerBlank && len(t.ahead) > 0 {
+				break
+			}
 			continue
-		case len(row) > maxColumns:
-			return refusal(tooManyColumns)
 		}
-		for _, name := range row {
-			name = strings.TrimSpace(name)
-			if strings.IndexByte(name, 0) >= 0 || !utf8.ValidString(name) {
-				return refusal(fmt.Sprintf("The header in line %d is not text. Save the table as CSV in UTF-8, or as .xlsx.", line))
-			}
-			if len(name) > maxHeading {
-				return refusal(fmt.Sprintf("The header in line %d has a name of more than %d bytes. The first row must name the columns.", line, maxHeading))
-			}
-			t.header = append(t.header, name)
+		if t.options.HeaderRow > one.line && one.err == nil {
+			continue
 		}
-		return nil
+		one.cells = slices.Clone(one.cells)
+		t.ahead = append(t.ahead, one)
+		for _, cell := range one.cells {
+			size += len(cell)
+		}
+		if one.err != nil && !errors.As(one.err, new(*RowError)) || t.options.HeaderRow > 0 || t.options.Header == nil {
+			break // the end, or it is known which one it is
+		}
 	}
+	at := 0
+	if t.options.Header != nil && t.options.HeaderRow == 0 && t.ahead[0].err == nil {
+		at = t.options.Header(t.first())
+	}
+	header := t.ahead[at]
+	t.ahead = t.ahead[at+1:]
+	return t.takeNames(header)
+}
+
+// first are the rows that can be read before the first one that cannot.
+func (t *Reader) first() (all [][]string) {
+	for _, one := range t.ahead {
+		if one.err != nil {
+			break
+		}
+		all = append(all, one.cells)
+	}
+	return all
+}
+
+// takeNames reads the row that names the columns.
+func (t *Reader) takeNames(row readRow) error {
+	var broken *RowError
+	switch {
+	case errors.Is(row.err, io.EOF) && t.options.HeaderRow > 0:
+		return refusal(fmt.Sprintf("The file has no row %d. Choose the row that names the columns.", t.options.HeaderRow))
+	case errors.Is(row.err, io.EOF):
+		return errEmpty
+	case errors.As(row.err, &broken):
+		return refusal(fmt.Sprintf("The header in line %d cannot be read. %s", broken.Line, broken.Message))
+	case row.err != nil:
+		return row.err
+	case len(row.cells) > maxColumns:
+		return refusal(tooManyColumns)
+	}
+	t.header, t.HeaderRow = nil, row.line
+	for _, name := range row.cells {
+		name = strings.TrimSpace(name)
+		if strings.IndexByte(name, 0) >= 0 || !utf8.ValidString(name) {
+			return refusal(fmt.Sprintf("The header in line %d is not text. Save the table as CSV in UTF-8, or as .xlsx.", row.line))
+		}
+		if len(name) > maxHeading {
+			return refusal(fmt.Sprintf("The header in line %d has a name of more than %d bytes. The first row must name the columns.", row.line, maxHeading))
+		}
+		t.header = append(t.header, name)
+	}
+	return nil
 }
 
 // maxHeading is how long the name of a column may be.

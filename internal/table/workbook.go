@@ -57,7 +57,7 @@ func (t *Reader) openWorkbook(r io.ReaderAt, size int64) error {
 	if err != nil {
 		return refusal(damaged)
 	}
-	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio), shared: texts{hold: t.hold}}
+	w := &workbook{parts: make(map[string]*zip.File), left: max(maxUnpacked, size*maxRatio), shared: texts{hold: t.options.Hold}}
 	for _, part := range archive.File {
 		name := strings.ReplaceAll(part.Name, `\`, "/") // as some programs write it, against the rules
 		w.parts[strings.ToLower(strings.TrimPrefix(name, "/"))] = part

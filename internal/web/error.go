@@ -64,7 +64,7 @@ func StatusOf(err error) (status int, message string) {
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, invalid.Error()
 	case errors.Is(err, crm.ErrImporting):
-		return http.StatusServiceUnavailable, "This organization is being imported. It can be changed when that is done."
+		return http.StatusServiceUnavailable, "This organization is being imported. It can be changed once that is done."
 	case errors.Is(err, crm.ErrTooMany):
 		return http.StatusTooManyRequests, "Too many large requests at once. Wait until some of them are complete, then try again."
 	case errors.Is(err, crm.ErrCrowded):

@@ -61,7 +61,7 @@ func TestErrorAnswers(t *testing.T) {
 		{"unavailable", fmt.Errorf("commit: %w", crm.ErrUnavailable), 503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"importing", fmt.Errorf("contact 7: %w", crm.ErrImporting), 503,
-			`{"message":"This organization is being imported. It can be changed when that is done."}`, [2]string{"Retry-After", "1"}},
+			`{"message":"This organization is being imported. It can be changed once that is done."}`, [2]string{"Retry-After", "1"}},
 		{"deadline", context.DeadlineExceeded, 503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"client left", context.Canceled, 503,

@@ -89,7 +89,7 @@ func (in *SetupInput) Validate(accounts []Account) error {
 }
 
 const notOffered = "must be an organization without contacts, or the name of a new one. " +
-	"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create"
+	"For an organization with contacts, the server's administrator creates the first owner with donorbook user create"
 
 // NotOffered is the error where an account that exists may not be taken over by a link.
 func NotOffered() error { return doc.NewInvalid("organization", notOffered) }

@@ -50,7 +50,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 		{"", "BBBBBBBBBBBBBBBB", nil},
 		{" ", "", []crmtest.Said{{"organization", "The organization field is required."}}},
 		{"Harbor Light", "CCCCCCCCCCCCCCCC", []crmtest.Said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
-			"The operator of the server makes the first owner of an organization that has contacts, with donorbook user create."}}},
+			"For an organization with contacts, the server's administrator creates the first owner with donorbook user create."}}},
 	} {
 		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, ""}
 		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate(known))); diff != "" {

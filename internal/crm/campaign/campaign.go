@@ -216,7 +216,7 @@ func eventTime(name, label string, k doc.Kind[time.Time], in func(*Event) *time.
 func createdTime() doc.Kind[time.Time] {
 	return campaignTime.Staying().And(func(c *doc.Checker, at doc.Place, name string, t *time.Time) {
 		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2199) {
-			c.AddAt(at, name, "must be a time from the years 1971 to 2199")
+			c.AddAt(at, name, "must be between the years 1971 and 2199")
 		}
 	})
 }

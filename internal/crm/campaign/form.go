@@ -159,9 +159,9 @@ func parseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, text.Location(zone))
 	switch {
 	case at.Format(localSecondForm) != wall.Format(localSecondForm):
-		v.Add(field, "is a time that the clocks of %v leave out on that day", zone)
+		v.Add(field, "is a time that does not exist in %v: clocks skip it on that day", zone)
 	case at.UTC().Year() < 1000 || at.UTC().Year() > 9999:
-		v.Add(field, "must be a time from the years 1000 to 9999")
+		v.Add(field, "must be between the years 1000 and 9999")
 	default:
 		return at.UTC()
 	}

@@ -44,10 +44,10 @@ func TestLocalTimesThatDoNotExist(t *testing.T) {
 	for _, test := range []struct{ text, zone, want string }{
 		{"2026-11-15", "", form}, {"2026-11-15 18:30", "", form}, {"2026-11-15T24:00", "", form}, {"2026-02-30T12:00", "", form},
 		{"tomorrow", "", form}, {"2026-11-15T18:30Z", "", form}, {"+12026-11-15T18:30", "", form}, {"2026-11-15T1٣:30", "", form},
-		{"2026-03-08T02:30", "America/New_York", "The end_at field is a time that the clocks of America/New_York leave out on that day."},
-		{"2011-12-30T12:00", "Pacific/Apia", "The end_at field is a time that the clocks of Pacific/Apia leave out on that day."},
-		{"9999-12-31T23:30", "America/New_York", "The end_at field must be a time from the years 1000 to 9999."},
-		{"0999-12-31T23:30", "", "The end_at field must be a time from the years 1000 to 9999."},
+		{"2026-03-08T02:30", "America/New_York", "The end_at field is a time that does not exist in America/New_York: clocks skip it on that day."},
+		{"2011-12-30T12:00", "Pacific/Apia", "The end_at field is a time that does not exist in Pacific/Apia: clocks skip it on that day."},
+		{"9999-12-31T23:30", "America/New_York", "The end_at field must be between the years 1000 and 9999."},
+		{"0999-12-31T23:30", "", "The end_at field must be between the years 1000 and 9999."},
 	} {
 		var v doc.Invalid
 		at := parseLocalTime(&v, "end_at", test.text, test.zone)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
 
@@ -53,19 +54,17 @@ func (g Given) appendTo(dst, rest []byte, base string) []byte {
 	if g == (Given{}) {
 		return appendPictures(dst, rest, base)
 	}
-	before, rest, _ := bytes.Cut(rest, []byte(`,"raised":`))
-	raised, rest, _ := bytes.Cut(rest, []byte(`,"donors":`))
-	donors, rest, _ := bytes.Cut(rest, []byte(`,"currency":"`))
+	before, raised, rest, _ := doc.CutField(rest, "raised")
+	between, donors, rest, _ := doc.CutField(rest, "donors")
+	_, currency, _, _ := doc.CutField(rest, "currency")
 	cents, ok := text.ParseDecimal(string(raised), 2, text.CentDigits)
 	people, err := strconv.ParseInt(string(donors), 10, 64)
 	if !ok || err != nil {
 		panic(fmt.Sprintf("campaign: the stored numbers %q and %q of a campaign cannot be read", raised, donors)) // its checksum was right
 	}
-	dst = append(append(dst, before...), `,"raised":`...)
-	dst = text.AppendCents(dst, cents+g.cents(string(rest[:3])))
-	dst = append(dst, `,"donors":`...)
-	dst = strconv.AppendInt(dst, people+g.Donors, 10)
-	return appendPictures(append(dst, `,"currency":"`...), rest, base)
+	dst = text.AppendCents(append(dst, before...), cents+g.cents(string(bytes.Trim(currency, `"`))))
+	dst = strconv.AppendInt(append(dst, between...), people+g.Donors, 10)
+	return appendPictures(dst, rest, base)
 }
 
 // Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is

@@ -15,7 +15,7 @@ import (
 // A slug made from a title is short enough to be typed, and leaves room for a number.
 const maxDerivedSlug = 100
 
-// IsSlug accepts lowercase letters and digits, with single hyphens between.
+// IsSlug accepts lowercase letters and digits, with single hyphens between them.
 func IsSlug(slug string) bool {
 	if slug == "" || len(slug) > doc.MaxText {
 		return false

@@ -162,6 +162,63 @@ func (d Differences) Meet(other Differences) bool {
 	return false
 }
 
+// Without is what a change says if another one had not brought what it did.
+func (d Differences) Without(brought Differences) (left Differences) {
+	for _, one := range d {
+		known := true
+		for i := range brought {
+			if known && brought[i].Field == one.Field {
+				one, known = one.without(&brought[i])
+			}
+		}
+		if known && !(bytes.Equal(one.Before, one.After) && slices.EqualFunc(one.Out, one.In, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })) {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+// without leaves out what another change has brought; known is false where it cannot be told apart.
+func (d Difference) without(brought *Difference) (_ Difference, known bool) {
+	if d.At < 0 {
+		before, knowsBefore := textWithout(d.Before, brought)
+		after, knowsAfter := textWithout(d.After, brought)
+		d.Before, d.After = before, after
+		return d, knowsBefore && knowsAfter
+	}
+	known = true
+	theirs := func(element json.RawMessage) bool {
+		same := func(other json.RawMessage) bool { return sameElement(element, other) }
+		is := slices.ContainsFunc(brought.In, same) && !slices.ContainsFunc(brought.Out, same)
+		if is && strings.HasPrefix(string(element), "{") && !strings.Contains(string(element), `"value":`) {
+			known = false // such as an address, which may have been altered
+		}
+		return is
+	}
+	d.Out, d.In = slices.DeleteFunc(slices.Clone(d.Out), theirs), slices.DeleteFunc(slices.Clone(d.In), theirs)
+	return d, known
+}
+
+// textWithout is a value as it was before another change, or without the text that this has put to it.
+func textWithout(value json.RawMessage, brought *Difference) (_ json.RawMessage, known bool) {
+	var text, before, after string
+	switch {
+	case bytes.Equal(value, brought.After):
+		return brought.Before, true
+	case json.Unmarshal(value, &text) != nil || json.Unmarshal(brought.After, &after) != nil || json.Unmarshal(brought.Before, &before) != nil:
+		return value, true // neither is a text
+	}
+	const between = "\n\n" // two notes
+	if before != "" {
+		after = strings.TrimSuffix(strings.TrimPrefix(after, before+between), between+before)
+	}
+	if after == "" || !strings.Contains(text, after) {
+		return value, true
+	}
+	text = strings.Replace(strings.Replace(text, between+after, "", 1), after+between, "", 1)
+	return AppendText(nil, text), !strings.Contains(text, after)
+}
+
 // sameElement tells whether two elements are the same, by their values where they have one.
 func sameElement(a, b json.RawMessage) bool {
 	var one, two struct{ Value string }

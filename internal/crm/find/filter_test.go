@@ -96,9 +96,9 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
 		"city=":               "The city field must not be empty: leave it out to list contacts with any value.",
 		"city=a&city=b":       "The city field must not be sent twice with different values.",
-		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, each with a - before it for descending order.",
+		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.",
 		"scope=gone":          "The scope field must be one of active, archived, all.",
-		"q=%zz":               "The query field must be the query of a link.",
+		"q=%zz":               "The query field must be the query part of a link.",
 	} {
 		if _, _, err := ParseQuery(query, "US"); err == nil || err.Error() != says {
 			t.Errorf("%s: %v", query, err)

@@ -183,7 +183,7 @@ func ParseFilter(sent iter.Seq2[string, string], region string) (Filter, error) 
 func ParseQuery(query, region string) (scope crm.ContactScope, f Filter, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return scope, f, &doc.Invalid{Faults: []doc.Fault{{Field: "query", Rule: "must be the query of a link"}}}
+		return scope, f, &doc.Invalid{Faults: []doc.Fault{{Field: "query", Rule: "must be the query part of a link"}}}
 	}
 	scope, scopeErr := crm.ParseContactScope(values.Get("scope"))
 	f, err = ParseFilter(eachValue(values), region)
@@ -272,7 +272,7 @@ func (r *filterReader) takeField(id int64, name, value string) {
 		r.AddAt(doc.Place{}, name, doc.SentTwice)
 	case known >= 0:
 	case len(r.Custom) == maxFilterFields:
-		r.AddAt(doc.Place{}, name, "must not be one of more than 20 custom fields")
+		r.AddAt(doc.Place{}, name, "is refused: a list can be filtered by at most 20 custom fields")
 	default:
 		r.Custom = append(r.Custom, asked)
 	}

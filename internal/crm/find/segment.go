@@ -36,7 +36,7 @@ func NewSegment(name, query, region string) (Segment, error) {
 	}
 	switch {
 	case err != nil:
-		v.Add("query", "must be the query of a link")
+		v.Add("query", "must be the query part of a link")
 	case len(values) == 0:
 		v.Add("query", "must have a filter")
 	case len(query) > maxQuery:

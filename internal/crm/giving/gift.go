@@ -80,7 +80,7 @@ func GiverOf(c *crm.Contact) Giver {
 
 // Name is the giver as people call them: a company without a person by its name.
 func (g Giver) Name() string {
-	return cmp.Or(strings.TrimSpace(g.FirstName+" "+g.LastName), g.Company)
+	return cmp.Or(strings.TrimSpace(g.FirstName+" "+g.LastName), g.Company, g.Email, g.Phone)
 }
 
 // Dedication is whom a gift honors.

@@ -64,7 +64,7 @@ type GivenBack struct {
 // The rules of what a file says about refunds.
 const (
 	BackOverAmount doc.Rule = "must not be more than the amount"
-	NoOriginal     doc.Rule = "says that %v was refunded of gift %q, which is not known: import that gift first, then this row"
+	NoOriginal     doc.Rule = "refunds %v of gift %q, which was not found: import that gift first, then this row"
 	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
 )
 
@@ -149,8 +149,8 @@ const sameWithin = 7 * 24 * time.Hour
 
 // The rules that a row of a file breaks whose external id a gift has that is another payment.
 const (
-	otherMoney doc.Rule = "belongs to %v, which has another amount or date"
-	otherDonor doc.Rule = "belongs to %v, which is from another donor"
+	otherMoney doc.Rule = "belongs to %v, which has a different amount or date"
+	otherDonor doc.Rule = "belongs to %v, which is from a different donor"
 )
 
 // otherPayment is why a gift is not the payment that a row of a file with the same external id describes, "" where it is. What else the row says is another
@@ -223,7 +223,7 @@ func (g *Gift) everRefunded() (amount int64) {
 }
 
 // OtherCurrency is broken by a refund that is not in the currency of its gift.
-const OtherCurrency doc.Rule = "is %v, and the gift is in %v: record the refund on the page of the gift"
+const OtherCurrency doc.Rule = "is %v, but the gift is in %v: record the refund on the page of the gift"
 
 // RefundFiled gives back what a row of a file says, in ten-thousandths. The entry has an id that is made from what the row is called elsewhere, so that the
 // same row is known when it comes again. isKnown tells that no money moves; the gift may know by which row the money went back, from now on.

@@ -314,8 +314,9 @@ func saysAnonymous(name string) bool {
 	says := func(known ...string) func(string) bool {
 		return func(word string) bool { return slices.Contains(known, word) }
 	}
-	return slices.ContainsFunc(words, says("anonymous", "anon")) && !slices.ContainsFunc(words, func(word string) bool {
-		return !says("anonymous", "anon", "donor", "donors", "giver", "gift", "unknown")(word)
+	unknown := says("anonymous", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonima")
+	return slices.ContainsFunc(words, unknown) && !slices.ContainsFunc(words, func(word string) bool {
+		return !unknown(word) && !says("donor", "donors", "giver", "gift", "unknown", "spender", "spenderin", "donateur", "donante", "supporter", "contributor")(word)
 	})
 }
 
@@ -333,7 +334,7 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 	hasKey := in.Giver.Emails != nil || in.Giver.Phones != nil || in.Giver.AddedIDs != nil
 	name := value(in.Giver.FirstName) + " " + value(in.Giver.LastName) + " " + value(in.Giver.Company)
 	switch isNamed := hasKey || strings.TrimSpace(name) != ""; {
-	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey && in.Giver.Addresses == nil && saysAnonymous(name):
+	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey && (!isNamed || in.Giver.Addresses == nil && saysAnonymous(name)):
 		in.Anonymous, in.Giver = true, anonymousGiver()
 	case !isNamed:
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
@@ -341,11 +342,14 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 	default:
 		in.Anonymous = false
 	}
-	if value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
+	if in.Giver.FromRow = in.Filed != nil; in.Filed != nil && value(in.Giver.Company) == "" {
+		in.Giver.IsCompany = nil
+	}
+	if in.Filed == nil && value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
 		in.Known, in.Giver.FirstName, in.Giver.LastName, in.Giver.IsCompany = true, nil, nil, nil
 	}
 	var faults *doc.Invalid
-	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known, c.Region, c.Now)), &faults) {
+	if errors.As(GiverFaults(in.Giver.Validate(nil, !in.Known && in.Filed == nil, c.Region, c.Now)), &faults) {
 		for _, fault := range faults.Faults {
 			c.AddAt(doc.Place{}, fault.Field, fault.Rule, fault.Args...)
 		}
@@ -371,7 +375,7 @@ func (in *GiftInput) Named(err error) error {
 }
 
 // UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver doc.Rule = "must be that of a contact, or come with the first and the last name of a new one"
+const UnknownGiver doc.Rule = "must belong to a contact, or come with the first and last name of a new one"
 
 // NoGiver is the fault of a giver without a name who is no contact.
 func (in *GiftInput) NoGiver() error {

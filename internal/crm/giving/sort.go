@@ -47,17 +47,12 @@ func parseSort(v *doc.Invalid, value func(name string) string, more ...SortField
 // GiftKey is what a gift is sorted by, from its stored body. What cannot be read comes first: a list shows that it is damaged where it is shown itself.
 func (s Sort) GiftKey(body []byte) int64 {
 	if s.By == ByAmount {
-		return amountKey(valueIn(body, "amount"))
+		_, amount, _, _ := doc.CutField(body, "amount")
+		return amountKey(amount)
 	}
-	t, _ := time.Parse(time.RFC3339, string(bytes.Trim(valueIn(body, string(s.By)), `"`)))
+	_, at, _, _ := doc.CutField(body, string(s.By))
+	t, _ := time.Parse(time.RFC3339, string(bytes.Trim(at, `"`)))
 	return t.Unix()
-}
-
-// valueIn is the first value of a name in a body. No text in it can hold the name, since its quotation marks would be escaped.
-func valueIn(body []byte, name string) []byte {
-	_, value, _ := bytes.Cut(body, []byte(`,"`+name+`":`))
-	value, _, _ = bytes.Cut(value, []byte(","))
-	return value
 }
 
 // amountKey is an amount in ten-thousandths, whatever its currency is.

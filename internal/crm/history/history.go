@@ -52,10 +52,10 @@ const (
 	DidLose // a row that was missing, and that a repair has put in its place
 	DidExport
 	DidImport
-	DidPlan        // a recurring plan of a contact has begun
-	DidJoin        // a contact was merged into another one
-	DidPart        // a merge into a contact was undone
-	DidDistinguish // a contact was called another person than a contact that looked like it, or that was taken back
+	DidPlan    // a recurring plan of a contact has begun
+	DidJoin    // a contact was merged into another one
+	DidPart    // a merge into a contact was undone
+	DidDismiss // a contact was called another person than a contact that looked like it, or that was taken back
 )
 
 var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan", "merged_into", "unmerged", "distinguished"}

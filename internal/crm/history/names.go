@@ -31,7 +31,7 @@ func ParseChannel(name string) (Channel, error) {
 func numberOf(names []string, name string) (int, error) {
 	n := slices.Index(names, name)
 	if n < 0 {
-		return 0, fmt.Errorf("%q is not known: a newer program may have written it", name)
+		return 0, fmt.Errorf("%q is unknown: a newer version may have written it", name)
 	}
 	return n, nil
 }

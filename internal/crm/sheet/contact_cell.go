@@ -101,8 +101,16 @@ var tagEscapes = strings.NewReplacer(`\`, `\\`, `;`, `\;`, `,`, `\,`, `|`, `\|`,
 // groupOf is where a value belongs, by words such as "Work", "* Mobile" or "privat".
 func groupOf(text string) (group string) {
 	for _, word := range headingWords(text) {
-		if meaning := headings[word]; meaning.group != "" && (group == "" || meaning.group == "cell") {
-			group = meaning.group
+		meaning := vocabulary[word]
+		switch {
+		case meaning == "cell":
+			return meaning
+		case group == "" && meaning == "landline":
+			group = "home"
+		case group == "" && (meaning == "home" || meaning == "work"):
+			group = meaning
+		case group == "" && (meaning == "company" || meaning == "employer"):
+			group = "work"
 		}
 	}
 	return group

@@ -15,24 +15,6 @@ var systems = map[string]string{
 	"raisersedge": "Raiser's Edge", "stripe": "Stripe", "paypal": "PayPal", "donorbox": "Donorbox", "neoncrm": "NeonCRM", "kindful": "Kindful", "mailchimp": "Mailchimp", "hubspot": "HubSpot",
 }
 
-// personIDNames are the headings of ids that only a person has, also in a file of gifts.
-func personIDNames() string {
-	names := "accountnumber constituentid constituentnumber donorid donornumber supporterid personid kontaktid spendernummer"
-	for system := range systems {
-		names += " " + system + "contactid " + system + "constituentid " + system + "accountnumber " + system + "donorid"
-	}
-	return names
-}
-
-// idNames are the headings of ids.
-func idNames() string {
-	names := personIDNames() + " contactid recordid externalid externalidentifier externalconstituentid contactexternalid customerid id"
-	for system := range systems {
-		names += " " + system + "id"
-	}
-	return names
-}
-
 // namedSystem is the system that a heading names, "" for none.
 func namedSystem(heading string) string {
 	plain := plainName(heading)

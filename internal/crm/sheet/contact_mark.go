@@ -8,48 +8,100 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// markNames are what columns and cells call the marks of a contact.
-var markNames = map[string]string{
-	"do_not_mail":  "donotmail nomail nopostalmail mailoptout optoutmail donotsendmail keinepost",
-	"do_not_email": "donotemail noemail emailoptout optoutemail hasoptedoutofemail nobulkemail nobulkemails nobulkemailsuseroptout unsubscribed unsubscribedfromemail keineemail",
-	"do_not_call":  "donotcall nocall nocalls donotphone nophone phoneoptout optoutphone keineanrufe",
-	"deceased":     "deceased isdeceased npspdeceasedc verstorben decede",
+// marks are the meanings that a heading may have which tells how someone must not be reached.
+var marks = strings.Fields("not out block consent recurring status email mail phone cell landline sms call letter mailing address any who date account type code member home work")
+
+// mark is the mark that a heading or a value means, "" for none. isConsent tells that it says who may be reached, and not who must not.
+func (h *heading) mark() (target string, isConsent bool) {
+	isOut := h.has("not", "out", "block")
+	isConsent = !isOut && (h.has("consent") || h.has("recurring") && h.has("status"))
+	isReach := h.has("email", "mail", "phone", "cell", "landline", "sms", "call", "letter", "mailing", "address")
+	switch {
+	case h.has("deceased") && len(h.means) == 1:
+		return "deceased", false
+	case !isOut && !isConsent || slices.ContainsFunc(h.means, func(m string) bool { return !slices.Contains(marks, m) }):
+		return "", false
+	case isConsent && h.has("date"), h.has("not") && !isReach && !h.has("any", "who", "out", "block", "consent"):
+		return "", false
+	case h.has("email"), h.has("out", "consent") && !isReach:
+		return "do_not_email", isConsent
+	case h.has("phone", "cell", "landline", "sms", "call"):
+		return "do_not_call", isConsent
+	case isReach:
+		return "do_not_mail", isConsent
+	}
+	return restrictions, isConsent
 }
 
-// readMark takes a mark. Several columns may tell it, and one that says yes is right. What says neither yes nor no is listed: to mark living people as deceased
-// is worse than to ask.
+// placeMarks places columns that tell how someone must not be reached. Where some words are not known, the values must tell; where a column is but a status, they must be such as
+// "unsubscribed".
+func (g *recognition) placeMarks(done map[int]bool) {
+	for i := range g.mapping {
+		h, values := &g.headings[i], g.look.column(i)
+		target, isConsent := h.mark()
+		listed, answers := values.part(listedKind), max(values.part(listedKind), values.part(yesKind), values.part(dayKind))
+		switch isStatus := len(h.means) > 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "status" && m != "email" && m != "who" }) && h.has("status"); {
+		case done[i]:
+			continue
+		case isStatus && target == "" && listed >= 0.9 && values.tellsListed():
+			target = "do_not_email"
+		case target == "" || h.unknown > 0 && answers < 0.8 || isConsent && values != nil && answers < 0.8:
+			continue
+		}
+		done[i] = g.place(i, target)
+	}
+}
+
+// tellsListed tells whether some value says that someone is on a list, or is not any more.
+func (c *seen) tellsListed() bool {
+	for value := range c.distinct {
+		if plain := plainName(value); strings.HasPrefix(plain, "subscribe") || isOptedOut(plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// readMark takes a mark. Several columns may tell it, and one that says yes is right. Whoever may not want to be reached is not reached, and the value is listed; but to mark
+// living people as deceased is worse than to ask.
 func readMark(r *row, c *cell, value string) {
 	switch yes, known := isMarked(c, value); {
 	case yes && known:
 		r.marked = append(r.marked, c.target)
-	case !known && plainName(value) != "":
+	case known || plainName(value) == "":
+	case c.target == "deceased" || c.isConsent && !c.isStatus:
 		r.leaveOut(c, value, "is neither yes nor no")
+	default:
+		r.marked = append(r.marked, c.target)
+		r.leaveOut(c, value, "is neither yes nor no. To be safe, the contact is marked: "+strings.ReplaceAll(c.target, "_", " "))
 	}
 }
 
 // isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
 func isMarked(c *cell, value string) (yes, known bool) {
 	plain := plainName(value)
-	if _, isDay := text.ReadMoment(value, c.dayFirst); isDay || markCalled(plain) == c.target {
-		return true, true
-	}
-	yes, known = text.ReadYesNo(value)
-	name := plainName(c.name)
-	isConsent := strings.Contains(name, "subscription") || strings.HasSuffix(name, "subscribed") && !strings.HasSuffix(name, "unsubscribed")
 	switch {
 	case slices.Contains(noMarks, plain):
 		return false, true
-	case c.target != "deceased" && slices.ContainsFunc(optedOut, func(start string) bool { return strings.HasPrefix(plain, start) }):
+	case c.target != "deceased" && isOptedOut(plain), markCalled(value) == c.target:
 		return true, true
 	}
-	return yes != isConsent, known
+	if _, isDay := text.ReadMoment(value, c.dayFirst); isDay {
+		return !c.isConsent, true
+	}
+	yes, known = text.ReadYesNo(value)
+	return yes != c.isConsent, known
 }
 
 // What cells say instead of no and yes, as plainName has it.
 var (
-	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin")
-	optedOut = strings.Fields("unsub optedout optout cleaned") // and what comes behind
+	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin confirmed ok valid abonne abonnee suscrito angemeldet")
+	optedOut = strings.Fields("unsub optedout optout cleaned nonsubscribed notsubscribed bounced complain spam desinscrit desabonne abgemeldet suppressed donot blocked gesperrt") // and what comes behind
 )
+
+func isOptedOut(plain string) bool {
+	return slices.ContainsFunc(optedOut, func(start string) bool { return strings.HasPrefix(plain, start) })
+}
 
 // readRestrictions takes a cell that lists how a contact must not be reached, or tells that it must not be reached at all. Some systems have the deceased
 // among them.
@@ -61,16 +113,14 @@ func readRestrictions(r *row, c *cell, value string) {
 		return
 	}
 	for _, said := range splitTags(value) {
-		switch plain := plainName(said); plain {
-		case "active", "none":
-		case "donotcontact", "nocontact":
+		switch mark := markCalled(said); {
+		case slices.Contains(noMarks, plainName(said)):
+		case mark == restrictions:
 			r.marked = append(r.marked, reachMarks...)
+		case mark != "":
+			r.marked = append(r.marked, mark)
 		default:
-			if mark := markCalled(plain); mark != "" {
-				r.marked = append(r.marked, mark)
-			} else {
-				r.leaveOut(c, said, "is no restriction that contacts have")
-			}
+			r.leaveOut(c, said, "is no restriction that contacts have")
 		}
 	}
 }
@@ -78,12 +128,11 @@ func readRestrictions(r *row, c *cell, value string) {
 // reachMarks are the marks of a contact who must not be reached in any way.
 var reachMarks = []string{"do_not_mail", "do_not_email", "do_not_call"}
 
-// markCalled is the mark that a plain name means, "" for none.
-func markCalled(plain string) string {
-	for mark, names := range markNames {
-		if slices.Contains(strings.Fields(names), plain) {
-			return mark
-		}
+// markCalled is the mark that a value means, "" for none.
+func markCalled(value string) string {
+	h := parseHeading(value)
+	if target, isConsent := h.mark(); !isConsent && h.unknown == 0 {
+		return target
 	}
 	return ""
 }
@@ -102,16 +151,10 @@ func (r *row) leaveOut(c *cell, value, reason string) {
 	r.contact.LeftOut = append(r.contact.LeftOut, crm.LeftOut{Column: c.name, Value: value, Reason: reason})
 }
 
-// companyQuestions are columns that ask whether the row is a company.
-const companyQuestions = "orgrec isorganization isanorganization iscompany isbusiness"
-
-// contactTypes are columns that tell what kind of contact a row is about.
-const contactTypes = "constituenttype contacttype donortype supportertype " + companyQuestions + " keyindicator persontyp kontaktart"
-
 // readContactType takes what kind of contact a row is about. Where several columns tell, one that says company is right: it is the exception.
 func readContactType(r *row, c *cell, value string) {
 	is, known := contactType(value)
-	if yes, answered := text.ReadYesNo(value); answered && slices.Contains(strings.Fields(companyQuestions), plainName(c.name)) {
+	if yes, answered := text.ReadYesNo(value); answered && !known {
 		is, known = yes, true
 	}
 	switch {

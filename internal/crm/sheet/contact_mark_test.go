@@ -15,11 +15,11 @@ func TestOnlyYesMarksAPerson(t *testing.T) {
 		{column: "Deceased", cell: "Unknown"}, {column: "Deceased", cell: "Living"}, {column: "Deceased", cell: "Subscribed"}, {column: "Deceased", cell: "0"},
 		{"Deceased", "Unsubscribed", false, false}, {"Deceased", "Moved away", false, true},
 		{"Deceased", "T", true, false}, {"Deceased", "1.0", true, false}, {"Deceased", "3/4/2020", true, false}, {"Deceased", "Deceased", true, false},
-		{column: "Email Opt Out", cell: "Opted In"}, {column: "Email Opt Out", cell: "f"}, {"Email Opt Out", "Opted out of all", true, false}, {"Email Opt Out", "Perhaps", false, true},
+		{column: "Email Opt Out", cell: "Opted In"}, {column: "Email Opt Out", cell: "f"}, {"Email Opt Out", "Opted out of all", true, false}, {"Email Opt Out", "Perhaps", true, true}, {"Deceased", "Perhaps", false, true},
 		{column: "Email Subscription Status", cell: "Subscribed"}, {column: "Email Subscription Status", cell: "yes"}, {"Email Subscription Status", "Unsubscribed", true, false},
 		{"Email Subscription Status", "no", true, false}, {"Unsubscribed", "2024-05-06 07:08:09", true, false},
 	} {
-		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.column}, nil), "US").Input([]string{"Ana Lopez", test.cell})
+		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.column}, nil, nil), "US").Input([]string{"Ana Lopez", test.cell})
 		_, marked := in.Marked()
 		if marked != test.marked || len(in.LeftOut) > 0 != test.listed {
 			t.Errorf("%q under %s: marked %v, left out %v", test.cell, test.column, marked, in.LeftOut)
@@ -33,7 +33,7 @@ func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 	days := NewDays(4)
 	days.See(2, "31/12/2026")
 	days.See(3, "30/11/2020 called")
-	rows := Contacts.Rows(Contacts.Recognize([]string{"Name", "Birthday", "Last contacted", "Notes"}, nil), "US").Days(days.String())
+	rows := Contacts.Rows(Contacts.Recognize([]string{"Name", "Birthday", "Last contacted", "Notes"}, nil, nil), "US").Days(days.String())
 	if in := rows.Input([]string{"Ana Lopez", "3/4/1980", "1/2/2026", ""}); *in.DOB != "3/4/1980" {
 		t.Error(*in.DOB)
 	}
@@ -52,7 +52,7 @@ func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
 		{"import", "Donor ID", []string{"Donor ID", "Name"}, []string{"Donor ID", "Name", "Amount", "Date"}},
 		{"Our own list", "Donor ID", []string{"Donor ID", "Name"}, []string{"Donor ID", "Name", "Amount", "Date"}},
 	} {
-		people, gifts := Contacts.Recognize(test.contacts, nil), Gifts.Recognize(test.gift, nil)
+		people, gifts := Contacts.Recognize(test.contacts, nil, nil), Gifts.Recognize(test.gift, nil, nil)
 		if test.system == "Our own list" {
 			people, gifts = people.From(test.system), gifts.From(test.system)
 		}
@@ -64,7 +64,7 @@ func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
 			t.Errorf("%s: %v, %v", test.system, in.AddedIDs, giver.AddedIDs)
 		}
 	}
-	in := Contacts.Rows(Contacts.Recognize([]string{"Contact ID", "Contact External ID", "Name", "Contact Since"}, nil), "US").Input([]string{"1", "2", "Ana Lopez", ""})
+	in := Contacts.Rows(Contacts.Recognize([]string{"Contact ID", "Contact External ID", "Name", "Contact Since"}, nil, nil), "US").Input([]string{"1", "2", "Ana Lopez", ""})
 	if len(in.AddedIDs) != 2 || in.AddedIDs[0].Source != "Givebutter" || in.AddedIDs[1].Source != "import" {
 		t.Error(in.AddedIDs)
 	}

@@ -77,18 +77,29 @@ func (r *row) fillName() {
 	first, last := splitName(r.fullName)
 	switch name := strings.Join(strings.Fields(r.fullName), " "); {
 	case in.FirstName == nil && in.LastName == nil:
-		in.FirstName, in.LastName = &first, &last
+		in.FirstName, in.LastName = unlessEmpty(first), unlessEmpty(last)
 	case in.FirstName == nil:
 		if rest, found := strings.CutSuffix(name, " "+*in.LastName); found {
 			first = rest
+		} else if last == "" || !strings.EqualFold(last, *in.LastName) { // Nombre, beside Apellidos
+			first = name
 		}
-		in.FirstName = &first
+		in.FirstName = unlessEmpty(first)
 	case in.LastName == nil:
 		if rest, found := strings.CutPrefix(name, *in.FirstName+" "); found {
 			last = rest
+		} else if !strings.EqualFold(first, *in.FirstName) { // Name, beside Vorname
+			last = name
 		}
-		in.LastName = &last
+		in.LastName = unlessEmpty(last)
 	}
+}
+
+func unlessEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // typedList is the values in the order of their places, each with the type that a column of its own or the name of its column tells.

@@ -75,7 +75,7 @@ func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
 		var want crm.Contact
 		test.want(&want)
 		read := func(header, row []string) crm.Contact {
-			in := Contacts.Rows(Contacts.Recognize(header, nil), "US").Input(row)
+			in := Contacts.Rows(Contacts.Recognize(header, nil, nil), "US").Input(row)
 			if err := in.Validate(nil, true, "US", today); err != nil {
 				t.Fatal(row, err)
 			}
@@ -120,7 +120,7 @@ func TestAFieldThatNoLineNames(t *testing.T) {
 		t.Errorf("offered: %q", got)
 	}
 	for _, name := range []string{"Nickname", "nick_name", "NICK NAME"} {
-		m := s.Recognize([]string{name}, nil)
+		m := s.Recognize([]string{name}, nil, nil)
 		if heard = ""; m[0].Target != "nick_name" {
 			t.Errorf("%s is taken for %s", name, m[0].Target)
 		}

@@ -131,7 +131,7 @@ func DonorRow(when string, given giving.Given, currency string) Row {
 }
 
 func customHeading(title string) string {
-	if Contacts.Recognize([]string{title}, nil)[0].Unknown && !strings.HasPrefix(title, customMark) {
+	if Contacts.Recognize([]string{title}, nil, nil)[0].Unknown && !strings.HasPrefix(title, customMark) {
 		return title
 	}
 	return customMark + title

@@ -128,7 +128,7 @@ func readCovered(r *row, c *cell, value string) {
 func (r *row) readYes(c *cell, value string) bool {
 	yes, ok := text.ReadYesNo(value)
 	if !ok {
-		r.gift.faults.Add(c.target, doc.Boolean)
+		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: value, Reason: "is neither yes nor no"})
 	}
 	return yes
 }
@@ -258,6 +258,9 @@ func byWord(lists map[string]string) map[string]string {
 	words := map[string]string{}
 	for meaning, list := range lists {
 		for _, word := range strings.Fields(list) {
+			if other, twice := words[word]; twice && other != meaning {
+				panic(word + " has two meanings: " + meaning + " and " + other)
+			}
 			words[word] = meaning
 		}
 	}
@@ -283,7 +286,7 @@ var methodWords = byWord(map[string]string{
 const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres"
 
 // unknownValue is broken by a word that stands for one of a few things, and no one has said for which.
-const unknownValue doc.Rule = "says %q, which is not known: choose what it means, one of %v"
+const unknownValue doc.Rule = "says %q, which is unknown: choose what it means, one of %v"
 
 // Meanings are what the values of a column may mean, none where they are not one of a few.
 func Meanings(target string) []string {
@@ -307,15 +310,50 @@ type UnknownValue struct {
 	Value  string `json:"value"`
 }
 
+// meaningOf is what a value means: the one meaning that the words in it have which are known. "Credit Card - Visa" is a card, and "Refund pending" is not clear.
+func meaningOf(words map[string]string, value string) (meaning string, ok bool) {
+	if meaning, ok = words[plainWord(value)]; ok || len(value) > maxMeaning {
+		return meaning, ok
+	}
+	all := headingWords(value)
+	for i := 0; i < len(all); {
+		n := min(5, len(all)-i)
+		for ; n > 0; n-- {
+			found, known := words[strings.Join(all[i:i+n], "")]
+			if !known || n == 1 && len(all[i]) < 3 {
+				continue
+			}
+			if ok && found != meaning {
+				return "", false
+			}
+			meaning, ok = found, true
+			break
+		}
+		if n == 0 && slices.Contains(denials, all[i]) {
+			return "", false
+		}
+		i += max(1, n)
+	}
+	return meaning, ok
+}
+
+// maxMeaning is how long a value may be that stands for one of a few things.
+const maxMeaning = 60
+
+// denials turn around what the words beside them say.
+var denials = strings.Fields("not no non un never nicht kein keine pas partial partially partly teilweise waiting awaiting requires")
+
 // meaning is what a value of a column means, or a fault.
 func (r *row) meaning(c *cell, words map[string]string, value string) (meaning string, ok bool) {
-	if meaning, ok = words[plainWord(value)]; ok {
+	if meaning, ok = meaningOf(words, value); ok {
 		return meaning, true
 	}
 	if slices.Contains(Meanings(c.target), value) {
 		return value, true
 	}
-	r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
+	if c.target == "status" || c.target == "type" { // they tell whether money has come
+		r.gift.faults.Add(c.target, unknownValue, value, strings.ReplaceAll(strings.Join(Meanings(c.target), ", "), "_", " "))
+	}
 	r.gift.Unknown = append(r.gift.Unknown, UnknownValue{c.name, c.target, value})
 	return "", false
 }
@@ -324,7 +362,7 @@ func (r *row) meaning(c *cell, words map[string]string, value string) (meaning s
 func readMethod(r *row, c *cell, value string) {
 	method, ok := r.meaning(c, methodWords, value)
 	if !ok {
-		return
+		method = "other"
 	}
 	r.gift.Method = &method
 	if original := cmp.Or(r.original, value); method == "other" && !slices.Contains(strings.Fields(plainOther), plainWord(original)) {
@@ -389,8 +427,8 @@ var kindWords = byWord(map[string]string{
 })
 
 func readKind(r *row, c *cell, text string) {
-	method := methodWords[plainWord(text)]
-	if _, isKind := kindWords[plainWord(text)]; !isKind && method != "" { // CK
+	method, _ := meaningOf(methodWords, text)
+	if _, isKind := meaningOf(kindWords, text); !isKind && method != "" { // CK
 		r.gift.kind, r.gift.kindMethod = giftKind, method
 		return
 	}
@@ -407,7 +445,10 @@ var frequencyWords = byWord(map[string]string{
 })
 
 func readFrequency(r *row, c *cell, text string) {
-	r.gift.Filed.Every, _ = r.meaning(c, frequencyWords, text)
+	every, ok := r.meaning(c, frequencyWords, text)
+	if r.gift.Filed.Every = every; !ok {
+		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: text, Reason: "does not tell how often a gift comes"})
+	}
 }
 
 // dedicationWords are the kinds of dedications as people write them.

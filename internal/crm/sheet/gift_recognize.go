@@ -8,60 +8,103 @@ import (
 	"donorbook/internal/crm/giving"
 )
 
-// recognizeGifts knows the names that our own export, Givebutter, Bloomerang, Little Green Light, DonorPerfect, Salesforce, CiviCRM, Raiser's Edge, Stripe, PayPal and
-// Donorbox give to columns. Who gave is told as in a
-// file of contacts.
-func recognizeGifts(s *Sheet, header []string, _ *custom.Fields) Mapping {
-	m := make(Mapping, len(header))
-	found := make([]named, len(header))
-	giver := make([]string, len(header)) // the names of the columns that are not about the gift itself
-	best := map[string]int{}             // ranks of the targets
-	for i, name := range header {
-		name = strings.TrimSpace(name)
-		m[i] = Column{Name: name, Target: Skip, Aware: true}
-		found[i] = s.giftName(name)
-		if target := found[i].target; target == "" {
-			giver[i] = giverName(name)
-		} else if rank, taken := best[target]; !taken || found[i].rank < rank {
-			best[target] = found[i].rank
+// recognizeGifts tells what the columns of a file of gifts are. Who gave is told as in a file of contacts.
+func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Mapping {
+	g := s.newRecognition(header, look)
+	done := map[int]bool{}
+	isOwn := s.isOwn(g.mapping)
+	for i := range g.mapping {
+		name := g.mapping[i].Name
+		g.mapping[i].Aware = true
+		c := s.byTarget[strings.ToLower(name)]
+		isNamed := c != nil && c.giver == "" && c.target != Skip && (c.target != ownGift || isOwn)
+		target := ""
+		if isNamed {
+			target = c.target
+		} else if isOwn {
+			target = s.ownHeading(name)
+		} else if plainName(name) == "contactid" {
+			target = "contact_id"
 		}
+		done[i] = target != "" && g.place(i, target) || isOwn && s.onlyWritten(name) || name == giving.RejectedKey || name == ""
 	}
-	for i, f := range found {
-		if c := s.byTarget[f.target]; c != nil && (c.repeats || f.rank == best[f.target]) {
-			m[i].Target = f.target // two columns of the same name are refused by Check, since no one can tell which is meant
-		}
-	}
-	s.recognizeGiver(m, giver)
-	m.leaveForeignIDs()
-	for i, c := range m {
-		if isOwn := s.isOwn(m); c.Target == ownGift && (c.Name != ownGift && c.Name != s.byTarget[ownGift].heading || !isOwn) || c.Target == "net" && isOwn { // of another system, or what follows from others
-			m[i].Target = Skip
-		}
-	}
-	m.nameGift()
-	m.tellKind()
-	return m
+	all := g.candidates(func(i int) bool { return !done[i] })
+	asGiver := Contacts.Recognize(giverNames(g, done), nil, look)
+	all = slices.DeleteFunc(all, func(one candidate) bool { // what only some words tell counts less than what all words tell about the giver
+		return one.score < byPart+fitting && s.giverTarget(asGiver[one.column].Target) != nil && asGiver[one.column].score > one.score
+	})
+	g.settle(all, done)
+	g.placeGiver(asGiver)
+	g.mapping.leaveForeignIDs()
+	g.placeIDs()
+	g.findMoney()
+	return g.mapping
 }
 
-// tellKind takes the type of a gift for how it was paid where another column has the kind of the row, as DonorPerfect has them.
-func (m Mapping) tellKind() {
-	is := func(name string) int {
-		return slices.IndexFunc(m, func(c Column) bool { return plainName(c.Name) == name })
+// giverNames are the names of the columns that may be about the giver. Where something is shipped to is not where the giver lives.
+func giverNames(g *recognition, done map[int]bool) []string {
+	names := make([]string, len(g.mapping))
+	for i := range names {
+		if h := &g.headings[i]; !done[i] && !h.has("shipping", "recipient", "honor", "memory", "soft") {
+			names[i] = g.mapping[i].Name
+		}
 	}
-	kind, method := is("recordtype"), is("gifttype")
-	if kind < 0 || method < 0 || m[method].Target != "type" {
-		return
+	return names
+}
+
+// giverTarget is the column of gifts for what is a target of contacts, nil for none.
+func (s *Sheet) giverTarget(target string) *column {
+	at := slices.IndexFunc(s.columns, func(c column) bool { return c.giver != "" && c.giver == target })
+	if at < 0 {
+		return nil
 	}
-	m[kind].Target = "type"
-	if m[method].Target = "method"; slices.ContainsFunc(m, func(c Column) bool { return c.Target == "method" && plainName(c.Name) != "gifttype" }) {
-		m[method].Target = Skip
+	return &s.columns[at]
+}
+
+// placeGiver places the columns that say who gave, as the columns of a file of contacts are.
+func (g *recognition) placeGiver(asGiver Mapping) {
+	for i, found := range asGiver {
+		if c := g.sheet.giverTarget(found.Target); c != nil && g.mapping[i].Target == Skip {
+			g.place(i, c.target)
+		}
+	}
+}
+
+// placeIDs takes every other column of ids that gifts have, since another file may have one of them alone. The id that other tables have as well is taken where there is no
+// better one.
+func (g *recognition) placeIDs() {
+	for i := range g.mapping {
+		if strings.EqualFold(g.mapping[i].Name, ownGift) && g.mapping[i].Target == Skip && !g.mapping.has("external_id") {
+			g.place(i, "external_id")
+		}
+	}
+}
+
+// findMoney takes the only column of amounts, and the only one of days, where no heading tells: nothing can be imported without these.
+func (g *recognition) findMoney() {
+	for target, kind := range map[string]string{"amount": amountKind, "transacted_at": dayKind} {
+		found := -1
+		for i := range g.mapping {
+			h, values := &g.headings[i], g.look.column(i)
+			if g.taken[target] || g.mapping[i].Target != Skip || values.part(kind) < 0.95 || values.filled < 2 || h.has("other", "id", "zip", "phone", "birth") || kind == amountKind && values.part(dayKind) > 0.5 {
+				continue
+			}
+			if found >= 0 {
+				found = -2
+				break
+			}
+			found = i
+		}
+		if found >= 0 {
+			g.place(found, target)
+		}
 	}
 }
 
 // Renew is a mapping of gifts that was remembered, with what an earlier version could not know: where a column that was skipped has the kind of a row, a refund
 // or a plan, its gifts would count what never came.
 func (s *Sheet) Renew(m Mapping) Mapping {
-	now := s.Recognize(m.names(), nil)
+	now := s.Recognize(m.names(), nil, nil)
 	for i := range m {
 		if c := s.byTarget[now[i].Target]; !m[i].Aware && m[i].Target == Skip && c != nil && c.late && (c.repeats || !m.has(c.target)) {
 			m[i].Target = c.target
@@ -69,53 +112,6 @@ func (s *Sheet) Renew(m Mapping) Mapping {
 		m[i].Aware = now[i].Aware
 	}
 	return m
-}
-
-// nameGift takes the id that another system gives to gifts where no payment provider gives one.
-func (m Mapping) nameGift() {
-	if m.has("external_id") {
-		return
-	}
-	for _, is := range []func(Column) bool{func(c Column) bool { return c.Target == "gift_id" }, func(c Column) bool { return strings.EqualFold(c.Name, ownGift) && c.Target == Skip }} {
-		if i := slices.IndexFunc(m, is); i >= 0 {
-			m[i].Target = "external_id"
-			return
-		}
-	}
-}
-
-// giftName is what a name means; the target is "" where it means none, or where the columns beside it tell: an address may be a street or all of it.
-func (s *Sheet) giftName(name string) named {
-	if c := s.byTarget[strings.ToLower(name)]; c != nil && c.giver == "" && c.target != Skip {
-		return named{target: c.target}
-	}
-	return s.names[plainName(name)]
-}
-
-// giverWords stand before what a column says about the giver: Donor First Name, Customer Email.
-var giverWords = strings.Fields("donor supporter constituent contact giver payer sender from customer billing card spender spenderin donateur")
-
-// giverName is the name of a column without such words. Where something is shipped to is not where the giver lives.
-func giverName(name string) string {
-	words := headingWords(name)
-	if slices.Contains(words, "shipping") {
-		return ""
-	}
-	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(giverWords, word) })
-	return strings.Join(words, " ")
-}
-
-// recognizeGiver places the columns that say who gave, as the columns of a file of contacts are.
-func (s *Sheet) recognizeGiver(m Mapping, names []string) {
-	for i, found := range Contacts.Recognize(names, nil) {
-		at := slices.IndexFunc(s.columns, func(c column) bool { return c.giver != "" && c.giver == found.Target })
-		if at < 0 || m[i].Target != Skip {
-			continue
-		}
-		if c := &s.columns[at]; c.repeats || !m.has(c.target) {
-			m[i].Target = c.target
-		}
-	}
 }
 
 // leaveForeignIDs takes a Contact ID for that of another system, and skips its Campaign ID, which would lead to the wrong contact or campaign of ours: those

@@ -2,8 +2,10 @@ package sheet
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,6 +34,7 @@ type GiftRow struct {
 // together is what the cells of a row say that only tells something together.
 type together struct {
 	Unknown []UnknownValue // values that a person has to explain
+	LeftOut []crm.LeftOut  // what the gift is recorded without
 
 	kind, kindMethod              string
 	state                         string // as statusWords has it
@@ -137,32 +140,171 @@ func withoutKey(document []byte, key string) []byte {
 	return append(object, '}')
 }
 
-// Validate checks the row as a new gift; the location of now is the organization's.
+// Validate checks the row as a new gift; the location of now is the organization's. What is wrong and has nothing to do with the money is left out: a row with an amount and a
+// day is not lost.
 func (g *GiftRow) Validate(region string, now time.Time) error {
 	if g.isBroken { // what the cells say cannot be trusted
 		return g.faults.Err()
 	}
-	in := &g.GiftInput
 	if g.kind == noGift {
-		return in.Named(doc.NewInvalid("type", notAGift))
+		return g.Named(doc.NewInvalid("type", notAGift))
 	}
-	if in.Filed == nil {
-		in.Filed = new(giving.Filed)
+	if g.Filed == nil {
+		g.Filed = new(giving.Filed)
 	}
-	for _, at := range []*string{in.GivenAt, g.refundedAt, g.disputedAt} { // a clock of the organization has shown it
+	for _, at := range []*string{g.GivenAt, g.refundedAt, g.disputedAt} { // a clock of the organization has shown it
 		if at != nil {
 			if shown, err := time.ParseInLocation(time.DateTime, *at, now.Location()); err == nil {
 				*at = shown.Format(time.RFC3339)
 			}
 		}
 	}
-	if in.Filed.IsRefund {
-		return in.Named(in.ValidateRefund(&g.faults, now))
+	if g.CampaignName != "" && g.Campaign != nil && *g.Campaign != 0 {
+		g.Campaign = nil // of another system
 	}
-	if g.CampaignName != "" && in.Campaign != nil && *in.Campaign != 0 {
-		g.faults.Add("campaign", "must not come together with campaign_id")
+	if g.object != nil {
+		return g.Named(g.check(&g.faults, region, now))
 	}
-	return in.Named(in.Validate(&g.faults, true, region, now))
+	for {
+		sent, filed, faults := g.GiftInput, *g.Filed, doc.Invalid{Faults: slices.Clone(g.faults.Faults)}
+		err := g.check(&faults, region, now)
+		if !g.Without(err, &sent, &filed) {
+			return g.Named(err)
+		}
+		g.GiftInput, *g.Filed = sent, filed
+	}
+}
+
+func (g *GiftRow) check(faults *doc.Invalid, region string, now time.Time) error {
+	if g.Filed.IsRefund {
+		return g.ValidateRefund(faults, now)
+	}
+	return g.GiftInput.Validate(faults, true, region, now)
+}
+
+// Without leaves out of an input what faults are about, as far as a gift can be without it, and notes that. It is false where there is nothing of that kind.
+func (g *GiftRow) Without(err error, in *giving.GiftInput, filed *giving.Filed) (isLess bool) {
+	var found *doc.Invalid
+	if !errors.As(err, &found) {
+		return false
+	}
+	for _, f := range found.Faults {
+		if !g.drop(f, in, filed) {
+			continue
+		}
+		isLess = true
+		g.faults.Faults = slices.DeleteFunc(g.faults.Faults, func(other doc.Fault) bool { return other.Field == f.Field })
+		column := cmp.Or(g.SentAs[f.Field], f.Label, f.Field)
+		g.LeftOut = append(g.LeftOut, crm.LeftOut{Column: column, Reason: f.Format(string(f.Rule))})
+	}
+	return isLess
+}
+
+// drop takes what one fault is about out of an input.
+func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) bool {
+	name, part, _ := strings.Cut(f.Field, ".")
+	switch name {
+	case "email":
+		return dropped(&in.Email)
+	case "phone":
+		return dropped(&in.Phone)
+	case "address":
+		return dropPart(in, part)
+	case "first_name":
+		return dropped(&in.Giver.FirstName)
+	case "last_name":
+		return dropped(&in.Giver.LastName)
+	case "company":
+		in.Giver.IsCompany = nil
+		return dropped(&in.Giver.Company)
+	case giving.GiverID:
+		isThere := in.Giver.AddedIDs != nil
+		in.Giver.AddedIDs = nil
+		return isThere
+	case "contact_id": // of someone else, where the row tells who
+		return (in.Email != nil || in.Phone != nil || in.Giver.AddedIDs != nil || in.Giver.PersonName().String() != "") && dropped(&in.Contact)
+	case "fee":
+		return dropped(&in.Fee)
+	case "fee_covered":
+		return dropped(&in.FeeCovered)
+	case "net":
+		return true
+	case "check_number":
+		return dropped(&in.Check)
+	case "check_deposited_at":
+		return dropped(&in.DepositedAt)
+	case "note":
+		return dropped(&in.Note)
+	case "dedication":
+		return dropped(&in.Dedication)
+	case "communication_opt_in":
+		return dropped(&in.OptIn)
+	case "livemode", "test":
+		return true
+	case "campaign_id":
+		return dropped(&in.Campaign)
+	case "plan_id":
+		return dropped(&in.Plan)
+	case "plan":
+		filed.Plan = ""
+		return true
+	case "frequency", "pledge":
+		filed.Every = ""
+		return true
+	case "external_id":
+		if f.Rule != doc.Reserved && f.Rule != doc.TooLong || in.FromRow {
+			return false
+		}
+		key := g.Key()
+		reference := "import:" + hex.EncodeToString(key[:])
+		in.ExternalID, in.FromRow = &reference, true
+		return true
+	case "refunded", "disputed": // in doubt, all of it went back
+		if filed.Back != nil {
+			filed.Back = &giving.GivenBack{Disputed: filed.Back.Disputed}
+		}
+		return !filed.IsRefund
+	case "refunded_at", "disputed_at":
+		if f.Rule == refundUnsaid {
+			filed.Back = nil
+		} else if filed.Back != nil {
+			filed.Back = &giving.GivenBack{Amount: filed.Back.Amount, Disputed: filed.Back.Disputed}
+		}
+		return !filed.IsRefund
+	case "status":
+		filed.Back = nil
+		return f.Rule == refundMissing
+	}
+	return false
+}
+
+func dropped[T any](value **T) bool {
+	isThere := *value != nil
+	*value = nil
+	return isThere
+}
+
+// dropPart takes a part of the address out.
+func dropPart(in *giving.GiftInput, part string) bool {
+	if in.Address == nil || *in.Address == nil {
+		return false
+	}
+	address := **in.Address
+	for _, f := range crm.AddressTexts {
+		if f.Name == part {
+			f.Set(&address, "")
+			less := &address
+			in.Address = &less
+			return true
+		}
+	}
+	in.Address = nil
+	return true
+}
+
+// IsNoGift tells whether a row says of itself that it is no gift: it is skipped, and not rejected.
+func (g *GiftRow) IsNoGift() bool {
+	return g.kind == noGift || slices.ContainsFunc(g.faults.Faults, func(f doc.Fault) bool { return f.Rule == refundFailed })
 }
 
 // Rejected is a row of a JSON file as it was, with the reason: one JSON object.

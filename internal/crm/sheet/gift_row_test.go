@@ -32,7 +32,7 @@ type giftFile struct {
 }
 
 func openGiftFile(file []byte, name string, mapping Mapping, region string) (*giftFile, error) {
-	r, err := tables.Open(bytes.NewReader(file), int64(len(file)), name)
+	r, err := tables.OpenWith(bytes.NewReader(file), int64(len(file)), name, tables.Options{Header: FindHeader})
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +40,27 @@ func openGiftFile(file []byte, name string, mapping Mapping, region string) (*gi
 		return &giftFile{r, Gifts.Rows(nil, region)}, nil
 	}
 	if mapping == nil {
-		mapping = Gifts.Recognize(r.Header(), nil)
+		mapping = Gifts.Recognize(r.Header(), nil, lookAt(file, name))
 	}
 	return &giftFile{r, Gifts.Rows(mapping, region)}, Gifts.Check(mapping)
+}
+
+// lookAt is what the first rows of a file tell.
+func lookAt(file []byte, name string) *Look {
+	r, err := tables.OpenWith(bytes.NewReader(file), int64(len(file)), name, tables.Options{Header: FindHeader})
+	if err != nil {
+		return nil
+	}
+	look := NewLook(len(r.Header()))
+	for err == nil {
+		var cells []string
+		if cells, _, err = r.Next(); err == nil {
+			look.See(cells)
+		} else if errors.As(err, new(*tables.RowError)) {
+			err = nil
+		}
+	}
+	return look
 }
 
 func openGifts(file string) (*giftFile, error) {
@@ -81,7 +99,14 @@ func readGifts(t testing.TB, file string) (said []string, err error) {
 			said = append(said, text+faults.AllFaults())
 			continue
 		}
-		said = append(said, text+fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.Time().Format(time.DateTime), row.CampaignName))
+		text += fmt.Sprintf("%d %s %s %s", *row.Amount, *row.Method, row.Time().Format(time.DateTime), row.CampaignName)
+		if row.Anonymous {
+			text += " anonymous"
+		}
+		if left := leftOutOf(row); left != "" {
+			text += " " + left
+		}
+		said = append(said, text)
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -102,26 +127,26 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 			[]string{"2: 50000 cash 2026-01-31 12:00:00 ", "3: 60000 cash 2026-01-31 12:00:00 "}},
 		{"amounts that are none", "amount,date,method,contact_id\n0,2026-01-31,cash,7\n-5,2026-01-31,cash,7\n\"1,500\",2026-01-31,cash,7\n1e3,2026-01-31,cash,7\n9999999999,2026-01-31,cash,7\n,2026-01-31,cash,7\n",
 			[]string{"2: " + amount, "3: 50000 cash 2026-01-31 12:00:00 ", "4: 15000000 cash 2026-01-31 12:00:00 ",
-				"5: The amount field is not an amount: write it such as 1500, 1500.50 or 1.500,50.", "6: " + amount, "7: The amount field is required."}},
+				"5: The amount field is not an amount: write it like 1500, 1500.50 or 1.500,50.", "6: " + amount, "7: The amount field is required."}},
 		{"days and methods as American spreadsheets have them", "amount,date,method,contact_id\n5,1/31/2026,Check,7\n5,01/31/2026,Credit card,7\n",
 			[]string{"2: 50000 check 2026-01-31 12:00:00 ", "3: 50000 card 2026-01-31 12:00:00 "}},
 		{"times that are none", "amount,date,method,contact_id\n5,2027-01-01,cash,7\n5,1899-12-31,cash,7\n5,31/01/2026,cash,7\n5,,cash,7\n",
 			[]string{"2: The date field must not be in the future.", "3: The date field must not be before 1900.",
 				"4: The date field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.", "5: The date field is required."}},
 		{"no giver, half a name, a wrong phone, two campaigns", "amount,date,method,contact_id,first_name,phone,campaign,campaign_id\n5,2026-01-31,cash,,,,,\n5,2026-01-31,cash,,Ada,,,\n5,2026-01-31,cash,,,12,,\n5,2026-01-31,cash,x,,,a,5\n",
-			[]string{"2: The row does not say who gave. Add an email, a phone, a contact ID, a first and last name, or a company.", "3: The last_name field is required.",
-				"4: The phone field must be a valid phone number, with a + and the country code where it is not a US number.",
-				"5: The campaign field must not come together with campaign_id. The contact_id field must be an id, which is a whole number."}},
+			[]string{"2: 50000 cash 2026-01-31 12:00:00  anonymous", "3: 50000 cash 2026-01-31 12:00:00 ",
+				"4: 50000 cash 2026-01-31 12:00:00  anonymous left out: The phone field must be a valid phone number, with a + and the country code unless it is a US number.",
+				"5: The contact_id field must be an id, which is a whole number."}},
 		{"parts of an address that are too long", "amount,date,First name,Last name,Ort,Dedicated to\n5,2026-01-31,Ada,Lovelace," + strings.Repeat("x", 300) + ",\n",
-			[]string{"2: The Ort field must not be longer than 255 characters."}},
+			[]string{"2: 50000 other 2026-01-31 12:00:00  left out: The Ort field must not be longer than 255 characters."}},
 		{"a row without its empty cells at the end, and one that is too long", "amount,date,method,contact_id\n5,2026-01-31,cash\n5,2026-01-31,cash,7,8\n",
-			[]string{"2: The row does not say who gave. Add an email, a phone, a contact ID, a first and last name, or a company.", "3: The row has too many columns: 5. The header has 4."}},
+			[]string{"2: 50000 cash 2026-01-31 12:00:00  anonymous", "3: The row has too many columns: 5. The header has 4."}},
 		{"semicolons, and Windows-1252", "amount;date;method;contact_id;note\n5;2026-01-31;cash;7;Jos\xe9\n",
 			[]string{"2: 50000 cash 2026-01-31 12:00:00 "}},
 		{"a quote that is not closed", "amount,date,method,contact_id\n5,2026-01-31,cash,\"7\n6,2026-01-31,cash,7\n",
 			[]string{"2: A quote in this row is not closed. Put a cell with quotes, separators or line breaks in quotes, and write each quote in it twice.", "3: 60000 cash 2026-01-31 12:00:00 "}},
 		{"a line that is no object", `{"amount": 5}` + "\n[1]\n",
-			[]string{"1: The contact_id field is required, or else first_name and last_name of the donor. The method field is required. The transacted_at field is required.", "2: The line must be a JSON object."}},
+			[]string{"1: The method field is required. The transacted_at field is required.", "2: The line must be a JSON object."}},
 		{"objects, with empty lines", `{"amount": 50, "method": "check", "transacted_at": "2026-01-31", "contact_id": 7, "campaign": "gala", "x": [1]}` + "\n\n" +
 			`{"amount": "50", "payment_method": "coin", "date": "2026-01-31", "contact_id": null, "email": "ada@example.org", "campaign": 12}` + "\r\n" +
 			`{"amount": 5, "payment_method": "cash", "date": "2026-01-31", "email": "ada@example.org", "campaign": 12, "rejected": "why"}`,

@@ -11,8 +11,8 @@ import (
 const (
 	notAGift      doc.Rule = "says this row is not a gift"
 	refundFailed  doc.Rule = "says that the refund did not succeed: there is nothing to record"
-	refundMissing doc.Rule = "says that a part was refunded, and neither a column nor another row says how much"
-	refundUnsaid  doc.Rule = "says when money was refunded, and no column says how much"
+	refundMissing doc.Rule = "says that part of it was refunded, but no column or other row says how much"
+	refundUnsaid  doc.Rule = "says when money was refunded, but no column says how much"
 	netOverAmount doc.Rule = "is more than the amount: it must be what is left after fees"
 )
 

@@ -18,14 +18,14 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Processing Fee=1|Platform Fee=2|Net=47":      "succeeded 50 of 50, fee 3",
 		"Amount=50|Net=47.50|Fee Covered=yes":                   "succeeded 47.5 of 50, fee 2.5",
 		"Amount=50|Payout=0|Fee=0":                              "succeeded 50 of 50, fee 0",
-		"Amount=50|Net=51":                                      "The Net field is more than the amount: it must be what is left after fees.",
+		"Amount=50|Net=51":                                      "succeeded 50 of 50, fee 0, left out: The Net field is more than the amount: it must be what is left after fees.",
 		"Net=51":                                                "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount.",
 		"Amount=50|Status=Refunded":                             "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Status=Refunded|Refund Date=2026-02-02":      "succeeded 0 of 50, fee 0, back 2026-02-02",
 		"Amount=50|Refunded=Yes":                                "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Refunded=No":                                 "succeeded 50 of 50, fee 0",
 		"Amount=50|Refunded=-20":                                "succeeded 30 of 50, fee 0, back 2026-01-31",
-		"Amount=50|Refund Date=2026-02-02":                      "The Refund Date field says when money was refunded, and no column says how much.",
+		"Amount=50|Refund Date=2026-02-02":                      "succeeded 50 of 50, fee 0, left out: The Refund Date field says when money was refunded, but no column says how much.",
 		"Amount=50|Status=Chargeback":                           "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Disputed Amount=10|Dispute Status=lost":      "succeeded 40 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Amount Refunded=30|Disputed Amount=20":       "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",
@@ -42,7 +42,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Gift Type=Recurring Gift|Gift Status=Active": "pending 0 of 50, fee 0",
 		"Amount=50|Type=Recurring Donation|Status=Succeeded":    "succeeded 50 of 50, fee 0",
 		"Amount=50|Type=General Currency Conversion":            "The Type field says this row is not a gift.",
-		"Amount=50|Type=Barter":                                 `The Type field says "Barter", which is not known: choose what it means, one of gift, pledge, payment, refund, write off, no gift.`,
+		"Amount=50|Type=Barter":                                 `The Type field says "Barter", which is unknown: choose what it means, one of gift, pledge, payment, refund, write off, no gift.`,
 		"Amount=50|Soft Credit=Bo Li|Soft Credit Amount=25":     "succeeded 50 of 50, fee 0, Soft credit: Bo Li/Soft credit amount: 25",
 		"Amount=50|In Memory Of=Bo Li":                          "succeeded 50 of 50, fee 0, in_memory_of Bo Li",
 		"Amount=50|Tribute=In honor of Bo Li":                   "succeeded 50 of 50, fee 0, in_honor_of Bo Li",
@@ -92,6 +92,9 @@ func whatIsSaid(t *testing.T, file string) string {
 	if g.Note != "" {
 		said += ", " + strings.ReplaceAll(g.Note, "\n", "/")
 	}
+	if left := leftOutOf(row); left != "" {
+		said += ", " + left
+	}
 	return said
 }
 
@@ -99,7 +102,7 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m, err := Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil), "Paid by: how=method,Paid by: how:BEADS=other")
+	m, err := Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +124,7 @@ func TestTheWholeFileTellsTheDayOfARefund(t *testing.T) {
 	t.Parallel()
 	header, days := []string{"Amount", "Date", "Refunded", "Refund Date", "Contact ID"}, NewDays(5)
 	days.See(3, "28/2/2026")
-	rows := Gifts.Rows(Gifts.Recognize(header, nil), "US").Days(days.String())
+	rows := Gifts.Rows(Gifts.Recognize(header, nil, nil), "US").Days(days.String())
 	row := rows.Gift(2, []string{"50", "1/2/2026", "yes", "3/2/2026", "7"})
 	if err := row.Validate("US", importDay.AddDate(1, 0, 0)); err != nil || *row.GivenAt != "2026-02-01" || *row.Filed.Back.On != "2026-02-03" {
 		t.Errorf("%v: %s, %v", err, *row.GivenAt, row.Filed.Back)

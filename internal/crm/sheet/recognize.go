@@ -10,48 +10,293 @@ import (
 	"donorbook/internal/crm/custom"
 )
 
-// recognizeContacts knows the names that our own export, the systems whose files the tests have, Mailchimp and Google Contacts give to columns.
-func recognizeContacts(s *Sheet, header []string, fields *custom.Fields) Mapping {
-	g := &recognition{sheet: s, mapping: make(Mapping, len(header)), taken: map[string]bool{}}
+// What the words of a heading and the values below it tell about a column, in points. What has sure points or more is mapped. What has fewer, and doubtful ones or more,
+// is asked.
+const (
+	byWords   = 100 // all words are explained; less the rank of the pattern
+	byPart    = 50  // some words are not known
+	perWord   = 5   // that is not known
+	fitting   = 30  // nearly all values are of the kind
+	unfitting = -45 // hardly any value is
+	byValues  = 98  // a closed set of known words, whatever the column is called
+	sure      = 60
+	doubtful  = 35
+)
+
+// pattern is meanings that a heading has together.
+type pattern struct{ need, may []string }
+
+// parsePatterns reads the patterns of a column, the best one first: meanings, with ? behind those that may be missing.
+func parsePatterns(means string) (all []pattern) {
+	for _, one := range strings.Split(means, ",") {
+		var p pattern
+		for _, meaning := range strings.Fields(one) {
+			if optional, ok := strings.CutSuffix(meaning, "?"); ok {
+				p.may = append(p.may, optional)
+			} else {
+				p.need = append(p.need, meaning)
+			}
+		}
+		if len(p.need) > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// explains tells whether a pattern has all meanings of a heading, and the heading all that the pattern needs.
+func (p *pattern) explains(h *heading, context []string) bool {
+	for _, need := range p.need {
+		if !h.has(need) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(h.means, func(m string) bool {
+		return !slices.Contains(p.need, m) && !slices.Contains(p.may, m) && !slices.Contains(context, m)
+	})
+}
+
+// rate is how likely a column goes to a target.
+func (s *Sheet) rate(c *column, h *heading, values *seen) (score int) {
+	if len(c.patterns) == 0 && c.giver == "" && c.label != "" && c.target != Skip && c.target != ownID && c.target != ownGift && c.target != oneTag && (h.plain == plainName(c.label) || h.plain == plainName(c.target)) {
+		return byWords
+	}
+	for rank := range c.patterns {
+		if c.patterns[rank].explains(h, s.context) {
+			if score = byWords - rank; h.system != "" {
+				score-- // such as an id of a third system
+			}
+			if h.unknown > 0 {
+				score = byPart - perWord*h.unknown - rank
+			}
+			break
+		}
+	}
+	return score + c.rateValues(h, values, score)
+}
+
+// rateValues is what the values of a column add to what its words tell.
+func (c *column) rateValues(h *heading, values *seen, words int) int {
+	if values == nil || c.kind == "" {
+		return 0
+	}
+	part, isSet := values.part(c.kind), c.kind == statusKind || c.kind == methodKind || c.kind == rowKind || c.kind == frequencyKind
+	switch {
+	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && len(values.distinct) > 1 && isOpen(h):
+		return byValues
+	case words == 0:
+		return 0
+	case c.kind == idKind:
+		return rateID(h, values, part)
+	case part >= 0.9:
+		return fitting
+	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()), isSet && part < 0.5 && values.isOther(c.kind):
+		return unfitting
+	}
+	return 0
+}
+
+// isOther tells whether all values are those of another closed set.
+func (c *seen) isOther(kind string) bool {
+	return slices.ContainsFunc([]string{statusKind, methodKind, rowKind, frequencyKind}, func(other string) bool { return other != kind && c.part(other) >= 0.95 })
+}
+
+// rateID is what values add to a heading of ids: they name one row each.
+func rateID(h *heading, values *seen, part float64) int {
+	switch {
+	case values.filled < 3:
+		return 0
+	case part < 0.5 || !values.isUnique() || values.counts && len(h.means) == 1 && values.filled > 2: // 1, 2, 3 number the rows of this file alone
+		return 2 * unfitting
+	}
+	return fitting
+}
+
+// isOpen tells whether a heading says nothing that its values could contradict.
+func isOpen(h *heading) bool {
+	return !slices.ContainsFunc(h.means, func(m string) bool {
+		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title"}, m)
+	})
+}
+
+// recognition is what has been found out so far.
+type recognition struct {
+	sheet    *Sheet
+	mapping  Mapping
+	headings []heading
+	look     *Look
+	taken    map[string]bool // targets, and elements of lists: emails.0
+	found    []foundHeading
+}
+
+// candidate is a target that a column may go to.
+type candidate struct {
+	column, score int
+	target        string
+}
+
+func (s *Sheet) newRecognition(header []string, look *Look) *recognition {
+	g := &recognition{sheet: s, mapping: make(Mapping, len(header)), headings: make([]heading, len(header)), look: look, taken: map[string]bool{}}
 	for i, name := range header {
 		g.mapping[i] = Column{Name: strings.TrimSpace(name), Target: Skip}
+		g.headings[i] = parseHeading(name)
 	}
-	isOwn := s.isOwn(g.mapping)
+	return g
+}
+
+// candidates are the targets of columns that are open, the most likely first.
+func (g *recognition) candidates(open func(i int) bool) (all []candidate) {
+	for i := range g.mapping {
+		if !open(i) {
+			continue
+		}
+		for at := range g.sheet.columns {
+			c := &g.sheet.columns[at]
+			if score := g.sheet.rate(c, &g.headings[i], g.look.column(i)); c.target != "" && c.list == "" && score >= doubtful {
+				all = append(all, candidate{i, score, c.target})
+			}
+		}
+	}
+	filled := func(i int) int {
+		if values := g.look.column(i); values != nil {
+			return values.filled
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(filled(b.column), filled(a.column)))
+	})
+	return all
+}
+
+// place gives a column its target, unless another one has it.
+func (g *recognition) place(column int, target string) bool {
+	c, n, ok := g.sheet.find(target)
+	if !ok || g.taken[target] && !c.repeats {
+		return false
+	}
+	g.taken[target], g.taken[numbered(c.list+".#", n)] = true, true
+	g.mapping[column].Target, g.mapping[column].Doubt, g.mapping[column].Unknown = target, "", false
+	return true
+}
+
+// settle places columns by what is most likely, and notes what is doubtful.
+func (g *recognition) settle(all []candidate, done map[int]bool) {
+	for _, one := range all {
+		if done[one.column] {
+			continue
+		}
+		if one.score < sure {
+			if c := g.sheet.byTarget[one.target]; g.mapping[one.column].Doubt == "" && (c.repeats || !g.taken[one.target]) {
+				g.mapping[one.column].Doubt = one.target
+			}
+			continue
+		}
+		switch {
+		case g.place(one.column, one.target):
+			done[one.column], g.mapping[one.column].score = true, one.score
+		case one.target == FullName && slices.Equal(g.headings[one.column].means, []string{"name"}) && g.taken["first_name"]: // Nom, beside Prénom
+			done[one.column] = g.place(one.column, "last_name")
+		case g.mapping.hasSame(one): // no one can tell which is meant, so that Check refuses them
+			g.mapping[one.column].Target, done[one.column] = one.target, true
+		}
+	}
+}
+
+// hasSame tells whether a column of the same name has the target.
+func (m Mapping) hasSame(one candidate) bool {
+	return slices.ContainsFunc(m, func(c Column) bool {
+		return c.Target == one.target && plainName(c.Name) == plainName(m[one.column].Name)
+	})
+}
+
+// recognizeContacts tells what the columns of a file of contacts are.
+func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *Look) Mapping {
+	g := s.newRecognition(header, look)
+	isOwn, done := s.isOwn(g.mapping), map[int]bool{}
 	for i := range header {
 		name := g.mapping[i].Name
-		if s.isPrefix(name, header) && g.place(i, "prefix") {
-			continue
+		done[i] = name == "" || isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) || g.place(i, s.ownTarget(name))
+		if f := headed(fields, name); !done[i] && f != nil && g.place(i, CustomField(f.ID)) {
+			done[i] = true
 		}
-		if isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) {
-			continue
+		g.mapping[i].Unknown = !done[i] && !slices.Contains(s.written, plainName(name))
+		done[i] = done[i] || isDerived(name) || strings.HasPrefix(name, customMark)
+		if isDerived(name) {
+			g.mapping[i].Unknown = false
 		}
-		if g.place(i, s.ownTarget(name)) {
-			continue
-		}
-		if f := headed(fields, name); f != nil && g.place(i, CustomField(f.ID)) {
-			continue
-		}
-		plain := plainName(name)
-		if g.place(i, s.names[plain].target) || slices.Contains(s.written, plain) || isDerived(name) {
-			continue
-		}
-		if h, ok := parseHeading(name); ok && !strings.HasPrefix(name, customMark) {
-			g.found = append(g.found, foundHeading{h, i})
-		} else {
-			g.mapping[i].Unknown = name != ""
+	}
+	g.markPrefixes(done)
+	g.placeMarks(done)
+	g.settle(g.candidates(func(i int) bool { return !done[i] }), done)
+	for i := range header {
+		if h := &g.headings[i]; !done[i] && g.isReach(i) {
+			g.mapping[i].Unknown, g.mapping[i].Doubt = false, ""
+			g.found = append(g.found, foundHeading{*h, i})
 		}
 	}
 	g.placeFound()
+	g.askEmails()
 	return g.mapping
 }
 
-// isPrefix tells that Title or Salutation is Mr. or Dr., because jobs or greetings have a column of their own.
-func (s *Sheet) isPrefix(name string, header []string) bool {
-	name = strings.ToLower(name)
-	return (name == "title" || name == "salutation") && slices.ContainsFunc(header, func(other string) bool {
-		plain := plainName(other)
-		return s.names[plain].target == name && plain != name
-	})
+// markPrefixes takes Title or Salutation for Mr. and Dr. where their values are such, or where jobs or greetings have a column of their own.
+func (g *recognition) markPrefixes(done map[int]bool) {
+	is := func(i int, meaning string) bool {
+		return len(g.headings[i].means) == 1 && g.headings[i].means[0] == meaning && g.headings[i].unknown == 0
+	}
+	for i := range g.mapping {
+		for _, meaning := range []string{"title", "salutation"} {
+			if done[i] || !is(i, meaning) {
+				continue
+			}
+			hasOther := slices.ContainsFunc(g.headings, func(h heading) bool { return h.has(meaning) && len(h.means) > 1 && !h.has("other", "campaign", "fund") })
+			if hasOther && g.look.column(i).part(prefixKind) >= 0.5 || hasOther && g.look.column(i) == nil || g.look.column(i).part(prefixKind) >= 0.8 {
+				done[i] = g.place(i, "prefix")
+			}
+		}
+	}
+}
+
+// reachMeanings are those of headings that are about an email, a phone or an address.
+var reachMeanings = strings.Fields("email mail phone cell landline address street line extra house city state zip country")
+
+// isReach tells whether a column has an email, a phone or a part of an address: all words of its heading are about these, or its values say so.
+func (g *recognition) isReach(i int) bool {
+	h, values := &g.headings[i], g.look.column(i)
+	allowed := append(strings.Fields("home work second mailing shipping who account member card company employer type tags id code place name full"), reachMeanings...)
+	if !h.has(reachMeanings...) || slices.ContainsFunc(h.means, func(m string) bool { return !slices.Contains(allowed, m) }) || h.has("name") && !h.has("country", "city", "state") {
+		return false
+	}
+	if values.part(placeKind) >= 0.9 && !h.has("type", "tags") { // Preferred Email: Work
+		return false
+	}
+	if h.unknown == 0 {
+		return true
+	}
+	switch {
+	case h.has("email"):
+		return values.part(emailKind) >= 0.9
+	case h.has("phone", "cell", "landline"):
+		return values.part(phoneKind) >= 0.9
+	case h.has("zip"):
+		return values.part(zipKind) >= 0.9
+	}
+	return false
+}
+
+// askEmails takes the one column of emails that a file has for that, whatever it is called.
+func (g *recognition) askEmails() {
+	if g.taken["emails.0"] {
+		return
+	}
+	for i := range g.mapping {
+		h, values := &g.headings[i], g.look.column(i)
+		if g.mapping[i].Target == Skip && g.mapping[i].Name != "" && values.part(emailKind) >= 0.9 && !h.has("other", "recipient", "honor", "memory") {
+			g.place(i, "emails.0.value")
+			return
+		}
+	}
 }
 
 // onlyWritten tells headings of our own files that no file gives: sums and times.
@@ -104,184 +349,5 @@ func (s *Sheet) ownTarget(name string) string {
 // isDerived tells paths of values in our JSON that follow from others, or that are read in another way.
 func isDerived(name string) bool {
 	name, _, isPath := strings.Cut(name, ".")
-	return isPath && slices.Contains([]string{"primary_address", "stats", "custom_fields", "addresses", "emails", "phones"}, name)
-}
-
-// recognition is what has been found out so far.
-type recognition struct {
-	sheet   *Sheet
-	mapping Mapping
-	taken   map[string]bool // targets, and elements of lists: emails.0
-	found   []foundHeading
-}
-
-type foundHeading struct {
-	heading
-	column int
-}
-
-// place gives a column its target, unless another one has it.
-func (g *recognition) place(column int, target string) bool {
-	c, n, ok := g.sheet.find(target)
-	if !ok || g.taken[target] && !c.repeats {
-		return false
-	}
-	g.taken[target], g.taken[numbered(c.list+".#", n)] = true, true
-	g.mapping[column].Target = target
-	return true
-}
-
-// element is one of several emails, phones or addresses, with the columns of its parts.
-type element struct {
-	group   string
-	number  int
-	primary bool
-	parts   []foundPart
-}
-
-type foundPart struct {
-	target string
-	column int
-}
-
-func (e *element) has(targets ...string) bool {
-	return slices.ContainsFunc(e.parts, func(p foundPart) bool { return slices.Contains(targets, p.target) })
-}
-
-// placeFound places the columns of emails, phones and addresses.
-func (g *recognition) placeFound() {
-	lists := map[string][]*element{}
-	for _, h := range g.found {
-		target, number := g.partOf(h.heading)
-		if target == "" {
-			g.mapping[h.column].Unknown = h.has("code")
-			continue
-		}
-		list := g.sheet.byTarget[target].list
-		i := slices.IndexFunc(lists[list], func(e *element) bool {
-			return e.group == h.group && e.number == number && (list == "addresses" || !e.has(target))
-		})
-		if i < 0 {
-			i = len(lists[list])
-			lists[list] = append(lists[list], &element{group: h.group, number: number})
-		}
-		e := lists[list][i]
-		if e.has(target) && target != line2 {
-			g.mapping[h.column].Unknown = true
-			continue
-		}
-		e.parts, e.primary = append(e.parts, foundPart{target, h.column}), e.primary || h.primary
-	}
-	for list, all := range lists {
-		g.placeAll(list, all)
-	}
-}
-
-// placeAll places elements of a list behind each other, the primary one first, where no column says itself that it goes there.
-func (g *recognition) placeAll(list string, all []*element) {
-	all = slices.DeleteFunc(all, func(e *element) bool { return g.isRepeated(e, all) })
-	slices.SortStableFunc(all, func(a, b *element) int { return cmp.Compare(first(a.primary), first(b.primary)) })
-	n := int64(0)
-	for _, e := range all {
-		for g.taken[numbered(list+".#", n)] {
-			n++
-		}
-		for _, p := range e.settled(list, g.mapping) {
-			g.place(p.column, numbered(p.target, n))
-		}
-	}
-}
-
-// isRepeated tells that all of an element is the shipping address of PayPal in one cell, which other columns have in parts.
-func (g *recognition) isRepeated(e *element, all []*element) bool {
-	if e.group != "shipping " || !e.has(wholeAddress) || e.has(street, city) || !slices.ContainsFunc(all, func(other *element) bool { return other.has(street) }) {
-		return false
-	}
-	for _, p := range e.parts {
-		g.mapping[p.column].Unknown = true
-	}
-	return true
-}
-
-// partOf is the part of which email, phone or address a column has; the target is "" where it is none that is imported.
-func (g *recognition) partOf(h heading) (target string, number int) {
-	list := ""
-	switch {
-	case h.has("code") && (h.has("email") || h.has("phone") || h.has("type")):
-		return "", 0
-	case h.has("email"):
-		list = "emails"
-	case h.has("phone"):
-		list = "phones"
-	case h.has("type"):
-		return "", 0
-	default:
-		return g.addressPart(h)
-	}
-	if h.has("type") {
-		return list + ".#.type", h.number
-	}
-	return list + ".#.value", h.number
-}
-
-// addressPart is the part of which address a column has. "Address 2" and "Street 2" are second lines, unless there is a second city.
-func (g *recognition) addressPart(h heading) (target string, number int) {
-	number = h.number
-	switch {
-	case h.has("zip") && h.has("city"):
-		return zipAndCity, number
-	case h.has("zip"):
-		return zipcode, number
-	case h.has("city"):
-		return city, number
-	case h.has("country"):
-		return country, number
-	case h.has("state"):
-		return state, number
-	case h.has("whole"):
-		return wholeAddress, number
-	case h.has("extra"):
-		if !g.hasCity(h.group, number) {
-			number = 0
-		}
-		return line2, number
-	case h.has("house") && !h.has("street"):
-		return houseNumber, number
-	}
-	line := h.line
-	if number > 0 && !g.hasCity(h.group, number) {
-		number, line = 0, number
-	}
-	switch {
-	case line > 1:
-		return line2, number
-	case line == 0 && !h.has("street") && !g.hasCity(h.group, number):
-		return wholeAddress, number
-	}
-	return street, number
-}
-
-// hasCity tells whether an address has a column for its city or its postal code.
-func (g *recognition) hasCity(group string, number int) bool {
-	return slices.ContainsFunc(g.found, func(h foundHeading) bool {
-		return (h.has("city") || h.has("zip")) && h.group == group && h.number == number
-	})
-}
-
-// settled leaves out what does not belong there: the type of no email, and of an address all of it again, or the state and the country alone, which
-// programs guess from a network address.
-func (e *element) settled(list string, m Mapping) []foundPart {
-	hasValue, whole, isPlace := e.has(list+".#.value"), e.has(wholeAddress), e.has(street, city, zipAndCity, zipcode)
-	return slices.DeleteFunc(e.parts, func(p foundPart) bool {
-		switch {
-		case list != "addresses":
-			return !hasValue
-		case p.target == wholeAddress:
-			return isPlace
-		case isPlace, p.target == country && !whole:
-			return false
-		}
-		m[p.column].Unknown = true
-		return true
-	})
+	return isPath && slices.Contains([]string{"primary_address", "stats", "custom_fields", "external_ids", "addresses", "emails", "phones"}, name)
 }

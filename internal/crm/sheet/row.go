@@ -32,6 +32,9 @@ type cell struct {
 	dayFirst  bool
 	valueType string // of an email or a phone
 	values    map[string]string
+	isConsent bool   // of a mark: the column tells who may be reached
+	isStatus  bool   // of a mark: the column tells more than yes and no
+	kind      string // of an id of gifts: which of several ids it is
 }
 
 // Rows reads what the columns of a file mean.
@@ -47,7 +50,9 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		if c.giver != "" {
 			c, n, _ = Contacts.find(c.giver)
 		}
-		rows.cells = append(rows.cells, cell{column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
+		h := parseHeading(named.Name)
+		_, isConsent := h.mark()
+		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), kind: strings.Join(h.words, " "), column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
@@ -168,6 +173,7 @@ type row struct {
 // Input is the contact that a row describes. Empty cells say nothing, and what is wrong is found by Validate, which calls fields as the columns are called.
 func (rows *Rows) Input(cells []string) crm.ContactInput {
 	r := &row{Rows: rows, names: rows.names}
+	r.contact.FromRow = true
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact

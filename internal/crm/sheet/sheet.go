@@ -21,13 +21,13 @@ import (
 type Sheet struct {
 	columns  []column
 	byTarget map[string]*column
-	names    map[string]named // what the headings of files mean, by their plain names
-	written  []string         // plain names of columns that our files have and no file gives
-	own      []string         // pairs of headings that no other system has
-	readable bool             // headings are labels, unless a column has a heading of its own
-	more     string           // targets that are not offered, in the words of a fault
+	context  []string // meanings that go without saying
+	written  []string // plain names of columns that our files have and no file gives
+	own      []string // pairs of headings that no other system has
+	readable bool     // headings are labels, unless a column has a heading of its own
+	more     string   // targets that are not offered, in the words of a fault
 
-	recognize func(s *Sheet, header []string, fields *custom.Fields) Mapping
+	recognize func(s *Sheet, header []string, fields *custom.Fields, look *Look) Mapping
 	check     func(s *Sheet, has func(target string) bool) (missing string)
 }
 
@@ -35,7 +35,8 @@ type Sheet struct {
 type column struct {
 	target  string // what a mapping calls it, with # for which of several; "" where it is only written
 	label   string // what people call it, with %d for which of several
-	names   string // what source systems and people call it, in English, German and French, as plainName has it: the best one first
+	means   string // the meanings that its headings have together (words.go), the best ones first
+	kind    string // what its values look like; "" for any text
 	path    string // what faults call it, where that is not the target
 	giver   string // of a gift: what it is in a file of contacts
 	repeats bool   // several columns may go there
@@ -51,12 +52,8 @@ type column struct {
 	before  string                      // the heading that our files had before, with # for which of several
 	write   func(of *record, i int) any // makes a cell; nil where our files do not have it
 	list    string                      // emails, phones, addresses or custom
-}
 
-// named is the target that a heading means, and how good a name it is: 0 is the best.
-type named struct {
-	target string
-	rank   int
+	patterns []pattern // of means
 }
 
 // complete gives the lines of a table what the fields of the noun say, and fields that no line is about a line behind the others.
@@ -83,7 +80,7 @@ func complete(table, fields []column) []column {
 }
 
 func newSheet(s Sheet) *Sheet {
-	s.byTarget, s.names = map[string]*column{}, map[string]named{}
+	s.byTarget = map[string]*column{}
 	for i := range s.columns {
 		c := &s.columns[i]
 		if before, _, isList := strings.Cut(c.target, ".#"); isList {
@@ -100,24 +97,19 @@ func newSheet(s Sheet) *Sheet {
 		if s.byTarget[c.target] = c; c.target == ownID {
 			s.written = append(s.written, c.before)
 		}
-		names := c.names
-		if c.target != Skip && c.target != ownID && c.list == "" && c.giver == "" {
-			names += " " + plainName(c.target) + " " + plainName(c.label)
-		}
-		for rank, name := range strings.Fields(names) {
-			if s.names[name].target == "" {
-				s.names[name] = named{c.target, rank + 1}
-			}
-		}
+		c.patterns = parsePatterns(c.means)
 	}
 	return &s
 }
 
 // Column is a column of a file, and what becomes of it.
 type Column struct {
-	Name    string `json:"column"` // as the header has it
-	Target  string `json:"target"` // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
-	Unknown bool   `json:"-"`      // no field is called so; it may become a custom field
+	Name    string `json:"column"`          // as the header has it
+	Target  string `json:"target"`          // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
+	Unknown bool   `json:"-"`               // no field is called so; it may become a custom field
+	Doubt   string `json:"doubt,omitempty"` // of a column that is skipped: the target that it may be meant for
+
+	score int // how likely its target is
 
 	Source string            `json:"source,omitempty"` // of ids: the system that the file comes from, as a person has said
 	Values map[string]string `json:"values,omitempty"` // what a person has said about values of the column, in small letters
@@ -220,11 +212,10 @@ func (s *Sheet) Label(target string) string {
 	return label
 }
 
-// Recognize tells what the columns of a file mean by their names: those that our own export and other systems give them, and what people call them in
-// English, German and French. A column with the title of a custom field becomes that one; fields may be nil. A column that no field is called like is
-// skipped.
-func (s *Sheet) Recognize(header []string, fields *custom.Fields) Mapping {
-	return s.recognize(s, header, fields)
+// Recognize tells what the columns of a file mean: by the words of their headings, in English, German, French and Spanish, and by what their values look like, where
+// look has seen some. A column with the title of a custom field becomes that one; fields may be nil. A column that no field fits is skipped.
+func (s *Sheet) Recognize(header []string, fields *custom.Fields, look *Look) Mapping {
+	return s.recognize(s, header, fields, look)
 }
 
 // Check refuses a mapping with a target that is none, or that two columns have, and one that lacks what each row needs.
@@ -394,7 +385,7 @@ func (m Mapping) names() []string {
 // values of the column.
 func (s *Sheet) WithUnknown(m Mapping, fields *custom.Fields, values func(column int) []string) Mapping {
 	m = slices.Clone(m)
-	for i, c := range s.Recognize(m.names(), fields) {
+	for i, c := range s.Recognize(m.names(), fields, nil) {
 		if c.Unknown && m[i].Target == Skip && s.byTarget[customTarget] != nil {
 			m[i].Target = NewFieldPrefix + string(custom.GuessType(values(i)))
 		}

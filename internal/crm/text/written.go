@@ -21,8 +21,8 @@ type Amount struct {
 
 // The rules of amounts that people write, as faults word them.
 const (
-	amountWritten = "is not an amount: write it such as 1500, 1500.50 or 1.500,50"
-	amountTwoWays = "can be read in two ways: write %v without a sign between the thousands, or with two decimals"
+	amountWritten = "is not an amount: write it like 1500, 1500.50 or 1.500,50"
+	amountTwoWays = "can be read in two ways: write %v without a thousands separator, or with two decimals"
 )
 
 // amountForm is an amount with what may stand before and after it.

@@ -396,19 +396,19 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 		flipped[move.ContactFile] = &fstest.MapFile{Data: bytes.Replace(whole[move.ContactFile].Data, []byte("example"), []byte("exbmple"), 1)}
 		twice := broken(move.ContactFile, `"value":"ext-8"`, `"value":"x"`)
 		for what, files := range map[string]fstest.MapFS{
-			idLine + "is refused: The match_keys field must be the normal":        twice,
-			idLine + "has the external id of a record before it":                  changedFile(t, twice, move.ContactFile, `x:ext-8`, `x:x`),
-			"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
-			"contacts.jsonl, line 1: ":                                            broken(move.ContactFile, `{"id":`, `{"id":"`),
-			"transactions.jsonl, line 1: names a campaign that":                   broken(move.GiftFile, `"campaign_id":`, `"campaign_id":9`),
-			"transactions.jsonl, line 1: names a contact that":                    broken(move.GiftFile, `"contact_id":`, `"contact_id":9`),
-			"account.jsonl: must have one line":                                   broken(move.AccountFile, "\n", "\n{}\n"),
-			"history.jsonl: does not end with the last change":                    broken(move.AccountFile, `"revision":`, `"revision":1`),
-			"manifest.json: does not name contacts.jsonl":                         unlisted(t, whole, move.ContactFile),
-			"history.jsonl, line 1: is not the next change":                       broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
-			"history.jsonl, line 5: \"person\" is not known: a ":                  broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
-			"manifest.json: names letters.jsonl, which is no file":                alsoListed(t, whole, "letters.jsonl"),
-			"manifest.json: names contacts.jsonl, which is no file":               alsoListed(t, whole, move.ContactFile),
+			idLine + "is refused: The match_keys field must be the normal":          twice,
+			idLine + "has the external id of an earlier record":                     changedFile(t, twice, move.ContactFile, `x:ext-8`, `x:x`),
+			"contacts.jsonl: is not what the manifest says: its checksum differs":   flipped,
+			"contacts.jsonl, line 1: ":                                              broken(move.ContactFile, `{"id":`, `{"id":"`),
+			"transactions.jsonl, line 1: names a campaign that":                     broken(move.GiftFile, `"campaign_id":`, `"campaign_id":9`),
+			"transactions.jsonl, line 1: names a contact that":                      broken(move.GiftFile, `"contact_id":`, `"contact_id":9`),
+			"account.jsonl: must have one line":                                     broken(move.AccountFile, "\n", "\n{}\n"),
+			"history.jsonl: does not end with the last change":                      broken(move.AccountFile, `"revision":`, `"revision":1`),
+			"manifest.json: does not name contacts.jsonl":                           unlisted(t, whole, move.ContactFile),
+			"history.jsonl, line 1: is not the next change":                         broken(move.HistoryFile, `{"revision":1,`, `{"revision":2,`),
+			"history.jsonl, line 5: \"person\" is unknown: a ":                      broken(move.HistoryFile, `"noun":"contact"`, `"noun":"person"`),
+			"manifest.json: names letters.jsonl, which this version does not know":  alsoListed(t, whole, "letters.jsonl"),
+			"manifest.json: names contacts.jsonl, which this version does not know": alsoListed(t, whole, move.ContactFile),
 		} {
 			_, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: quiet})
 			var problem *move.FileProblem

@@ -54,7 +54,7 @@ func atLine(what string, n int64, do func()) func(string, int64, int64) {
 // contacts are created, and the imported account is not there before all of it is.
 func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, server *Book) {
-		files := manyContacts(t, s, 4000)
+		files := manyContacts(t, s, 4*move.ImportedAtOnce)
 		other := newAccount(t, server)
 		ctx, stop := context.WithCancel(t.Context())
 		var made atomic.Int64
@@ -72,10 +72,10 @@ func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 		}()
 		middle, before := int64(0), int64(0)
 		imported, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: func(what string, n, _ int64) {
-			if what != "contacts" || n%1000 != 0 {
+			if what != "contacts" || n%move.ImportedAtOnce != 0 {
 				return
 			}
-			if n == 1000 {
+			if n == move.ImportedAtOnce {
 				before = made.Load()
 			}
 			middle = made.Load()
@@ -102,9 +102,9 @@ func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 			t.Fatalf("the import: %v; a contact beside it: %v", err, refused)
 		}
 		if middle <= before {
-			t.Errorf("no contact was made while the import went from contact 1000 (%d) to 4000 (%d)", before, middle)
+			t.Errorf("no contact was made while the import went from its first contacts (%d) to the last (%d)", before, middle)
 		}
-		if _, err := server.Account(t.Context(), imported.Account.ID); err != nil || imported.Contacts != 4000 {
+		if _, err := server.Account(t.Context(), imported.Account.ID); err != nil || imported.Contacts != 4*move.ImportedAtOnce {
 			t.Errorf("%v: the import has made %+v", err, imported)
 		}
 		checked(t, server)
@@ -276,7 +276,7 @@ func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 			"a segment of nothing":    {move.SegmentFile, `"query":"`, `"query":"color=red","x":"`, "segments.jsonl, line 1: is refused: The query field"},
 			"a payment link":          {move.CampaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`, "campaigns.jsonl, line 1: is refused: The payment_link field"},
 			"a status":                {move.CampaignFile, `"status":"draft","payment_link"`, `"status":"secret","payment_link"`, "campaigns.jsonl, line 1: is refused: The status field"},
-			"a change from nowhere":   {move.HistoryFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that is not before it"},
+			"a change from nowhere":   {move.HistoryFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that does not come before it"},
 			"a currency":              {move.AccountFile, `"currency":"USD"`, `"currency":"GOLD"`, "account.jsonl, line 1: is refused: The currency field"},
 		} {
 			before := rowCounts(t, s)

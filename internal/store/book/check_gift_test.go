@@ -97,7 +97,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "what its document says of its contributions is not what its gifts say") {
+		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "the contributions in its document do not match its gifts") {
 			t.Errorf("found %q", found)
 		}
 		if _, report := checkAll(t, s, true); report.Repaired != 1 {

@@ -92,7 +92,7 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 	cell := func(period, contact int64) string { return giving.Cell(0, period, "USD", contact) }
 	one := []any{number}
 	set := func(name string) string {
-		return fmt.Sprintf("%sthe contacts found by %q are not the ones that belong there", in, name)
+		return fmt.Sprintf("%sthe set of contacts for %q is wrong", in, name)
 	}
 	return []damageKind{
 		// Match keys.
@@ -175,15 +175,15 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 		{says: contact(1) + "its sums do not match its gifts", sql: `UPDATE giving SET gifts = 7 WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
 		{says: contact(1) + "its sums do not match its gifts", sql: `DELETE FROM giving WHERE account_id = $1 AND cell = $2`, args: []any{number, cell(0, id(1))}},
 		{says: contact(poor) + "its sums do not match its gifts", sql: `INSERT INTO giving SELECT account_id, $2, 1, 1, 1, 1, 0 FROM account WHERE account_id = $1`, args: []any{number, cell(1999, id(poor))}},
-		{says: in + "gift 0000000001: the external id that leads to it is not", sql: `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, args: one},
-		{says: in + "plan 0000000001: the external id that leads to it is not", sql: `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, args: one},
-		{says: in + "gift 0000000003: the external id that leads to it is not", sql: `INSERT INTO external_reference SELECT account_id, 'g:other', $2 FROM account WHERE account_id = $1`, args: []any{number, id(1) + 2}},
+		{says: in + "gift 0000000001: its external id is indexed wrong", sql: `DELETE FROM external_reference WHERE account_id = $1 AND reference = 'g:g1'`, args: one},
+		{says: in + "plan 0000000001: its external id is indexed wrong", sql: `UPDATE external_reference SET id = 5 WHERE account_id = $1 AND reference = 'p:p1'`, args: one},
+		{says: in + "gift 0000000003: its external id is indexed wrong", sql: `INSERT INTO external_reference SELECT account_id, 'g:other', $2 FROM account WHERE account_id = $1`, args: []any{number, id(1) + 2}},
 
 		// Campaigns.
 		{says: fmt.Sprintf("%scampaign %d: url_at is ", in, campaign), sql: `UPDATE campaign SET url_at = url_at + 1 WHERE id = $1`, args: []any{campaign}},
 		{says: fmt.Sprintf("%scampaign %d: slug is \"lost\", and should be \"gala\"", in, campaign), sql: `UPDATE campaign SET slug = 'lost' WHERE id = $1`, args: []any{campaign}},
 		{says: fmt.Sprintf("%scampaign %d: cell is \"x\"", in, campaign), sql: `UPDATE campaign SET cell = 'x' WHERE id = $1`, args: []any{campaign}},
-		{says: fmt.Sprintf("%scampaign %d: whether account %s may list it: it should be written", in, campaign, account.ID), sql: `DELETE FROM campaign_reader WHERE account_id = $1`, args: one},
+		{says: fmt.Sprintf("%scampaign %d: whether account %s may list it: it is missing", in, campaign, account.ID), sql: `DELETE FROM campaign_reader WHERE account_id = $1`, args: one},
 		{says: fmt.Sprintf("%scampaign %d: whether account %s may list it: relation is 5", in, campaign, account.ID), sql: `UPDATE campaign_reader SET relation = 5 WHERE account_id = $1`, args: one},
 		{says: fmt.Sprintf("%scampaign %d: whether account number 77 may list it", in, campaign), sql: `INSERT INTO campaign_reader (account_id, campaign_id, relation) SELECT 77, id, 2 FROM campaign WHERE id = $1`, args: []any{campaign}},
 

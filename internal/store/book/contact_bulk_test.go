@@ -169,7 +169,7 @@ func TestConcurrentManyContactsAreChangedInTheBackground(t *testing.T) {
 		closeAfter(t, a) // the other tests check that everything is consistent, with fewer contacts
 		closeAfter(t, b)
 		account := newAccount(t, a).Number
-		const n = 10_000
+		const n = 3_000
 		for start := 0; start < n; start += 1000 {
 			atOnce(1000, func(i int) {
 				create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"%s]}`, start+i, []string{"", `,"new"`}[min(1, i%10/9)]))

@@ -133,7 +133,7 @@ func importBack(t testing.TB, s *Book, account int64, file []byte, name string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapping := sheet.Contacts.Recognize(rows.Header(), fields)
+	mapping := sheet.Contacts.Recognize(rows.Header(), fields, nil)
 	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c sheet.Column) bool { return !c.Unknown }); len(unknown) > 0 {
 		t.Errorf("%s: unknown columns %v", name, unknown)
 	}

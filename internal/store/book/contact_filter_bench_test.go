@@ -110,7 +110,7 @@ func fillFilters(b *testing.B, s *Book, n int) {
 		rows := openTable(b, text.String())
 		spec := importOf(rows, jobs.ForceCreate)
 		var err error
-		if spec.Mapping, err = s.ColumnMapping(b.Context(), account.Number, jobs.ImportContacts, rows.Header()); err == nil {
+		if spec.Mapping, err = s.ColumnMapping(b.Context(), account.Number, jobs.ImportContacts, rows.Header(), nil); err == nil {
 			_, _, err = s.ImportFile(b.Context(), account.Number, rows, spec, 0, true, func(jobs.ImportProgress) {})
 		}
 		if err != nil {

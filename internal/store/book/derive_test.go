@@ -71,7 +71,7 @@ func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
 		}
 		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
 		found, report := checkAll(t, s, true)
-		for _, want := range []string{fmt.Sprintf("contact %d: created_at is 0", id), fmt.Sprintf("contact %d: the search does not have exactly", id), `the contacts with the tag "all" are`, `the contacts found by "tag all" are`} {
+		for _, want := range []string{fmt.Sprintf("contact %d: created_at is 0", id), fmt.Sprintf("contact %d: the search does not have exactly", id), `the contacts with the tag "all" are`, `the set of contacts for "tag all" is`} {
 			if !strings.Contains(strings.Join(found, "\n"), want) || report.Repaired != report.Problems {
 				t.Errorf("once it can be read: %q", found)
 			}

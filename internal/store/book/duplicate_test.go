@@ -135,7 +135,7 @@ func TestDismissHoldsUntilSomethingThatIsComparedChanges(t *testing.T) {
 		}
 		wantPairs(t, "after that was taken back", shownPairs(t, s, account, ids), pair)
 		changes, _, err := s.Timeline(t.Context(), account.Number, history.ContactNoun, a, crm.PageRequest{Page: 1, PerPage: 2})
-		if err != nil || len(changes) != 2 || changes[0].Kind != history.DidDistinguish || !strings.Contains(changes[1].Data, fmt.Sprint(b)) {
+		if err != nil || len(changes) != 2 || changes[0].Kind != history.DidDismiss || !strings.Contains(changes[1].Data, fmt.Sprint(b)) {
 			t.Errorf("%v: the history says %+v", err, changes)
 		}
 		for _, other := range []int64{a, newAccountContact(t, s)} {

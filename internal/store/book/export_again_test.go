@@ -50,7 +50,7 @@ func TestAnExportThatIsImportedAgainChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			spec := jobs.FileImport{Name: "contacts." + format, SHA256: format, Mode: jobs.MergeExisting, FileIsRight: true, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), fields)}
+			spec := jobs.FileImport{Name: "contacts." + format, SHA256: format, Mode: jobs.MergeExisting, FileIsRight: true, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), fields, nil)}
 			im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 			if got := im.Progress; err != nil || got.Rows != export.Rows || got.Unchanged != got.Rows || got.LeftOut != 0 {
 				t.Errorf("%s: %d contacts came back as %+v, %v", format, export.Rows, got, err)

@@ -20,7 +20,7 @@ func TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce(t *testing.T) {
 		}{{"xlsx", table.MaxLines - 1, true}, {"xlsx", table.MaxLines, false}, {"csv", table.MaxLines, true}, {"jsonl", table.MaxLines, true}} {
 			_, err := s.Prepared(t.Context(), account, "contacts", &move.Export{Rows: c.rows, How: move.ExportOptions{Format: c.format}})
 			var refused *doc.Invalid
-			if errors.As(err, &refused) == c.fits || !c.fits && refused.Error() != "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV." {
+			if errors.As(err, &refused) == c.fits || !c.fits && refused.Error() != "A workbook holds at most 1,048,575 records, and this list has more. Export it as CSV." {
 				t.Errorf("%d rows as %s: %v", c.rows, c.format, err)
 			}
 		}

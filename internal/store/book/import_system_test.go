@@ -283,7 +283,7 @@ func TestGenderAndNicknameBecomeCustomFields(t *testing.T) {
 			}
 			rows := openTable(t, string(text))
 			spec := importOf(rows, jobs.MergeExisting)
-			spec.Mapping = sheet.Contacts.WithUnknown(sheet.Contacts.Recognize(rows.Header(), fields), fields, func(int) []string { return []string{"some"} })
+			spec.Mapping = sheet.Contacts.WithUnknown(sheet.Contacts.Recognize(rows.Header(), fields, nil), fields, func(int) []string { return []string{"some"} })
 			if spec.Mapping, spec.Fields, err = s.MakeFields(t.Context(), account, spec.Mapping); err != nil {
 				t.Fatal(err)
 			}

@@ -182,7 +182,7 @@ A,B,ana@x.org,+12125550101,
 A,B,eve@x.org,,XL
 `)
 		spec := importOf(rows, jobs.MergeExisting)
-		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields)
+		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields, nil)
 		lent, decided := 0, int64(0)
 		s.Db.Observe(&db.Observer{Lent: func() {
 			if decided != 3 {

@@ -153,27 +153,3 @@ func TestAMergeWithoutItsChoiceIsUndone(t *testing.T) {
 		}
 	})
 }
-
-// An empty value can be chosen, too: a merge that is made again keeps it.
-func TestAMergeMadeAgainKeepsAnEmptyChoice(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		survivor := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","company":"Old"}`).ID
-		other := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`, crm.Force).ID
-		made, err := s.Merge(t.Context(), account, survivor, crm.MergeInput{Contact: other, MergeChoice: crm.MergeChoice{Fields: map[string]int64{"company": other}}}, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
-		company := func(when, want string) {
-			t.Helper()
-			if c := recordOf(t, s, account, survivor); c.Company != want {
-				t.Errorf("%s: company %q, want %q", when, c.Company, want)
-			}
-		}
-		company("merged", "")
-		_, undo := unmerge(t, s, account, made.Merge, "US")
-		company("undone", "Old")
-		unmerge(t, s, account, undo, "US")
-		company("merged again", "")
-	})
-}

@@ -266,7 +266,7 @@ func (o *oracle) ledger() {
 		if !g.Local.Equal(giving.GiftClock(g.At, o.place)) {
 			o.fault("day of a gift", "%s of %v is at %v in %v", code, g.At, g.Local, o.place)
 		}
-		if note := want.note; note != "" && g.Note != note && !o.contacts[o.root(want.of)].erased && !o.contacts[want.first].erased {
+		if note := o.noteOf(want); g.Note != note && !o.contacts[o.root(want.of)].erased {
 			o.fault("note of a gift", "%s says %q, want %q", code, g.Note, note)
 		}
 	}
@@ -305,6 +305,14 @@ func (o *oracle) wantList(parameter, value string, is func(id int64) bool) {
 	if !slices.Equal(got, want) || result.Total != int64(len(want)) {
 		o.fault("list by "+parameter, "%s: the list has %v of %d, want %v", value, got, result.Total, want)
 	}
+}
+
+// noteOf is what a gift says, "" where it was recorded for someone who was erased.
+func (o *oracle) noteOf(g *oracleGift) string {
+	if o.contacts[g.first].erased {
+		return ""
+	}
+	return g.note
 }
 
 // notes are what gifts say that are or were of people who are erased.

@@ -120,7 +120,7 @@ func (o *oracle) retag(st oracleStep) {
 		return
 	}
 	o.say("%s becomes %q", from, to)
-	if done.Job != 0 && st.B>>4%2 == 0 {
+	if done.Job != 0 && st.B>>4%4 == 0 {
 		o.say("undone at once")
 		o.undoGroup(done.Job)
 		o.same("a rename of a tag and its undo", before)
@@ -223,11 +223,82 @@ func (o *oracle) importPeople(st oracleStep) {
 		o.sameSays("import and undo", before)
 		return
 	}
-	o.noteImport(parts, known, map[bool]mergeRule{true: overwrite, false: complete}[spec.FileIsRight])
+	one := o.noteImport(parts, known, map[bool]mergeRule{true: overwrite, false: complete}[spec.FileIsRight])
+	one.job = im.ID
+	if im.First != 0 {
+		o.imports = append(o.imports, one)
+	}
+}
+
+// modelImport is an import that stays for a while: what its rows became part of, and whom they made.
+type modelImport struct {
+	job    int64
+	merges map[int64]int64 // with their survivors
+	made   []int64
+}
+
+// undoImport undoes an import. What was changed since stays, and is listed; everything else is as if the import had not been.
+func (o *oracle) undoImport(st oracleStep) {
+	if len(o.imports) == 0 {
+		return
+	}
+	i := st.A % len(o.imports)
+	one := o.imports[i]
+	undo, err := o.s.UndoJob(o.Context(), o.account.Number, one.job, "US", false)
+	if o.refused("undo of an import", err) {
+		return
+	}
+	o.imports = slices.Delete(o.imports, i, i+1)
+	o.work()
+	rows, err := o.s.JobRows(o.Context(), o.account.Number, undo.ID, 0, 100)
+	if err != nil {
+		o.Fatal(err)
+	}
+	kept := map[int64]bool{}
+	for _, row := range rows {
+		kept[row.Contact] = true
+	}
+	o.say("undo of import job %d, %d contacts stay", one.job, len(kept))
+	for merge, survivor := range one.merges {
+		if e := o.eventOf(merge); e != nil && !kept[survivor] && !o.contacts[survivor].erased && !e.undone {
+			e.undone = true
+			o.merges = slices.DeleteFunc(o.merges, func(m int64) bool { return m == merge })
+		}
+	}
+	for _, id := range one.made {
+		if c := o.contacts[id]; !kept[id] && !c.erased {
+			c.archived = true
+		}
+	}
+}
+
+// sure merges contacts that are surely the same person, and undoes that at once.
+func (o *oracle) sure(st oracleStep) {
+	if st.B%3 != 0 {
+		return
+	}
+	before := o.rows()
+	if err := o.s.FindDuplicates(o.Context(), o.account.Number, func(float64) {}); err != nil {
+		o.fault("duplicates", "%v", err)
+	}
+	j, err := o.s.MergeSure(o.Context(), o.account.Number, "US", nil)
+	if o.refused("merge of sure pairs", err) {
+		return
+	}
+	o.work()
+	if j, err = o.s.Job(o.Context(), o.account.Number, j.ID); err != nil || j.State != jobs.JobDone {
+		o.fault("merge of sure pairs", "%v: %s", err, j.State)
+	}
+	o.say("merge of sure pairs: %s", j.Progress)
+	if j.First != 0 {
+		o.undoGroup(j.ID)
+	}
+	o.same("a merge of sure pairs and its undo", before)
 }
 
 // noteImport finds out whom the rows of a file became part of, and whom they made.
-func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) {
+func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one modelImport) {
+	one.merges = map[int64]int64{}
 	page, _, err := o.s.ContactPage(o.Context(), o.account.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
 		o.fault("list", "%v", err)
@@ -243,15 +314,18 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) {
 		if i := slices.IndexFunc(merged, func(m store.Merge) bool { return strings.Contains(m.Sent, company) }); i >= 0 {
 			m := merged[i]
 			o.note(m.Survivor, &event{merge: m.ID, rule: rule, parts: part})
+			one.merges[m.ID] = m.Survivor
 			o.say("merge %d: a row into %s", m.ID, o.name(m.Survivor))
 		} else if i := slices.IndexFunc(made, func(c crm.Contact) bool { return part.set["email:"+c.Emails[0].Value] }); i >= 0 {
 			o.add(made[i].ID, part)
+			one.made = append(one.made, made[i].ID)
 			o.say("a row made %s", o.name(made[i].ID))
 			made = slices.Delete(made, i, i+1)
 		} else {
 			o.say("a row says nothing new")
 		}
 	}
+	return one
 }
 
 // lastMerge is the last merge of the account.

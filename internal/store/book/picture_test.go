@@ -208,7 +208,7 @@ func TestACheckKnowsPictures(t *testing.T) {
 				t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
 			}
 		}
-		wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it is written, and should not be")
+		wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it should not exist")
 		wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
 		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
 			t.Errorf("%d files are left after the repair", n)

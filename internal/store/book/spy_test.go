@@ -25,7 +25,7 @@ type spy struct {
 func spyOn(t testing.TB, s *Book) *spy {
 	t.Helper()
 	e := &spy{}
-	s.Db.Observe(&db.Observer{
+	s.Db.Observe(recorded(s, db.Observer{
 		Lending: func() { e.conns.Add(1); call(e.lending) },
 		Lent:    func() { call(e.lent) },
 		Writing: func() { e.conns.Add(1) },
@@ -42,7 +42,7 @@ func spyOn(t testing.TB, s *Book) *spy {
 		Read:  func(sql string) { callWith(e.read, sql) },
 		Wrote: func(sql string) { callWith(e.wrote, sql) },
 		Asked: func(sql string) { callWith(e.asked, sql) },
-	})
+	}))
 	return e
 }
 

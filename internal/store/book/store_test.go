@@ -15,15 +15,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
-
-func TestMain(m *testing.M) {
-	rig.CheapPasswords()
-	rig.Main(m)
-}
 
 // testEngines are the databases that every test runs on.
 var testEngines = []testEngine{{"sqlite", newSQLite, emptySQLite}, {"postgres", newPostgres, emptied}}
@@ -128,6 +124,7 @@ func open(t testing.TB, o store.Options) *Book {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Db.Observe(recorded(s, db.Observer{}))
 	t.Cleanup(func() {
 		if s.Db.Closing() {
 			return // the test has closed it

@@ -53,7 +53,7 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 // TestAPreviewLooksAtFewRows: a file whose rows are all broken is not read to its end to find one that is not.
 func TestAPreviewLooksAtFewRows(t *testing.T) {
 	rows := openTable(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi,x\n", 2*jobs.PreviewLook))
-	first, err := jobs.Preview(rows)
+	first, _, err := jobs.Preview(rows)
 	if err != nil || len(first) != 0 {
 		t.Errorf("%v: %q", err, first)
 	}

@@ -132,9 +132,9 @@ func differs(table *db.Table, was, should []any) string {
 	case was == nil && table == store.TallyTable:
 		return "its totals are missing"
 	case was == nil:
-		return "it should be written, and is not"
+		return "it is missing"
 	case should == nil:
-		return "it is written, and should not be"
+		return "it should not exist"
 	}
 	var all []string
 	for i, column := range table.Columns {
@@ -147,7 +147,7 @@ func differs(table *db.Table, was, should []any) string {
 		case db.TextKind:
 			all = append(all, fmt.Sprintf("%s is %q, and should be %q", column.Name, was[i], should[i]))
 		case db.BytesKind:
-			all = append(all, "what its document says of its contributions is not what its gifts say")
+			all = append(all, "the contributions in its document do not match its gifts")
 		}
 	}
 	return strings.Join(all, "; ")
@@ -295,9 +295,9 @@ func (c *accountCheck) tellID(t topic, id int64, left uint64) error {
 	case t.table == store.IndexTable:
 		p.What = "the index does not have exactly its match keys"
 	case t.kind == find.PlanReference:
-		p = Problem{What: fmt.Sprintf("plan %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
+		p = Problem{What: fmt.Sprintf("plan %s: its external id is indexed wrong", giving.GiftNumber(id))}
 	default:
-		p = Problem{What: fmt.Sprintf("gift %s: the external id that leads to it is not the one that it has", giving.GiftNumber(id))}
+		p = Problem{What: fmt.Sprintf("gift %s: its external id is indexed wrong", giving.GiftNumber(id))}
 	}
 	return c.mend(c.number, p)
 }
@@ -309,7 +309,7 @@ func (c *accountCheck) tellName(n sharedName, left uint64) error {
 	what := fmt.Sprintf("the sums %s do not match the gifts", n.name)
 	switch n.table {
 	case store.SetTable:
-		what = fmt.Sprintf("the contacts found by %q are not the ones that belong there", toldSet(n.name))
+		what = fmt.Sprintf("the set of contacts for %q is wrong", toldSet(n.name))
 	case store.TagTable:
 		what = fmt.Sprintf("the contacts with the tag %q are counted wrong", n.name)
 	}

@@ -105,7 +105,7 @@ func Derive(t *db.Tx, progress db.Progress) error {
 	for _, row := range rows {
 		d := newDerivation(t.Conn, rebuilder{Tx: t, words: true}, row, func(_ string, n int64) error {
 			done += n
-			progress("working out what contacts are found by", done, total)
+			progress("rebuilding the indexes of contacts", done, total)
 			return nil
 		})
 		if err == nil {

@@ -21,7 +21,7 @@ const (
 	sqlPlanRows = `SELECT ` + gifts.PlanColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 	ledgerRead  = 500 // as the statements say
 
-	sqlGivenBy = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
+	sqlCheckGifts = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
 )
 
 // ledgerRow is a gift or a plan, with the row that it stands in.
@@ -133,7 +133,7 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 		g.last = gifts.Later(g.last, rows.Last)
 		d.add(rows.Sums, g.sums)
 		return nil
-	}, sqlGivenBy, d.Account, after, to)
+	}, sqlCheckGifts, d.Account, after, to)
 	for _, g := range all {
 		d.enterDonor(g)
 	}

@@ -255,13 +255,23 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		if err == nil && change.Kind == history.DidMerge {
 			err = refuseMerge(t, account, revision)
 		}
+		parted := make(map[int64]bool)
 		if err == nil {
-			made, left, err = Undo(t, row, change, region, now)
+			parted[contact], err = t.Exists(sqlPartedAfter, account, contact, revision)
+		}
+		if err == nil {
+			made, left, err = Undo(t, row, change, parted, region, now)
 		}
 		return err
 	})
 	return made, left, err
 }
+
+const (
+	sqlPartedAfter = `SELECT 1 FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone > $3`
+	// SQLPartedOf are those of some contacts of which a merge was undone after a change.
+	SQLPartedOf = `SELECT survivor FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND undone > $3`
+)
 
 // refuseMerge refuses to take back a part of a merge: all of it is undone together.
 func refuseMerge(t *store.Tx, account, revision int64) error {
@@ -281,8 +291,8 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 	return change, err
 }
 
-// Undo takes a change of a contact back by a new change.
-func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time.Time) (made Document, left []string, err error) {
+// Undo takes a change of a contact back by a new change. parted are contacts of which a merge was undone since: the change may have replaced what that merge had brought, which does not come back.
+func Undo(t *store.Tx, row *Stored, change store.Change, parted map[int64]bool, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
 	if change.Kind == history.DidNote {
@@ -300,6 +310,10 @@ func Undo(t *store.Tx, row *Stored, change store.Change, region string, now time
 	}
 	made, err = Change(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
 		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
+		if err == nil && parted[row.ID] && change.Kind.NeedsActive() {
+			r := Rebuilding{T: t, A: t.Account(doc.IDAccount(row.ID)), Region: region, Now: now}
+			undone, err = r.Undoing(row, change.Revision, differences)
+		}
 		return undone, err
 	})
 	return made, left, err

@@ -34,8 +34,8 @@ const (
 	// A contact's row has the time of the last one.
 	sqlGaveSince = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
 
-	sqlWithPlan = `SELECT contact_id FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3`
-	sqlPlansOf  = `SELECT contact_id, status FROM plan WHERE account_id = $1 AND contact_id = ANY($2)`
+	sqlWithPlan   = `SELECT contact_id FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3`
+	sqlPlanStates = `SELECT contact_id, status FROM plan WHERE account_id = $1 AND contact_id = ANY($2)`
 
 	sqlIDs = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key < $3`
 
@@ -493,7 +493,7 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 	}
 	if len(f.Plans) > 0 && err == nil {
 		statuses := planNumbers(f.Plans)
-		err = keep(true, func(r db.Row) bool { return slices.Contains(statuses, r.Int(1)) }, sqlPlansOf)
+		err = keep(true, func(r db.Row) bool { return slices.Contains(statuses, r.Int(1)) }, sqlPlanStates)
 	}
 	return givers, err
 }

@@ -18,19 +18,19 @@ const (
 	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
 	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
 	// a gift that was moved, which come right after it.
-	notTwice = `(door = 0 OR NOT (noun = 3 AND kind IN (1, 10) OR noun = 4 AND kind = 1 OR noun = 1 AND kind = 9 AND COALESCE((SELECT 1 FROM change AS last
-		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = 3 AND last.kind = 2 OR last.noun = 1 AND last.kind = 9)), 0) = 1))`
+	notTwice = `(door = 0 OR NOT (noun = ` + store.GiftNoun + ` AND kind IN (` + store.DidCreate + `, ` + store.DidRefund + `) OR noun = ` + store.PlanNoun + ` AND kind = ` + store.DidCreate + ` OR noun = ` + store.ContactNoun + ` AND kind = ` + store.DidGive + ` AND COALESCE((SELECT 1 FROM change AS last
+		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = ` + store.GiftNoun + ` AND last.kind = ` + store.DidUpdate + ` OR last.noun = ` + store.ContactNoun + ` AND last.kind = ` + store.DidGive + `)), 0) = 1))`
 
 	sqlFrom = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT 1`
 )
 
 // HistoryAbout are the parts of a history that a person may ask for, as conditions.
 var HistoryAbout = map[string]string{
-	"contacts":  `(noun = 1 AND kind NOT IN (9, 10, 16) OR noun IN (5, 10, 11))`,
-	"gifts":     `(noun IN (3, 4) OR noun = 1 AND kind IN (9, 10, 16))`,
-	"campaigns": `noun = 2`,
-	"settings":  `noun IN (6, 8, 9)`,
-	"people":    `noun = 7`,
+	"contacts":  `(noun = ` + store.ContactNoun + ` AND kind NOT IN (` + store.AboutGifts + `) OR noun IN (` + store.TagNoun + `, ` + store.SegmentNoun + `, ` + store.JobNoun + `))`,
+	"gifts":     `(noun IN (` + store.GiftNoun + `, ` + store.PlanNoun + `) OR noun = ` + store.ContactNoun + ` AND kind IN (` + store.AboutGifts + `))`,
+	"campaigns": `noun = ` + store.CampaignNoun,
+	"settings":  `noun IN (` + store.KeyNoun + `, ` + store.SettingNoun + `, ` + store.FieldNoun + `)`,
+	"people":    `noun = ` + store.UserNoun,
 }
 
 const (

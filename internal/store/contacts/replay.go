@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,10 +20,12 @@ import (
 
 const (
 	// Where the survivor must be gone back to, so that nothing is part of it that was taken out of it later, and nothing has come later that counts as there.
-	sqlEarlier  = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
+	sqlEarlier = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
+	// The same for changes that later ones take back, as far as they are kept: what these did depends on what those had found.
+	sqlTaken    = `SELECT COALESCE(MIN(undoes), $4) FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 AND undoes < $4 AND undoes >= $5 AND undoes <> 0`
 	sqlMergesOf = store.MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
-	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY revision`
+	sqlJoins    = store.ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
 	sqlRenames  = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'`
 )
 
@@ -70,6 +73,22 @@ func (r Rebuilding) With(survivor *Stored, merge *store.Merge, other *crm.Contac
 	return is, err
 }
 
+// Undoing is a contact as it would be if a change were taken back now, where a merge was undone since that had brought what the change found.
+func (r Rebuilding) Undoing(c *Stored, change int64, d doc.Differences) (is crm.Contact, err error) {
+	e := crm.Event{Revision: math.MaxInt64, Undoes: change}
+	for i := range d {
+		e.Edit = append(e.Edit, d[i].Inverse())
+	}
+	r.only = func(field string) bool {
+		return slices.ContainsFunc(d, func(d doc.Difference) bool { name, _, _ := strings.Cut(d.Field, "."); return name == field })
+	}
+	is, _, err = r.rebuild(c, &store.Merge{Place: change}, &e)
+	if err == nil && string(is.AppendBody(nil)) == string(c.Contact.AppendBody(nil)) {
+		err = store.Fault("", doc.NothingToUndo)
+	}
+	return is, err
+}
+
 // rebuild does everything again from a merge on, but for the merge itself, or for what happens in its place.
 func (r *Rebuilding) rebuild(survivor *Stored, merge *store.Merge, instead *crm.Event) (is crm.Contact, left []string, err error) {
 	if err = r.goBack(survivor.ID, merge.Place); err == nil {
@@ -91,19 +110,29 @@ func (r *Rebuilding) rebuild(survivor *Stored, merge *store.Merge, instead *crm.
 	return is, left, err
 }
 
-// goBack finds the first change that must happen again.
-func (r *Rebuilding) goBack(survivor, from int64) error {
-	for r.from = 0; r.from != from; {
-		r.from = from
-		var err error
-		if from, err = r.T.Int(sqlEarlier, r.A.Account, survivor, r.from); err != nil {
-			return err
-		}
+// goBack finds the first change that must happen again, and further back those that later ones take back, as far as everything is kept that happened to the contact since.
+func (r *Rebuilding) goBack(survivor, from int64) (err error) {
+	if r.from, err = r.earlier(survivor, from, false); err != nil {
+		return err
 	}
 	if r.from < r.A.Oldest {
 		return store.Fault("", doc.MergeTooOld)
 	}
-	return nil
+	if from, err = r.earlier(survivor, r.from, true); from >= r.A.Oldest {
+		r.from = from
+	}
+	return err
+}
+
+// earlier goes back until nothing leads further back.
+func (r *Rebuilding) earlier(survivor, from int64, taken bool) (_ int64, err error) {
+	for at := int64(0); at != from && err == nil; {
+		at = from
+		if from, err = r.T.Int(sqlEarlier, r.A.Account, survivor, at); taken && err == nil {
+			from, err = r.T.Int(sqlTaken, r.A.Account, int64(history.ContactNoun), survivor, from, r.A.Oldest)
+		}
+	}
+	return from, err
 }
 
 // read reads what has happened since, as far as it is about the fields in question.

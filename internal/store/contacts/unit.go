@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"cmp"
 	"slices"
 
 	"donorbook/internal/crm/custom"
@@ -47,7 +46,7 @@ func Part() *store.Part {
 			return lookUpContacts(a, t, ids)
 		},
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
-			return cmp.Or(lookUpContacts(a, t, foundByKeys(a)), lookUpFoundSets(a, t, all))
+			return db.First(func() error { return lookUpContacts(a, t, foundByKeys(a)) }, func() error { return lookUpFoundSets(a, t, all) })
 		},
 		Write:   forgetPairs,
 		Readers: map[string]store.Reader{ContactShown: rereadContact, NoteShown: rereadNote},
@@ -61,7 +60,7 @@ func forgetPairs(t *store.Tx, a *store.Account) error {
 		return nil
 	}
 	none := func(db.Row) error { return nil }
-	return cmp.Or(t.Tx.Prefetch(none, store.SQLForgetFoundA, a.Account, leaving), t.Tx.Prefetch(none, store.SQLForgetFoundB, a.Account, leaving))
+	return db.First(func() error { return t.Tx.Prefetch(none, store.SQLForgetFoundA, a.Account, leaving) }, func() error { return t.Tx.Prefetch(none, store.SQLForgetFoundB, a.Account, leaving) })
 }
 
 func Of(a *store.Account) *contactUnit { return a.Known(partName).(*contactUnit) }

@@ -34,7 +34,7 @@ func Part() *store.Part {
 			return &unit{Keys: make(map[string][]int64), References: store.NewLookup(sqlReferences, scanReference), Giving: store.NewLookup(SQLGiving, ScanGiving), sets: make(contactSets), moved: make(map[string]bool)}
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
-			return cmp.Or(lookUpKeys(a, t, all), lookUpSets(a, t, all), lookUpReferences(a, t, all))
+			return db.First(func() error { return lookUpKeys(a, t, all) }, func() error { return lookUpSets(a, t, all) }, func() error { return lookUpReferences(a, t, all) })
 		},
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpFoundSets(a, t, all) },
 		Write: func(t *store.Tx, a *store.Account) error {

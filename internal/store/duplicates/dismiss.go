@@ -28,8 +28,8 @@ func digest(c *crm.Contact) int64 {
 }
 
 const (
-	sqlPair   = pairColumns + ` AND a = $2 AND b = $3`
-	sqlForget = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 1 AND digest_a = $4 AND digest_b = $5`
+	sqlPair       = pairColumns + ` AND a = $2 AND b = $3`
+	sqlForgetPair = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 1 AND digest_a = $4 AND digest_b = $5`
 )
 
 // Dismiss remembers that two contacts are not the same person, until something changes that is compared. It is crm.ErrNotFound where one of them is none of the account, crm.ErrArchived for an archived one.
@@ -64,7 +64,7 @@ func mention(t *store.Tx, rows [2]*contacts.Stored, others ...int64) {
 		if after != 0 {
 			before = 0
 		}
-		contacts.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDistinguish, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
+		contacts.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *DuplicateStore) checkDismissals(ctx context.Context, account int64, sql
 		})
 		if err == nil && len(found) == 2 && d.digests != [2]int64{digest(&found[0]), digest(&found[1])} {
 			err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-				return t.Run(sqlForget, account, d.a, d.b, d.digests[0], d.digests[1])
+				return t.Run(sqlForgetPair, account, d.a, d.b, d.digests[0], d.digests[1])
 			})
 		}
 	}

@@ -142,7 +142,7 @@ func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *d
 	if err != nil {
 		return err
 	}
-	err = cmp.Or(s.checkDismissals(ctx, account, sqlDismissed+` AND a = $2`, account, id), s.checkDismissals(ctx, account, sqlDismissed+` AND b = $2`, account, id))
+	err = db.First(func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND a = $2`, account, id) }, func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND b = $2`, account, id) })
 	if err != nil || len(drop)+len(add) == 0 {
 		return err
 	}

@@ -44,9 +44,9 @@ const (
 
 	pendingAccount = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
 		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND `
-	sqlPending   = pendingAccount + `(c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
-	sqlPendingOf = pendingAccount + `t.account_id = $1 AND (c.at IS NULL OR c.at <= $2 OR r.at <= $3)`
-	sqlActive    = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
+	sqlPending       = pendingAccount + `(c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
+	sqlPendingOf     = pendingAccount + `t.account_id = $1 AND (c.at IS NULL OR c.at <= $2 OR r.at <= $3)`
+	sqlActiveBetween = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
 
 	sqlFound     = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1 AND state = 0`
 	sqlDrop      = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 0`
@@ -54,7 +54,8 @@ const (
 )
 
 // sqlChanged finds the contacts with a change of something that may be compared: not of tags, notes, gifts, refunds and plans, and not what people said about duplicates.
-const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = 1 AND kind NOT IN (3, 4, 11, 9, 10, 16, 19) LIMIT $4`
+const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = ` + store.ContactNoun + `
+	AND kind NOT IN (` + store.DidTag + `, ` + store.DidUntag + `, ` + store.DidNote + `, ` + store.AboutGifts + `, ` + store.DidDismiss + `) LIMIT $4`
 
 func readRun(c db.Conn, account int64) (r run, err error) {
 	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} }, sqlRun, account)
@@ -288,7 +289,7 @@ func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicat
 					runtime.GC()
 				}
 				return nil
-			}, sqlActive, account, last, end)
+			}, sqlActiveBetween, account, last, end)
 		})
 		progress(reading * float64(doc.IDSeq(at)) / float64(max(1, tally.ContactSeq)))
 	}

@@ -19,8 +19,8 @@ import (
 
 const (
 	// Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
-	sqlGave   = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
-	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
+	sqlGiversBetween = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
+	sqlGiversTo      = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
 
 	givenBy       = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
 	sqlGivenBy    = givenBy + ` GROUP BY contact_id, currency ORDER BY contact_id, currency`
@@ -95,15 +95,21 @@ func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFi
 // weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
 func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
 	row, err := store.ReadTally(c, account)
-	if f.Campaign == 0 || err != nil {
-		return row.Currency, FirstError(err, w(row.GiftSeq))
+	if err != nil {
+		return "", err
+	}
+	if f.Campaign == 0 {
+		return row.Currency, w(row.GiftSeq)
 	}
 	of, err := store.FindIn(c, crm.ErrNotFound, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{f.Campaign})
 	if err != nil {
 		return "", err
 	}
 	sums, err := readCell(c, account, giving.Cell(f.Campaign, 0, of.Currency, 0))
-	return of.Currency, FirstError(err, w(sums.Entries))
+	if err == nil {
+		err = w(sums.Entries)
+	}
+	return of.Currency, err
 }
 
 // donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year before for those who have returned
@@ -144,7 +150,7 @@ func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.D
 			}
 		}
 		return nil
-	}, sqlGave, account, first, last)
+	}, sqlGiversBetween, account, first, last)
 }
 
 // of are the donors of a kind.
@@ -178,7 +184,7 @@ func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (
 		return set, c.Each(func(r db.Row) error {
 			set.Add(doc.IDSeq(r.Int(0)))
 			return nil
-		}, sqlGaveTo, account, f.Campaign, currency)
+		}, sqlGiversTo, account, f.Campaign, currency)
 	}
 	year, err := readDonors(c, account, f, []giving.DonorKind{f.Kind})
 	if err != nil {

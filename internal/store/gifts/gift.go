@@ -219,7 +219,7 @@ func isOthers(t *store.Tx, a *store.Account, planOf int64, plan *giving.Plan, gi
 // insertGift writes a gift that was decided about, and its giver.
 func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
 	if a.GiftSeq >= doc.MaxSeq {
-		return made, errors.New("the account has given out all its ids of gifts")
+		return made, errors.New("the account has used all its ids of gifts")
 	}
 	if err := roomForPlan(a); from.plan != nil && err != nil {
 		return made, err
@@ -249,7 +249,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 func checkSum(t *store.Tx, a *store.Account, g *giving.Gift) error {
 	sums, err := derived.Of(a).Giving.Get(t, a.Account, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
-		err = store.Fault("amount", "is refused: the gifts of the account would be too much to count")
+		err = store.Fault("amount", "is refused: the account's total would be too large")
 	}
 	return err
 }

@@ -253,7 +253,7 @@ func nextReadable[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int
 // that this takes back, by the ids of gifts and plans; it may be nil.
 func Reassign(t *store.Tx, a *store.Account, gifts, plans []int64, to int64, undoes map[history.Noun]map[int64]int64) error {
 	defer func() { t.Author.Undoes = 0 }()
-	if err := FirstError(Of(a).Plans.Load(t, a.Account, plans), Of(a).Gifts.Load(t, a.Account, gifts)); err != nil {
+	if err := db.First(func() error { return Of(a).Plans.Load(t, a.Account, plans) }, func() error { return Of(a).Gifts.Load(t, a.Account, gifts) }); err != nil {
 		return err
 	}
 	for _, id := range plans {

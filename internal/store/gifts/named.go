@@ -43,7 +43,7 @@ func (s *GiftStore) ContactNamed(ctx context.Context, account int64, name, regio
 	case len(ids) == 0:
 		return 0, store.Fault("contact", noContact)
 	case len(ids) > 1:
-		return 0, store.Fault("contact", "is the email or the phone of several contacts: name one by its id, such as %v or %v", ids[0], ids[1])
+		return 0, store.Fault("contact", "is the email or phone of several contacts: use an id, such as %v or %v", ids[0], ids[1])
 	}
 	return ids[0], nil
 }
@@ -108,7 +108,7 @@ func IsNoCampaign(err error) bool {
 // maxMade is how many campaigns an import makes: a column of something else has many more values.
 const maxMade = 100
 
-const tooManyMade doc.Rule = "names a campaign that does not exist, and an import makes at most %v. Create the campaign first, or check whether this column names campaigns"
+const tooManyMade doc.Rule = "names a campaign that does not exist, and an import creates at most %v. Create the campaign first, or check whether this column names campaigns"
 
 // Make makes a campaign with a title that stands for none.
 func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
@@ -189,7 +189,7 @@ func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) 
 	case 1:
 		return titled[0], nil
 	default:
-		return 0, store.Fault("campaign", "is the title of several campaigns: name one by its id, such as %v or %v", titled[0], titled[1])
+		return 0, store.Fault("campaign", "is the title of several campaigns: use an id, such as %v or %v", titled[0], titled[1])
 	}
 }
 

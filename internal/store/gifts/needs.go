@@ -1,10 +1,9 @@
 package gifts
 
 import (
-	"cmp"
-
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
@@ -28,7 +27,7 @@ func Part() *store.Part {
 		},
 		LookUp: func(t *store.Tx, a *store.Account, all []*store.Needs) error { return lookUpGifts(a, t, all) },
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
-			return cmp.Or(lookUpPlanSets(a, t, all), lookUpGiving(a, t, all))
+			return db.First(func() error { return lookUpPlanSets(a, t, all) }, func() error { return lookUpGiving(a, t, all) })
 		},
 		Readers: map[string]store.Reader{GiftShown: rereadGift, PlanShown: rereadPlan},
 	}
@@ -45,9 +44,10 @@ func lookUpGifts(a *store.Account, t *store.Tx, all []*store.Needs) error {
 			plans = append(plans, n.Plan)
 		}
 	}
-	return FirstError(
-		campaigns.Of(a).Campaigns.Prefetch(t, a.Account, found), Of(a).Gifts.Prefetch(t, a.Account, gifts),
-		Of(a).Plans.Prefetch(t, a.Account, plans),
+	return db.First(
+		func() error { return campaigns.Of(a).Campaigns.Prefetch(t, a.Account, found) },
+		func() error { return Of(a).Gifts.Prefetch(t, a.Account, gifts) },
+		func() error { return Of(a).Plans.Prefetch(t, a.Account, plans) },
 	)
 }
 
@@ -131,15 +131,6 @@ func givers(a *store.Account, n *store.Needs) []int64 {
 		ids = append(ids, 0) // the sums of all
 	}
 	return ids
-}
-
-func FirstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // GiftStore has the gifts and plans of a database, and what they come to.

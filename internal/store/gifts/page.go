@@ -31,7 +31,10 @@ func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter giving.G
 		if filter.OnlyMonths() { // the totals are kept
 			weight = min(weight, page.Skip())
 		}
-		if err = FirstError(err, w(weight)); err != nil {
+		if err == nil {
+			err = w(weight)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if totals, err = giftTotals(c, account, filter); err != nil || page.Skip() >= totals.Total {

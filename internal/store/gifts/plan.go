@@ -152,7 +152,7 @@ func createPlan(t *store.Tx, a *store.Account, in *giving.PlanInput, now time.Ti
 
 func roomForPlan(a *store.Account) error {
 	if a.PlanSeq >= doc.MaxSeq {
-		return errors.New("the account has given out all its ids of plans")
+		return errors.New("the account has used all its ids of plans")
 	}
 	return nil
 }
@@ -309,7 +309,10 @@ func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (key
 		condition, args = condition+" AND status = $2", append(args, status.StatusNumber())
 	}
 	n, err := c.Int(`SELECT COUNT(*) FROM plan`+condition, args...)
-	if err = FirstError(err, w(n*bodyRows)); err != nil {
+	if err == nil {
+		err = w(n * bodyRows)
+	}
+	if err != nil {
 		return nil, err
 	}
 	err = c.Each(func(r db.Row) error {

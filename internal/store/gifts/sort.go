@@ -64,7 +64,10 @@ func sortGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest)
 func sortByID(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
 	weight, err := part.Weight(c)
-	if err = FirstError(err, w(weight)); err != nil {
+	if err == nil {
+		err = w(weight)
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	total, all, err := part.Find(c)
@@ -87,7 +90,10 @@ func sortByID(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) 
 func sortByTime(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
 	weight, err := part.Weight(c)
-	if err = FirstError(err, w(weight)); err != nil {
+	if err == nil {
+		err = w(weight)
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	if total, err = part.count(c); err != nil {
@@ -169,7 +175,10 @@ func (part GiftPart) around(c db.Conn, w store.Weigh, latest, earliest int64) ([
 	args = append(args, latest, earliest)
 	few := fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM gift g%s LIMIT $%d) AS first`, condition, len(args)+1)
 	weight, err := c.Int(few, append(slices.Clone(args), int64(store.LightRows+1))...)
-	if err = FirstError(err, w(weight)); err != nil {
+	if err == nil {
+		err = w(weight)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return db.List(c, func(r db.Row) timedGift { return timedGift{sortKey{r.Int(0), r.Int(1)}, r.Int(2)} },
@@ -203,9 +212,6 @@ func sortInMemory(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageReque
 	var keys []sortKey
 	for _, part := range parts {
 		condition, args := giftCondition(part.Account, part.Filter)
-		if part.Filter.IsEmpty() { // the documents of all lie in the order of their ids
-			condition = " WHERE g.account_id = $1 ORDER BY g.id"
-		}
 		err := c.Each(func(r db.Row) error {
 			keys = append(keys, sortKey{key(r), r.Int(0)})
 			return nil

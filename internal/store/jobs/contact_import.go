@@ -25,20 +25,22 @@ import (
 
 // FileImport says how a file is imported. It is the spec of the job.
 type FileImport struct {
-	Of      string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
-	Name    string        `json:"name"`         // of the file
-	Size    int64         `json:"size"`
-	SHA256  string        `json:"sha256"`
-	Local   bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
-	JSON    bool          `json:"json,omitempty"`  // its rows are objects
-	Mode    ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts MakeCampaigns or none
-	Region  string        `json:"region"`          // of phone numbers without +
-	Header  []string      `json:"header"`
-	Mapping sheet.Mapping `json:"mapping"`
-	Trial   bool          `json:"trial,omitempty"`   // a dry run is under way
-	Unread  bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
-	Preview [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
-	Sheets  []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+	Of        string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name      string        `json:"name"`         // of the file
+	Size      int64         `json:"size"`
+	SHA256    string        `json:"sha256"`
+	Local     bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
+	JSON      bool          `json:"json,omitempty"`  // its rows are objects
+	Mode      ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts LeaveCampaigns or none
+	Region    string        `json:"region"`          // of phone numbers without +
+	Header    []string      `json:"header"`
+	FoundRow  int           `json:"found_row,omitempty"`  // the row that names the columns
+	HeaderRow int           `json:"header_row,omitempty"` // the same, where a person has said it
+	Mapping   sheet.Mapping `json:"mapping"`
+	Trial     bool          `json:"trial,omitempty"`   // a dry run is under way
+	Unread    bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
+	Preview   [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
+	Sheets    []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
@@ -69,8 +71,8 @@ const (
 	KeepBoth      ImportMode = "keep" // of rows with another name alone
 )
 
-// MakeCampaigns is the mode of an import of gifts that makes campaigns that do not exist.
-const MakeCampaigns ImportMode = "campaigns"
+// LeaveCampaigns is the mode of an import of gifts that makes no campaigns: a gift whose campaign does not exist has none.
+const LeaveCampaigns ImportMode = "leave"
 
 var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
 
@@ -88,7 +90,8 @@ type ImportCounts struct {
 	Contacts  int64 `json:"new_contacts,omitempty"` // that gifts have made
 	Skipped   int64 `json:"skipped,omitempty"`      // with the email or phone of a contact of another name
 	OtherName int64 `json:"other_name,omitempty"`   // rows with the email or phone of a contact of another name, whatever became of them
-	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact can have
+	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact or gift can have
+	Anonymous int64 `json:"anonymous,omitempty"`    // gifts that no one is named for
 }
 
 // ImportProgress is how far an import has come.
@@ -116,15 +119,6 @@ func ImportOf(j Job) (im Import, err error) {
 	im.Job = j
 	return im, errors.Join(json.Unmarshal(j.Spec, &im.Spec), json.Unmarshal(j.Progress, &im.Progress))
 }
-
-// The outcomes of rows.
-const (
-	RowCreated   = "created"
-	RowMerged    = "merged"
-	RowUnchanged = "unchanged"
-	RowRejected  = "rejected"
-	RowSkipped   = "skipped"
-)
 
 // RejectedRow is what is kept of a row that was rejected.
 type RejectedRow struct {
@@ -465,11 +459,12 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			if row.Gift != nil {
 				var made gifts.GiftDocument
 				r.meet(a, row, progress.Before)
-				out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
+				out.Outcome, made, out.Reason, err = r.importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
 				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 				out.takeGiver(row.Gift, &made)
 				contact = made.Contact
 				progress.Contacts += contacts.Flag(made.NewGiver)
+				progress.Anonymous += contacts.Flag(out.anonymous)
 				progress.add(made.Currency, made.Counted)
 			} else {
 				var im imported
@@ -485,7 +480,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			progress.count(out.Outcome, out.OtherName, len(out.LeftOut))
 			if out.Outcome == RowRejected {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
-			} else if out.OtherName || len(out.LeftOut) > 0 {
+			} else if out.OtherName || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: contact, Data: JSONOf(out)})
 			}
 		}

@@ -71,7 +71,7 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 		spec := &found.Spec
 		if spec.Mapping, spec.Trial, spec.OtherName = as.Mapping, as.Trial, as.OtherName; spec.Of == ImportContacts {
 			spec.Mode, spec.FileIsRight, spec.Fields = as.Mode, as.FileIsRight, as.Fields
-		} else if spec.MatchNames = as.MatchNames; as.Mode == MakeCampaigns || as.Mode == "" {
+		} else if spec.MatchNames = as.MatchNames; as.Mode == LeaveCampaigns || as.Mode == "" {
 			spec.Mode = as.Mode
 		}
 		if err := spec.check(); err != nil {

@@ -156,26 +156,37 @@ func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Impor
 		return im, err
 	}
 	im.Spec.Unread, im.Spec.Header, im.Spec.JSON, im.Spec.Sheets = false, rows.Header(), rows.Format == JSONLines, rows.OtherSheets
-	first, err := Preview(rows)
+	im.Spec.FoundRow = rows.HeaderRow
+	first, look, err := Preview(rows)
 	if err != nil {
 		return im, err
 	}
 	file.end()
-	if im.Spec.Mapping, err = s.ColumnMapping(ctx, im.Account, im.Spec.Of, im.Spec.Header); err != nil {
+	if im.Spec.Mapping, err = s.ColumnMapping(ctx, im.Account, im.Spec.Of, im.Spec.Header, look); err != nil {
 		return im, err
 	}
 	changed, err := s.ChangeJob(ctx, im.Account, im.ID, func(t *store.Tx, _ *store.Account, j *Job) error {
 		if j.State != im.State {
 			return crm.ErrChanged
 		}
-		j.State, j.Spec = JobMapping, JSONOf(im.Spec)
+		if j.Kind != ImportJob {
+			return crm.ErrChanged
+		}
+		j.State, j.Spec, j.Progress = JobMapping, JSONOf(im.Spec), JSONOf(ImportProgress{})
 		t.Save(store.JobPartTable, j.Account, j.ID, PreviewPart, []byte(JSONOf(first)))
-		return nil
+		return t.Run(sqlDropRows, j.Account, j.ID)
 	})
 	if err != nil {
 		return im, err
 	}
 	return ImportOf(changed)
+}
+
+// ReadHeader reads the columns of an uploaded file again, from the row that a person has named.
+func (s *JobStore) ReadHeader(ctx context.Context, im Import, row int) (Import, error) {
+	im.Spec.HeaderRow = row
+	im, err := s.readUpload(ctx, im, true)
+	return im, fileFault(err)
 }
 
 // fileFault is a fault of the field file where a file cannot be read as a table.
@@ -187,9 +198,14 @@ func fileFault(err error) error {
 	return err
 }
 
+// OpenTable opens a file that is imported. Its header is the row that a person has named, or else the one that looks like it.
+func OpenTable(r io.ReaderAt, size int64, name string, headerRow int, hold func(bytes int64) error) (*table.Reader, error) {
+	return table.OpenWith(r, size, name, table.Options{HeaderRow: headerRow, Header: sheet.FindHeader, Hold: hold})
+}
+
 // openUpload opens the file of an import, whose turn it is.
 func (s *JobStore) openUpload(im *Import, file *reading) (*table.Reader, error) {
-	return table.OpenHolding(&partReader{store: s, of: im.Of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, file.hold)
+	return OpenTable(&partReader{store: s, of: im.Of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, im.Spec.HeaderRow, file.hold)
 }
 
 // The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept beside the file until the
@@ -202,11 +218,21 @@ const (
 	PreviewBytes = 256 << 10 // of all cells together
 )
 
-func Preview(file *table.Reader) (rows [][]string, err error) {
+// Preview are the first rows of a file, and what more of them tell about its columns.
+func Preview(file *table.Reader) (rows [][]string, look *sheet.Look, err error) {
+	look = sheet.NewLook(len(file.Header()))
+	file.MaxBlank = PreviewLook
 	length := min(PreviewCell, PreviewBytes/PreviewRows/max(1, len(file.Header())))
-	for n := 0; n < PreviewLook && len(rows) < PreviewRows && err == nil; n++ {
+	size := 0
+	for n := 0; n < PreviewLook && err == nil; n++ {
 		var row ImportRow
 		if row, err = nextRow(file); err != nil || row.broken {
+			continue
+		}
+		if look.See(row.Cells); len(rows) == PreviewRows {
+			if size += row.size(); size > PreviewBytes*16 {
+				break
+			}
 			continue
 		}
 		for i, cell := range row.Cells {
@@ -214,10 +240,10 @@ func Preview(file *table.Reader) (rows [][]string, err error) {
 		}
 		rows = append(rows, row.Cells)
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.As(err, new(*table.FileError)) && len(rows) == PreviewRows { // the import will tell it
 		err = nil
 	}
-	return rows, err
+	return rows, look, err
 }
 
 // Preview are the first rows of the file of an import that has not ended.
@@ -273,7 +299,7 @@ func (r *partReader) part(number int64) ([]byte, error) {
 	}
 	data, err := store.Find(r.ctx, r.store.Base, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
 	if err == nil && int64(len(data)) != min(PartSize, r.size-number*PartSize) {
-		err = errors.New("a part of an uploaded file is damaged")
+		err = errors.New("part of an uploaded file is damaged")
 	}
 	if err == nil {
 		r.held[r.next%len(r.held)] = heldPart{number, data}
@@ -300,14 +326,14 @@ func SheetOf(of string) *sheet.Sheet {
 }
 
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
-func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string) (m sheet.Mapping, err error) {
+func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string, look *sheet.Look) (m sheet.Mapping, err error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
 	if errors.Is(err, crm.ErrNotFound) {
-		return SheetOf(of).Recognize(header, fields), nil
+		return SheetOf(of).Recognize(header, fields, look), nil
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &m)

@@ -55,6 +55,8 @@ func planKeys(filed *giving.Filed) []string {
 
 // takeGiver notes what a person has to know about the giver of a gift.
 func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
+	row.LeftOut = append(row.LeftOut, from.leftOut()...)
+	row.anonymous = from.Anonymous && made.Created
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")
 		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring gift of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})

@@ -65,8 +65,12 @@ const UnitGifts = 100
 type giftRow struct {
 	*sheet.GiftRow
 	isJSON  bool
-	Refused error // what is wrong with it, whatever the database says
+	Refused error                             // what is wrong with it, whatever the database says
+	quote   func([]crm.LeftOut) []crm.LeftOut // adds what the cells of the row say
 }
+
+// leftOut is what the gift is recorded without.
+func (row *giftRow) leftOut() []crm.LeftOut { return row.quote(slices.Clone(row.LeftOut)) }
 
 // Check finds what is wrong with the row by itself.
 func (row *giftRow) Check(region string, now time.Time) {
@@ -110,7 +114,7 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	case spec.JSON:
 		mapping = nil
 	case mapping == nil: // of an import that an older version has begun
-		mapping = sheet.Gifts.Recognize(rows.Header(), nil)
+		mapping = sheet.Gifts.Recognize(rows.Header(), nil, nil)
 	}
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
@@ -125,7 +129,8 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	if row, err = nextRow(g.table); err != nil {
 		return row, err
 	}
-	row.Gift = &giftRow{isJSON: g.isJSON}
+	cells, columns := row.Cells, g.columns
+	row.Gift = &giftRow{isJSON: g.isJSON, quote: func(left []crm.LeftOut) []crm.LeftOut { return columns.Quoted(left, cells) }}
 	switch line := int(row.Line); {
 	case row.broken:
 		row.Gift.GiftRow = g.columns.BrokenGift(line, row.Reason, row.Cells, g.table.Object())
@@ -205,7 +210,7 @@ func (g *giftRows) named() (row ImportRow, err error) {
 	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
 	n, known := g.seen[short]
 	if !known && len(g.seen) >= g.Most {
-		row.Gift.Refused = store.Fault("external_id", "is needed: a file can have %v different rows without one. Split the file", g.Most)
+		row.Gift.Refused = store.Fault("external_id", "is required: a file can have at most %v different rows without one. Split the file", g.Most)
 		return row, nil
 	}
 	read.GiveReference(key, int(n))
@@ -217,18 +222,39 @@ func (g *giftRows) named() (row ImportRow, err error) {
 func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 	for i := range u.Rows {
 		row := &u.Rows[i]
-		var noCampaign error
-		if name := row.Gift.CampaignName; name != "" {
-			id, err := r.campaignNamed(ctx, name)
-			row.Gift.Campaign, noCampaign = &id, row.Gift.Named(campaigns.FirstOrFaults(err)) // a copy, which has the names of its row
-		}
-		if err := campaigns.FirstOrFaults(row.Gift.Refused, noCampaign); err != nil {
+		if err := row.Gift.Refused; err != nil {
 			if row.Reason = ReasonOf(err); row.Reason == "" {
 				return err
 			}
+			continue
+		}
+		name := row.Gift.CampaignName
+		if name == "" {
+			continue
+		}
+		id, err := r.campaignNamed(ctx, name)
+		reason := ReasonOf(err)
+		switch {
+		case err == nil:
+			row.Gift.Campaign = &id
+		case reason == "":
+			return err
+		default: // the money has come all the same
+			row.Gift.Campaign, row.Gift.CampaignName = nil, ""
+			row.Gift.LeftOut = append(row.Gift.LeftOut, crm.LeftOut{Column: cmp.Or(row.Gift.SentAs["campaign"], "campaign"), Value: name, Reason: noCampaignReason(err)})
 		}
 	}
 	return nil
+}
+
+// noCampaignReason says why a gift has no campaign.
+func noCampaignReason(err error) string {
+	if gifts.IsNoCampaign(err) {
+		return "is not an existing campaign"
+	}
+	var refused *doc.Invalid
+	errors.As(err, &refused)
+	return refused.Faults[0].Format(string(refused.Faults[0].Rule))
 }
 
 // campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
@@ -239,11 +265,11 @@ func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, e
 	}
 	switch {
 	case r.trial != nil:
-		if r.trial.explain(sheet.UnknownValue{Target: "campaign", Value: name}); r.spec.Mode == MakeCampaigns {
+		if r.trial.explain(sheet.UnknownValue{Target: "campaign", Value: name}); r.spec.Mode != LeaveCampaigns {
 			return r.gifts.campaigns.Try(name)
 		}
 		return id, err
-	case r.spec.Mode != MakeCampaigns:
+	case r.spec.Mode == LeaveCampaigns:
 		return id, err
 	}
 	if r.Beside != nil {
@@ -265,17 +291,30 @@ func (p *ImportProgress) add(currency string, amount int64) {
 	p.Counted = counted
 }
 
-// importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected.
-func importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*giving.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
+// importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
+func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*giving.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
 	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
 		return RowUnchanged, gifts.GiftDocument{Gift: own.Gift, Existing: true}, "", nil
 	}
+	if row.Reason != "" && row.Gift.IsNoGift() {
+		return RowSkipped, made, row.Reason, nil
+	}
 	if row.Reason != "" {
 		return RowRejected, made, row.Reason, nil
 	}
-	made, err = create(&row.Gift.GiftInput)
+	for {
+		made, err = create(&row.Gift.GiftInput)
+		sent, filed := row.Gift.GiftInput, *row.Gift.Filed
+		if err == nil || row.Gift.isJSON || !row.Gift.Without(err, &sent, &filed) {
+			break
+		}
+		row.Gift.GiftInput, *row.Gift.Filed = sent, filed
+		if err = row.Gift.Validate(r.spec.Region, r.now()); err != nil {
+			break
+		}
+	}
 	switch {
 	case err != nil:
 		if reason = ReasonOf(row.Gift.Named(err)); reason != "" {
@@ -337,7 +376,7 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 	}
 	var made gifts.GiftDocument
 	out.Of = ImportGifts
-	out.Outcome, made, out.Reason, err = importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
+	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
 		if in.Filed.IsRefund {
 			return r.tryRefund(t, a, in)
 		}

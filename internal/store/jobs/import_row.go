@@ -25,6 +25,7 @@ type Survey struct {
 	Total   int64      // rows
 	Days    string     // how the columns write days, as sheet.Rows.Days takes it
 	Samples [][]string // the first values of each column, which differ
+	Look    *sheet.Look
 }
 
 // sampleValues is how many values of a column a survey keeps.
@@ -34,6 +35,7 @@ const sampleValues = 3
 func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 	columns := len(rows.Header())
 	days, samples := sheet.NewDays(columns), make([][]string, columns)
+	s.Look = sheet.NewLook(columns)
 	for ; err == nil; s.Total++ {
 		if err = ctx.Err(); err != nil {
 			break
@@ -43,6 +45,7 @@ func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 			err = nil
 			continue
 		}
+		s.Look.See(cells)
 		for i, cell := range cells {
 			if cell = strings.TrimSpace(cell); cell == "" {
 				continue
@@ -58,6 +61,15 @@ func SurveyRows(ctx context.Context, rows *table.Reader) (s Survey, err error) {
 	}
 	return s, err
 }
+
+// The outcomes of rows.
+const (
+	RowCreated   = "created"
+	RowMerged    = "merged"
+	RowUnchanged = "unchanged"
+	RowRejected  = "rejected"
+	RowSkipped   = "skipped"
+)
 
 // imported is what became of a row of contacts.
 type imported struct {
@@ -102,6 +114,8 @@ func (row *TrialRow) About() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return RowRejected
+	case row.Outcome == RowSkipped && row.Reason != "":
+		return RowSkipped
 	case row.OtherName:
 		return AboutOtherName
 	case len(row.LeftOut) > 0:
@@ -161,6 +175,8 @@ func (row *TrialRow) outcomeInWords() string {
 	switch {
 	case row.Outcome == RowRejected:
 		return "would be rejected: " + row.Reason
+	case row.Outcome == RowSkipped && row.Reason != "":
+		return "would be skipped: " + row.Reason
 	case row.OtherName && slices.Equal(row.By, byExternalID):
 		return fmt.Sprintf("%s has the external ID of %s: %s", row.FileName, row.who(), row.KeptApart())
 	case row.OtherName:

@@ -44,8 +44,9 @@ type TrialRow struct {
 	Changes    []doc.Change  `json:"changes,omitempty"`     // what a merge would change in the contact
 	LeftOut    []crm.LeftOut `json:"left_out,omitempty"`    // cells that no contact can have
 
-	currency string
-	counted  int64 // what a gift would add to all sums
+	currency  string
+	counted   int64 // what a gift would add to all sums
+	anonymous bool  // no one is named for a gift
 }
 
 // trial is what a dry run knows of the rows that it has decided about: who would have which key, and under which name. A key is known by 64 bits, and takes
@@ -239,6 +240,7 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 		out := &outcomes[i]
 		r.trial.counts.count(out.Outcome, out.OtherName, len(out.LeftOut))
 		r.trial.counts.Contacts += contacts.Flag(outcomes[i].NewContact)
+		r.trial.counts.Anonymous += contacts.Flag(outcomes[i].anonymous)
 		r.trial.told.add(outcomes[i].currency, outcomes[i].counted)
 	}
 	return outcomes, u.End, nil

@@ -228,6 +228,7 @@ type Undoing struct {
 	// What was asked for all changes of the unit together.
 	others map[history.Noun]map[int64]int64 // the last change of a document by anyone else
 	made   map[int64]bool                   // gifts that the job has recorded
+	parted map[int64]bool                   // contacts of which a merge was undone since
 	gives  map[int64]bool                   // contacts with gifts that were not withdrawn, or with plans
 }
 
@@ -278,16 +279,26 @@ func (u *Undoing) look(changes []store.Change) error {
 	}
 	for _, noun := range []history.Noun{history.ContactNoun, history.GiftNoun, history.PlanNoun} {
 		u.others[noun] = make(map[int64]int64)
+		slices.Sort(ids[noun])
+		ids[noun] = slices.Compact(ids[noun])
 		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
 			continue
 		}
-		slices.Sort(ids[noun])
-		ids[noun] = slices.Compact(ids[noun])
 		read := func(r db.Row) error {
 			u.others[noun][r.Int(0)] = r.Int(1)
 			return nil
 		}
 		if err := u.T.Tx.Prefetch(read, sqlOthersSince, u.A.Account, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
+			return err
+		}
+	}
+	u.parted = make(map[int64]bool)
+	if all := ids[history.ContactNoun]; len(all) > 0 {
+		read := func(r db.Row) error {
+			u.parted[r.Int(0)] = true
+			return nil
+		}
+		if err := u.T.Tx.Prefetch(read, contacts.SQLPartedOf, u.A.Account, all, first[history.ContactNoun]); err != nil {
 			return err
 		}
 	}
@@ -350,7 +361,7 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return true, nil
 	}
 	var refused *doc.Invalid
-	_, _, err = contacts.Undo(u.T, row, c, u.Region, u.Now)
+	_, _, err = contacts.Undo(u.T, row, c, u.parted, u.Region, u.Now)
 	if errors.As(err, &refused) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil

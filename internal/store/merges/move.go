@@ -216,7 +216,7 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 		ids[c.Noun] = append(ids[c.Noun], c.ID)
 	}
 	of := gifts.Of(m.a)
-	if err := gifts.FirstError(of.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]), of.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun])); err != nil {
+	if err := db.First(func() error { return of.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]) }, func() error { return of.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun]) }); err != nil {
 		return 0, false, err
 	}
 	given := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool {

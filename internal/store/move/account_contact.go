@@ -92,7 +92,7 @@ func exportContacts(x *accountExport, w *LineWriter) error {
 
 func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (importLine, error) {
 	if r.contacts++; doc.IDSeq(h.ID) != r.contacts {
-		return nil, problem("is not the next contact: contacts are numbered without a gap")
+		return nil, problem("is not the next contact: contacts are numbered without gaps")
 	}
 	c, err := crm.ParseContact(h.ID, body, h.Kept.MatchKeys)
 	if err == nil {
@@ -107,7 +107,7 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 		}
 	}
 	if err == nil && h.Kept.LastGift < 0 {
-		err = problem("is kept with a number below zero")
+		err = problem("has a negative number under kept")
 	}
 	return func(w *accountWriter) error {
 		made := c
@@ -172,9 +172,9 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 	}
 	switch r.revision++; {
 	case l.Revision != r.revision:
-		return nil, problem("is not the next change: changes are numbered without a gap")
+		return nil, problem("is not the next change: changes are numbered without gaps")
 	case min(l.Undoes, l.ID, l.Job) < 0 || l.Undoes >= l.Revision:
-		return nil, problem("names a change that is not before it")
+		return nil, problem("names a change that does not come before it")
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, problem("does not say who made the change, or what it was")
 	}
@@ -224,13 +224,13 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 		err = r.refers(m.Other, 0)
 	}
 	if err == nil && (m.ID <= r.merges || m.Last < m.ID || m.Review < store.NoReview || m.Review > store.ReviewKept) {
-		err = problem("is no merge that comes after the one before it")
+		err = problem("is not a merge, or is out of order")
 	}
 	if _, wrong := crm.ReadMergeChoice(m.Choice, m.Survivor, m.Other); err == nil && (wrong != nil || m.Place > m.ID) {
-		err = problem("is no merge that can have happened")
+		err = problem("is a merge that cannot have happened")
 	}
 	if err == nil && l.Moving && m.Other == 0 {
-		err = problem("is no merge that moves gifts")
+		err = problem("is not a merge that moves gifts")
 	}
 	if err == nil && m.Other != 0 && m.Undone == 0 && r.merged[m.Other] != m.Survivor {
 		err = problem("is about a contact that was not merged into the survivor")

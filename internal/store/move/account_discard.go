@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -68,7 +69,7 @@ func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more
 func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err error) {
 	for _, n := range nouns {
 		for _, table := range n.tables {
-			keys, err := t.FirstKeys(table, a.Account, ImportedAtOnce)
+			keys, err := t.FirstKeys(table, a.Account, doc.MakeID(a.Account, 0), ImportedAtOnce)
 			for _, key := range keys {
 				if t.Delete(table, key...); table.Words != nil {
 					t.Delete(table.Words, key...)

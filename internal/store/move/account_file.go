@@ -183,7 +183,7 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	}
 	for i, file := range m.Files {
 		if placeOf(file.Name) < 0 || slices.ContainsFunc(m.Files[:i], func(f ManifestFile) bool { return f.Name == file.Name }) {
-			return m, "", &FileProblem{File: ManifestName, Reason: "names " + file.Name + ", which is no file of an account that this version knows, or named before: a newer version may have written it"}
+			return m, "", &FileProblem{File: ManifestName, Reason: "names " + file.Name + ", which this version does not know, or names it twice: a newer version may have written it"}
 		}
 		if err := file.compare(files); err != nil {
 			return m, "", err

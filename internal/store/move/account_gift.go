@@ -99,7 +99,7 @@ func (r *accountReader) numbered(code string, last *int64) (err error) {
 	case !ok:
 		err = problem("has no id of 16 letters and digits")
 	case seq <= *last:
-		err = problem("has the number of one before it, or a smaller one")
+		err = problem("has a number that does not follow the one before it")
 	}
 	*last = seq
 	return err

@@ -85,10 +85,10 @@ type UnfinishedAccount struct {
 
 var (
 	// ErrAccountNotEmpty refuses to mix the data of two accounts.
-	ErrAccountNotEmpty = errors.New("the account is not empty: import into a new one, or into one without contacts, campaigns, gifts and plans")
+	ErrAccountNotEmpty = errors.New("the account is not empty: import into a new one, or into one without contacts, campaigns, gifts or plans")
 
 	// ErrOtherFiles refuses files that are not those of the import that has begun.
-	ErrOtherFiles = errors.New("the account is being imported from other files: go on with those, or remove what they have left (account discard)")
+	ErrOtherFiles = errors.New("the account is being imported from other files: continue with those, or discard that import (account discard)")
 )
 
 const (
@@ -288,7 +288,7 @@ func (r *accountRun) open(ctx context.Context) (err error) {
 		return err
 	}
 	if r.progress.Discarding {
-		return fmt.Errorf("what was imported into account %s is being removed: let account discard come to its end first", r.spec.Account.ID)
+		return fmt.Errorf("the unfinished import into account %s is being discarded: run account discard to its end first", r.spec.Account.ID)
 	}
 	r.at = placeOf(r.progress.File)
 	return r.store.View(ctx, func(c db.Conn) (err error) {
@@ -473,7 +473,7 @@ func (r *accountReader) refers(contact, campaign int64) error {
 func (r *accountReader) isNew(kind, external string) error {
 	hash := maphash.String(r.seed, kind+external)
 	if external != "" && r.references[hash] {
-		return problem("has the external id of a record before it")
+		return problem("has the external id of an earlier record")
 	}
 	r.references[hash] = true
 	return nil

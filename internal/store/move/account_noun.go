@@ -59,7 +59,7 @@ var nouns = []*noun{
 	{file: keyFile, export: exportKeys},
 }
 
-const oneLine = "must have one line, with the settings of the account and how far it has counted"
+const oneLine = "must have one line, with the account's settings and counters"
 
 func always(*accountReader) bool { return true }
 
@@ -88,7 +88,7 @@ func line[L any](read func(*accountReader, *L) (importLine, error)) func(*accoun
 }
 
 // notWritten is what is wrong with a line that means something else than it says, such as one with a field twice.
-const notWritten = "is not as an export writes it"
+const notWritten = "is not what an export would write"
 
 // head is what the line of a document says beside the document itself. Contacts and campaigns have a number for an id, gifts and plans a text.
 type head[ID, Kept any] struct {

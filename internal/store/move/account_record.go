@@ -99,10 +99,10 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	r.line = *l
 	q := r.line.Sequences
 	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > doc.MaxSeq {
-		return nil, problem("does not say how far the account has counted")
+		return nil, problem("does not have the account's counters")
 	}
 	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
-		return nil, problem("does not say when the account was made")
+		return nil, problem("does not say when the account was created")
 	}
 	name, err := access.AccountName(r.line.Name)
 	if err != nil {
@@ -110,7 +110,7 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	}
 	r.line.Name, r.revision = name, q.Oldest-1
 	if r.line.Logo != "" && !picture.IsAddress(r.line.Logo) {
-		return nil, problem("has a logo that is no picture of the files")
+		return nil, problem("has a logo that is not among the pictures")
 	}
 	r.lack(0, r.line.Logo)
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
@@ -164,7 +164,7 @@ func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
 	}
 	for _, other := range r.segments {
 		if other.ID == l.ID || other.IsCalled(made.Name) {
-			return nil, problem("has the id or the name of a segment before it")
+			return nil, problem("has the id or the name of an earlier segment")
 		}
 	}
 	made.ID = l.ID
@@ -197,7 +197,7 @@ func (r *accountReader) lack(campaign int64, addresses ...string) {
 
 func readPicture(r *accountReader, l *pictureLine) (importLine, error) {
 	if campaign, lacks := r.pictures[l.Name]; !lacks || campaign != l.Campaign {
-		return nil, problem("is a picture that its campaign does not have, or has already")
+		return nil, problem("is a picture that its campaign does not use, or that was already listed")
 	}
 	delete(r.pictures, l.Name)
 	return func(w *accountWriter) error {

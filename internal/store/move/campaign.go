@@ -81,11 +81,11 @@ func readCampaign(r *accountReader, h *head[int64, campaignKept], body []byte) (
 	switch {
 	case err != nil:
 	case h.ID <= 0 || r.campaigns[h.ID]:
-		err = problem("has no id, or that of a campaign before it")
+		err = problem("has no id, or the id of an earlier campaign")
 	case len(k.OldSlugs) > campaign.OldSlugs:
-		err = problem("had more web addresses than are kept")
+		err = problem("has more old web addresses than are kept")
 	case slices.ContainsFunc(k.OldSlugs, func(old oldSlug) bool { return !campaign.IsSlug(old.Slug) }):
-		err = problem("had a web address that is none")
+		err = problem("has an old web address that is not valid")
 	}
 	r.campaigns[h.ID] = true
 	r.lack(h.ID, c.Pictures()...)

@@ -173,7 +173,7 @@ func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (peop
 
 const (
 	sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
-	sqlDropPart  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+	sqlTakePart  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
 )
 
 // turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
@@ -199,7 +199,7 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 	e.spec.Contacts, e.spec.People = contactsOf(people), people
 	e.at = erasureProgress{Parts: e.at.Parts}
 	p := &erasedPiece{}
-	p.write(sqlDropPart, e.job.ID, part)
+	p.write(sqlTakePart, e.job.ID, part)
 	return true, e.note(ctx, p)
 }
 

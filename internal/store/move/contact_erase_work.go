@@ -176,9 +176,9 @@ func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, er
 }
 
 const (
-	sqlSegmentChanges = store.ChangeColumns + ` AND noun = 10 AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`
+	sqlSegmentChanges = store.ChangeColumns + ` AND noun = ` + store.SegmentNoun + ` AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`
 	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
-	sqlLooseGifts = store.ChangeColumns + ` AND noun = 3 AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
+	sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 )
 
 // changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.

@@ -46,7 +46,7 @@ const (
 	sqlContactsAbout = `SELECT id, revision FROM contact WHERE account_id = $1 AND id = $2 AND id > $3 LIMIT $4`
 	sqlPlansAbout    = `SELECT id, revision FROM plan WHERE account_id = $1 AND contact_id = $2 AND id > $3 ORDER BY id LIMIT $4`
 	sqlGiftsAbout    = `SELECT id, revision FROM gift WHERE account_id = $1 AND contact_id = $2 AND +id > $3 ORDER BY +id LIMIT $4` // by the index of contacts alone, which orders them by time
-	sqlHistoryAbout  = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = 1 AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
+	sqlHistoryAbout  = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun + ` AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
 	sqlMergesAbout   = `SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND id > $3
 		UNION SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0 AND id > $3 ORDER BY id LIMIT $4`
 
@@ -247,8 +247,10 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			e.at.Record, e.at.At = r.id, change.Revision
 			break
 		}
-		if p.unit, p.bytes = p.unit-1, p.bytes+len(change.Data); of.past == nil || time.tells(change) {
+		if p.unit, p.bytes = p.unit-1, p.bytes+len(change.Data); of.past == nil {
 			p.changes = append(p.changes, change.Revision)
+		} else if time.tells(change) { // what else it says is the other contact's, and its merges can still be undone
+			p.write(sqlRewriteChange, change.Revision, doc.KnownDifferences(change.Data).Without(time.brought).Text())
 		}
 		if change.Kind == history.DidNote {
 			p.answer(contacts.NoteShown, change.Revision)
@@ -270,6 +272,8 @@ func mentioned(account int64, c *store.Change) int64 {
 }
 
 const (
+	sqlRewriteChange = `UPDATE change SET data = $3 WHERE account_id = $1 AND revision = $2`
+
 	sqlSaid       = store.ChangeColumns + ` AND revision = ANY($2)`
 	sqlGiftsMoved = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2) AND contact_id <> $3`
 )

@@ -123,7 +123,7 @@ func (s *MoveStore) recordExport(ctx context.Context, account int64, e Exported)
 }
 
 // SheetTooLong is the fault of a workbook with more records than spreadsheet programs show.
-const SheetTooLong doc.Rule = "A workbook has room for 1,048,575 records, and this list has more. Export it as CSV."
+const SheetTooLong doc.Rule = "A workbook holds at most 1,048,575 records, and this list has more. Export it as CSV."
 
 // Prepared notes an export.
 func (s *MoveStore) Prepared(ctx context.Context, account int64, what string, e *Export) (*Export, error) {

@@ -21,7 +21,10 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter givin
 	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (set db.Set, err error) {
 		part := gifts.GiftPart{Account: account, Filter: filter}
 		weight, err := part.Weight(c)
-		if err = gifts.FirstError(err, w(weight)); err != nil {
+		if err == nil {
+			err = w(weight)
+		}
+		if err != nil {
 			return set, err
 		}
 		total, ids, err := part.Find(c)

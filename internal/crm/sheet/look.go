@@ -1,0 +1,218 @@
+package sheet
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"donorbook/internal/crm/text"
+)
+
+// Look is what the first rows of a file tell about its columns: what their values look like.
+type Look struct {
+	columns []seen
+	rows    int
+	left    int // values that may still be looked at
+}
+
+// How much is looked at.
+const (
+	lookRows    = 1_000
+	lookCells   = 50_000
+	longestLook = 200 // bytes of a value
+)
+
+// The kinds of values that columns may have.
+const (
+	emailKind     = "email"
+	phoneKind     = "phone"
+	zipKind       = "zip"
+	amountKind    = "amount"
+	dayKind       = "day"
+	currencyKind  = "currency"
+	yesKind       = "yes"
+	statusKind    = "status"
+	methodKind    = "method"
+	rowKind       = "row"
+	frequencyKind = "frequency"
+	listedKind    = "listed" // subscribed and unsubscribed
+	contactKind   = "contact"
+	prefixKind    = "prefix"
+	placeKind     = "place" // home and work
+	idKind        = "id"
+)
+
+// kinds tell whether a value is of a kind.
+var kinds = map[string]func(value string) bool{
+	emailKind: func(value string) bool {
+		if !strings.Contains(value, "@") {
+			return false
+		}
+		_, ok := text.NormalEmail(splitEmails(value)[0])
+		return ok
+	},
+	phoneKind: func(value string) bool {
+		digits := len(text.Digits(value))
+		return 7 <= digits && digits <= 17 && strings.IndexFunc(value, func(r rune) bool { return unicode.IsLetter(r) && !strings.ContainsRune("extEXT", r) }) < 0 && !isWrittenDay(value) && strings.Count(value, ".") != 1
+	},
+	zipKind:    func(value string) bool { return isZip(value) && !strings.ContainsAny(value, "/:") },
+	amountKind: isAmount,
+	dayKind:    isWrittenDay,
+	currencyKind: func(value string) bool {
+		return len(value) <= 4 && len(text.CurrenciesOf(value)) > 0
+	},
+	yesKind:       func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
+	statusKind:    among(statusWords),
+	methodKind:    among(methodWords),
+	rowKind:       among(kindWords),
+	frequencyKind: among(frequencyWords),
+	listedKind: func(value string) bool {
+		return slices.Contains(noMarks, plainName(value)) || isOptedOut(plainName(value))
+	},
+	contactKind: func(value string) bool { _, ok := contactType(value); return ok },
+	prefixKind:  isPrefix,
+	placeKind:   func(value string) bool { return !strings.ContainsAny(value, "@0123456789") && groupOf(value) != "" },
+	idKind: func(value string) bool {
+		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "/")
+	},
+}
+
+func among(words map[string]string) func(value string) bool {
+	return func(value string) bool {
+		if len(value) > maxMeaning || strings.Contains(value, "@") {
+			return false
+		}
+		_, ok := meaningOf(words, value)
+		return ok
+	}
+}
+
+// isAmount tells an amount as people of any region write it.
+func isAmount(value string) bool {
+	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") {
+		return false
+	}
+	_, broken := text.ReadAmount(value, "", "US")
+	if broken != "" {
+		_, broken = text.ReadAmount(value, "", "CH") // where either mark may begin the decimals
+	}
+	return broken == ""
+}
+
+func isWrittenDay(value string) bool {
+	if len(value) < 6 || len(value) > 40 || !strings.ContainsAny(value, "0123456789") || strings.Trim(value, "0123456789.,") == "" && strings.Count(value, ".") != 2 && len(value) != 8 {
+		return false
+	}
+	m, ok := text.ReadMoment(value, false)
+	if !ok {
+		m, ok = text.ReadMoment(value, true)
+	}
+	return ok && m.At.Year() > 1850 && m.At.Year() < 2150
+}
+
+// seen is what the values of a column look like.
+type seen struct {
+	filled   int
+	looked   int // of these
+	fits     [len(kindOrder)]int
+	distinct map[string]uint32 // the kinds of values, as bits in the order of kindOrder
+	counts   bool              // the values number the rows
+}
+
+// kindOrder are all kinds.
+var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind}
+
+// NewLook is for a file with so many columns.
+func NewLook(columns int) *Look { return &Look{columns: make([]seen, columns), left: lookCells} }
+
+// See looks at a row, if it is one of the first.
+func (l *Look) See(cells []string) {
+	if l.rows >= lookRows || l.left <= 0 {
+		return
+	}
+	l.rows++
+	for i, cell := range cells {
+		if cell = strings.TrimSpace(cell); cell == "" || i >= len(l.columns) {
+			continue
+		}
+		c := &l.columns[i]
+		c.counts = cell == strconv.Itoa(l.rows) && (c.counts || l.rows == 1)
+		if c.filled++; len(cell) <= longestLook {
+			l.left--
+			c.see(cell)
+		}
+	}
+}
+
+func (c *seen) see(cell string) {
+	if c.distinct == nil {
+		c.distinct = map[string]uint32{}
+	}
+	c.looked++
+	bits, known := c.distinct[cell]
+	if !known {
+		for at, kind := range kindOrder {
+			if kinds[kind](cell) {
+				bits |= 1 << at
+			}
+		}
+		c.distinct[cell] = bits
+	}
+	for at := range kindOrder {
+		c.fits[at] += int(bits >> at & 1)
+	}
+}
+
+// column is what the values of a column look like; nothing where they were not looked at.
+func (l *Look) column(i int) *seen {
+	if l == nil || i >= len(l.columns) || l.columns[i].filled == 0 {
+		return nil
+	}
+	return &l.columns[i]
+}
+
+// part is which part of the values is of a kind, from 0 to 1.
+func (c *seen) part(kind string) float64 {
+	if c == nil || c.looked == 0 {
+		return 0
+	}
+	return float64(c.fits[slices.Index(kindOrder[:], kind)]) / float64(c.filled)
+}
+
+// isUnique tells whether the values name one row each. Refunds may have the id of their gift.
+func (c *seen) isUnique() bool { return c != nil && float64(len(c.distinct)) >= 0.9*float64(c.looked) }
+
+// few tells whether the values are those of a closed set.
+func (c *seen) few() bool { return c != nil && len(c.distinct) <= 12+c.filled/20 }
+
+// headerLook is how far down a header is looked for.
+const headerLook = 30
+
+// FindHeader is which of the first rows of a file names the columns. Above it a title may stand, and what a report was asked for. That has fewer cells, and fewer words
+// that name columns.
+func FindHeader(first [][]string) (at int) {
+	best, width := 0, 0
+	for i, row := range first {
+		filled, score := 0, 0
+		for _, cell := range row {
+			if cell = strings.TrimSpace(cell); cell == "" {
+				continue
+			}
+			filled++
+			if len(cell) > 100 || isWrittenDay(cell) || isAmount(cell) || strings.Contains(cell, "@") {
+				score -= 3
+				continue
+			}
+			if score++; i < headerLook {
+				if h := parseHeading(cell); len(h.means) > h.unknown {
+					score += 2
+				}
+			}
+		}
+		if i == 0 || filled > width && filled > 1 && score > best {
+			at, best, width = i, score, filled
+		}
+	}
+	return at
+}

@@ -1,0 +1,253 @@
+package sheet
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"donorbook/internal/crm/text"
+)
+
+// A heading is understood word by word: each word has one meaning, in English, German, French and Spanish, and words that add nothing are left out. What a column
+// is follows from the meanings that its heading has together (recognize.go), so that a heading that no one has seen before is understood if its words are.
+
+// vocabulary is what words mean. "" adds nothing; "other" makes the heading one of something that contacts and gifts do not have.
+var vocabulary = byWord(map[string]string{
+	"": "of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
+		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record online web npo nonprofit",
+	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt prefere preferido hauptsachlich",
+
+	// who
+	"who": "donor donors constituent constituents supporter supporters contact contacts giver payer payor sender from customer billing billed cardholder remitter donator purchaser buyer registrant " +
+		"spender spenderin geber auftraggeber zahler zahlungspflichtiger zahlungspflichtige kontoinhaber debitor donateur donatrice payeur emetteur titulaire donante donador contacto contribuyente remitente " +
+		"person persons personne persona individual einzelperson client cliente kunde kunden patron absender einzahler kontakt lead subscriber backer contributor partei begunstigter",
+	"account": "account konto compte cuenta", "member": "member mitglied mitglieds membre miembro", "card": "card karte carte tarjeta",
+	"name": "name names nom nombre", "first": "first fname forename vorname prenom rufname firstname primernombre", "given": "given", "middle": "middle mname mittelname middlename initial",
+	"last": "last lname surname family nachname familienname zuname apellido apellidos lastname nachnamen", "full": "full voll vollstandiger vollstandig complet completo complete display sort sorted formatted",
+	"company":  "company companies organization organisation org organizations business firma firmen unternehmen verein entreprise societe organisme association empresa organizacion institution corporation",
+	"employer": "employer arbeitgeber employeur empleador", "title": "title position occupation profession beruf berufs funktion fonction poste puesto berufsbezeichnung bezeichnung", "job": "job prof professional",
+	"prefix": "prefix honorific anrede civilite tratamiento titel namenstitel prefijo prefixe", "suffix": "suffix suffixe sufijo namenszusatz", "salutation": "salutation greeting briefanrede salutations saludo addressee",
+	"birth": "birth dob birthday birthdate bday born geburt geburts geboren geburtstag naissance nacimiento neele", "deceased": "deceased verstorben decede decedee fallecido died",
+	"tags":    "tag tags label labels group groups membership groupmembership keyword keywords category categories schlagwort schlagworte schlagworter stichworte stichwort gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie etiquetas grupo grupos categorias",
+	"note":    "note notes comment comments remark remarks memo message messages narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires nota notas comentario comentarios observaciones description libelle nachricht mensaje verwendungszweck buchungstext betreff concepto",
+	"twitter": "twitter", "linkedin": "linkedin", "facebook": "facebook", "profile": "url profile handle link profil",
+
+	// how to reach them
+	"email": "email emails courriel courriels emailadresse mailadresse mel correo", "mail": "mail mails", "phone": "phone phones telephone tel telefon fon rufnummer ruf telefono", "cell": "mobile cell handy mobil portable cellular gsm natel movil celular mobiltelefon cellphone", "landline": "festnetz fixe landline fijo",
+	"home": "home privat private personal perso personnel personnelle domicile residential maison prive privee personlich casa residence", "work": "work office dienstlich geschaftlich arbeit buro beruflich professionnel professionnelle pro travail bureau dienst trabajo oficina",
+	"mailing": "mailing postal versand", "second": "other alternate alternative secondary second additional permanent seasonal autre weitere zweite zweiter andere supplementaire otro adicional", "shipping": "shipping lieferung delivery livraison",
+	"address": "address adresse addresses anschrift addr dadresse direccion addressline", "street": "street strasse str rue voie calle avenue domicilio", "line": "line zeile ligne linea", "extra": "extended supplemental zusatz adresszusatz complement pobox postfach apt apartment unit suite",
+	"house": "hausnummer hausnr", "city": "city town ort stadt wohnort ville locality commune ciudad municipio localidad", "state": "state province region bundesland kanton etat canton provincia estado county", "zip": "zip zipcode postcode plz postleitzahl cp codepostal postalcode npa",
+	"country": "country land pays staat pais", "place": "district neighborhood territory prefecture republic",
+
+	// what was given
+	"gift": "gift gifts donation donations contribution contributions spende spenden don dons donacion donaciones donativo donativos aportacion offering donate donated",
+	"pay":  "payment payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
+	"date": "date dates datum datums fecha day time zeit datetime timestamp when valuta wertstellung zeitpunkt heure buchungstag zahlungstag at on am", "received": "received receive close closed posted posting settled completed eingang eingangs reception recibido recepcion encaissement transacted processed effective",
+	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposited einzahlung deposito",
+	"amount": "amount amounts amt betrag hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision cost costs kosten",
+	"covered": "covered cover covers coverage ubernommen cubierto couverts", "refund": "refund refunded refunds erstattet erstattung rembourse remboursement reembolso", "dispute": "dispute disputed chargeback", "currency": "currency currencies wahrung waehrung devise monnaie moneda divisa",
+	"status": "status stage statut situation", "method": "method instrument tender weise mittel methode moyen medio forma metodo", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity period rhythmus schedule",
+	"recurring": "recurring recurrence subscription subscriptions plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
+	"campaign": "campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
+	"id": "id ids number numbers nummer nr numero num identifier key kennung kennzeichen referenz reference references ref referencia guid uuid token identificador", "code": "code codes slug", "invoice": "invoice rechnung rechnungs facture factura beleg belegs confirmation bestatigung vorgangs vorgang recibo", "receipt": "receipt receipts quittung quittungs recu", "external": "external extern foreign legacy externe",
+	"check": "check checks cheque cheques scheck schecks chq", "honor": "tribute dedication honoree honor honour widmung hommage dedicatoria dedicated honoring honouring honore", "memory": "memory memoriam memorial gedenken memoire memoria", "recipient": "recipient notify notification notified empfanger destinataire",
+	"soft": "soft softcredit", "credit": "credit credits", "live": "live livemode", "test": "test tests", "original": "original parent linked adjusted",
+
+	// how they must not be reached
+	"not": "no not dont donot never nicht kein keine keinen keinerlei sans sin", "out": "optout optedout unsub unsubscribe unsubscribed unsubscribes unsubscription desinscrit desinscrite desinscription desabonne abgemeldet abmeldung austragung baja desuscrito widerruf widerspruch suppressed suppression optouts",
+	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung",
+	"call": "call calls anruf anrufe anrufen appels llamar llamadas", "sms": "sms texts texting", "letter": "letters brief briefe post courrier carta", "any": "all any everything alle communication communications kommunikation bulk",
+
+	"other": "acknowledgment acknowledgement acknowledged thank thanked thankyou tax taxes fair market goods benefit benefits modified updated changed changes lastchanged expiry expiration expires expire end ended start started next due owner officer solicitor fundraiser fundraisers assigned staff user agent ip browser utm referrer referring referral medium website " +
+		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma match matching matched department photo picture image file ext extension fax team teams event ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
+		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner page form attribution lifecycle financial",
+})
+
+// phrases are several words that mean one thing.
+var phrases = func() map[string]string {
+	all := map[string]string{}
+	for meaning, list := range map[string]string{
+		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "zip": "postal code,post code,code postal,zip code,zip postal code,codigo postal", "extra": "po box", "house": "haus nr,house number",
+		"out": "opt out,opted out,opt outs,sign off", "consent": "opt in,opted in,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
+		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
+		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "full": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business",
+		"donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often",
+	} {
+		for _, phrase := range strings.Split(list, ",") {
+			all[phrase] = meaning
+		}
+	}
+	return all
+}()
+
+// signs are what people write for a number.
+var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "", "/in", "")
+
+// headingWords are the words of the name of a column in small letters, with numbers apart: "E-mail 1 - Value", "MailingStreet", "email2".
+func headingWords(name string) []string {
+	var spaced strings.Builder
+	var last, before rune
+	for i, r := range name {
+		acronym := unicode.IsUpper(last) && unicode.IsUpper(before) && unicode.IsUpper(r) && i+1 < len(name) && unicode.IsLower(rune(name[i+1])) // IDNumber is no word
+		if unicode.IsUpper(r) && unicode.IsLower(last) || unicode.IsDigit(r) != unicode.IsDigit(last) || acronym {
+			spaced.WriteByte(' ')
+		}
+		spaced.WriteRune(r)
+		before, last = last, r
+	}
+	return text.DistinctWords(spaced.String())
+}
+
+// heading is what the name of a column says.
+type heading struct {
+	means   []string // in its order
+	unknown int      // words that no one knows
+	words   []string // all that add something, the known ones by their meanings: what ids of one kind are told by
+	group   string   // which email, phone or address it is
+	number  int      // which of several
+	line    int      // of an address
+	primary bool
+	system  string // that it names
+	plain   string // as plainName has it
+}
+
+func (h *heading) has(meanings ...string) bool {
+	return slices.ContainsFunc(h.means, func(m string) bool { return slices.Contains(meanings, m) })
+}
+
+// parseHeading reads the name of a column.
+func parseHeading(name string) (h heading) {
+	name = text.Cut(name, longestHeading)
+	all := headingWords(signs.Replace(name))
+	h.plain = plainName(name)
+	for i := 0; i < len(all); {
+		meaning, n := meaningAt(all[i:], i == 0)
+		if n == 0 {
+			h.takeWord(all[i], all, i)
+			i++
+			continue
+		}
+		h.take(meaning, strings.Join(all[i:i+n], ""))
+		i += n
+	}
+	return h
+}
+
+// longestHeading is how much of a heading is looked at, in bytes.
+const longestHeading = 200
+
+// meaningAt is the meaning of the phrase or the word that words begin with; n is 0 where it is not known.
+func meaningAt(all []string, isFirst bool) (meaning string, n int) {
+	for n := min(4, len(all)); n > 1; n-- {
+		if meaning, ok := phrases[strings.Join(all[:n], " ")]; ok {
+			return meaning, n
+		}
+	}
+	word := all[0]
+	if word == "no" && !isFirst || word == "no" && len(all) == 1 { // Gift No. is a number, and No Mail is none
+		return "id", 1
+	}
+	if word == "n" && len(all) > 1 {
+		return "id", 1
+	}
+	if meaning, ok := vocabulary[word]; ok {
+		return meaning, 1
+	}
+	return "", 0
+}
+
+// takeWord takes a word that is not known as it stands: a number, a system, a currency, or one that is made of several.
+func (h *heading) takeWord(word string, all []string, i int) {
+	if n, err := strconv.Atoi(word); err == nil {
+		switch before := h.means; {
+		case len(before) > 0 && before[len(before)-1] == "line" || h.number > 0:
+			h.line = n
+		default:
+			h.number = n
+		}
+		return
+	}
+	if system, ok := systems[word]; ok {
+		h.system, h.words = system, append(h.words, word)
+		return
+	}
+	if i > 0 && len(word) == 3 && text.IsCurrency(strings.ToUpper(word)) { // Amount (USD)
+		return
+	}
+	if parts := split(word); parts != nil {
+		for _, part := range parts {
+			meaning, _ := meaningAt([]string{part}, false)
+			h.take(meaning, part)
+		}
+		return
+	}
+	h.unknown++
+	h.words = append(h.words, word)
+}
+
+func (h *heading) take(meaning, word string) {
+	switch meaning {
+	case "":
+		return
+	case "primary":
+		h.primary = true
+		return
+	case "donotcontact", "solicit":
+		h.means, h.words = append(h.means, "block"), append(h.words, "block")
+		return
+	}
+	h.means, h.words = append(h.means, meaning), append(h.words, word)
+	switch meaning {
+	case "home", "work", "cell", "landline", "shipping":
+		h.group += meaning + " "
+	case "second", "mailing":
+		h.group += word + " "
+	case "company", "employer":
+		h.group += "work "
+	}
+}
+
+// split takes a word that people write as one apart, as German does: Spendenbetrag, firstname. Letters may join its parts. It is nil where a part is not known.
+func split(word string) []string {
+	const shortest = 3
+	if len(word) > 40 {
+		return nil
+	}
+	for n := len(word) - 2; n >= shortest; n-- {
+		meaning, known := vocabulary[word[:n]]
+		if !known || meaning == "" {
+			continue
+		}
+		for _, joint := range []string{"", "s", "n", "en", "es"} {
+			rest, ok := strings.CutPrefix(word[n:], joint)
+			if !ok || len(rest) < 2 {
+				continue
+			}
+			if meaning, known := vocabulary[rest]; known && meaning != "" && (len(rest) >= shortest || meaning == "id") {
+				return []string{word[:n], rest}
+			}
+			if parts := split(rest); parts != nil {
+				return append([]string{word[:n]}, parts...)
+			}
+		}
+	}
+	return nil
+}
+
+// isForeignDay tells by the name of a column that its days are written with the day first, whatever the region is.
+func isForeignDay(name string) bool {
+	plain := plainName(name)
+	for _, part := range [...]string{"gebor", "geburt", "naissance", "datum", "buchungstag", "datede", "datedu", "fecha", "nacimiento"} {
+		if strings.Contains(plain, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainName is a name without spaces, accents and punctuation, and without the number of the first of several.
+func plainName(name string) string {
+	return strings.Join(slices.DeleteFunc(headingWords(name), func(word string) bool { return word == "1" }), "")
+}

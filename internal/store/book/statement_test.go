@@ -1,0 +1,175 @@
+package book
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+)
+
+// executed are the statements that the tests of this package have run on SQLite, by their texts. When all tests have ended, each of them is explained: whatever a test does is looked at, however its statements were put together.
+var executed sync.Map
+
+// recorded is an observer of a store that notes what is executed on SQLite.
+func recorded(s *Book, o db.Observer) *db.Observer {
+	if _, onSQLite := s.Db.LogSize(); onSQLite {
+		o.Ran = func(sql string, _ []any, _ bool) { executed.LoadOrStore(sql, true) }
+	}
+	return &o
+}
+
+func TestMain(m *testing.M) {
+	rig.CheapPasswords()
+	code := rig.Run(m)
+	if faults := explainExecuted(); len(faults) > 0 {
+		fmt.Println("FAIL: statements that the tests have run\n" + strings.Join(faults, "\n"))
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+var (
+	aboutList = regexp.MustCompile(`(\w+) = ANY\(\$\d+\)`)
+	grouped   = regexp.MustCompile(`GROUP BY (?:\w+\.)?(\w+)`)
+	ordered   = regexp.MustCompile(` ORDER BY (?:\w+\.)?(\w+)`)
+	adds      = regexp.MustCompile(`\b(COUNT|SUM|MIN|MAX)\(`)
+	searched  = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`) // asks the index of a search for words, or for one row
+)
+
+// ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on PostgreSQL; "" where there is no difference.
+func ofEach(sql string) string {
+	list, group, order := aboutList.FindStringSubmatch(sql), grouped.FindStringSubmatch(sql), ordered.FindStringSubmatch(sql)
+	switch {
+	case list == nil:
+	case strings.Contains(sql, " LIMIT "):
+		return "a limit for each element"
+	case adds.MatchString(sql) && (group == nil || group[1] != list[1]):
+		return "a sum of each element"
+	case order != nil && order[1] != list[1]:
+		return "an order for each element"
+	}
+	return ""
+}
+
+// allowed are what statements do that reads a whole table, sorts, or is done for each element of a list, by a part of the statement, and why they may.
+var allowed = []struct{ part, step string }{
+	{"WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id", "an order for each element"},              // the list is in this order
+	{"FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3", "a limit for each element"}, // more than so many are too many
+	{") AS first", "SCAN first"}, // the first gifts of a filter, up to a limit
+	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},                            // the pairs of an account, up to a limit
+	{"GROUP BY person) AS g", "SCAN g"},                                                                         // the groups of an account, in their turn
+	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},                                                       // the likeliest pair of each group, by its index
+	{"FROM job WHERE updated_at < $1", "CORRELATED SCALAR SUBQUERY"},                                            // one row of each, every hour
+	{"SELECT r.reference, (SELECT g.contact_id", "CORRELATED SCALAR SUBQUERY"},                                  // the gift of each reference, by its key
+	{"FROM change AS last", "CORRELATED SCALAR SUBQUERY"},                                                       // the change before each gift of a page, by its key
+	{"MAX(c.revision) FROM change AS c", "CORRELATED SCALAR SUBQUERY"},                                          // the job of each change, by its key
+	{"FROM account a LEFT JOIN account p", "SCAN a"},                                                            // all accounts, for the operator
+	{"FROM account a LEFT JOIN account p", "USE TEMP B-TREE"},                                                   // the same
+	{"FROM app_user ORDER BY login", "SCAN app_user"},                                                           // all users, for the operator
+	{"SELECT account_id, user_id, role, seen_at FROM member", "SCAN member"},                                    // the same
+	{"history_days FROM account_setting", "SCAN account_setting"},                                               // a row for each account that has set something, every hour
+	{"FROM account_tally AS t LEFT JOIN duplicate_run", "SCAN t"},                                               // all accounts, once a minute
+	{"FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running')", "SCAN job USING INDEX job_open"}, // what is left to be done, mostly nothing
+	{"SELECT id FROM campaign WHERE account_id = $1 ORDER BY id", "SCAN campaign"},                              // a repair
+	{"SELECT COUNT(*) FROM ", "SCAN "},                                                                          // a copy counts everything
+	{"SELECT DISTINCT id FROM change", "USE TEMP B-TREE FOR DISTINCT"},                                          // the contacts of a stretch of changes, up to a limit
+	{"GROUP BY contact_id, currency", "USE TEMP B-TREE FOR GROUP BY"},                                           // the gifts of a page of donors, of at most 1,000
+	{"GROUP BY g.currency", "USE TEMP B-TREE FOR GROUP BY"},                                                     // what a list of gifts adds up to in other currencies, which are few
+	{"AND contact_id = $2 AND +id > $3", "USE TEMP B-TREE FOR ORDER BY"},                                        // the gifts of one contact
+	{"WHERE (id) > ($1) AND account_id = $2 ORDER BY id LIMIT 5000", "USE TEMP B-TREE FOR ORDER BY"},            // a test looks through all tables
+	{"WITH RECURSIVE n(i)", "SCAN n"},                                                                           // a test makes many rows
+	{"DELETE FROM contact_search", "SCAN contact_search VIRTUAL TABLE INDEX 0"},                                 // a range of rows, or all, while they are derived again
+	{"SELECT doc, term FROM contact_search_word", "SCAN contact_search_word VIRTUAL TABLE"},                     // a check
+}
+
+// explainExecuted tells which statements of the tests read more than they need.
+func explainExecuted() (faults []string) {
+	data, err := os.MkdirTemp("", "explained")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer os.RemoveAll(data) //nolint:errcheck // a directory of a test
+	s, err := Open(context.Background(), store.Options{Data: data})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer s.Close() //nolint:errcheck // nothing was written
+	tests := testTexts()
+	executed.Range(func(key, _ any) bool {
+		text := key.(string)
+		for _, step := range append(steps(s, text), ofEach(text)) {
+			may := step == "" || strings.Contains(tests, text)
+			for _, a := range allowed {
+				may = may || strings.Contains(text, a.part) && strings.HasPrefix(step, a.step)
+			}
+			if !may {
+				faults = append(faults, step+": "+text)
+			}
+		}
+		return true
+	})
+	slices.Sort(faults)
+	return faults
+}
+
+// testTexts is the text of the tests: what a test asks for itself may take long.
+func testTexts() (all string) {
+	names, _ := filepath.Glob("*_test.go") // the pattern is right
+	for _, name := range names {
+		text, _ := os.ReadFile(name) // one that is missing allows less
+		all += string(text)
+	}
+	return all
+}
+
+// steps are those of the plan of a statement that read or sort more than an index finds.
+func steps(s *Book, text string) (found []string) {
+	if strings.HasPrefix(text, "EXPLAIN") {
+		return nil
+	}
+	args := make([]any, 1+strings.Count(text, "$"))
+	for i := range args {
+		args[i] = int64(1)
+	}
+	err := s.Read(context.Background(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			step := r.Text(3)
+			costs := strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW" && !searched.MatchString(step) || strings.HasPrefix(step, "CORRELATED ") || strings.HasPrefix(step, "USE TEMP ") || strings.Contains(step, "AUTOMATIC")
+			if costs {
+				found = append(found, step)
+			}
+			return nil
+		}, "EXPLAIN QUERY PLAN "+text, args...)
+	})
+	if err != nil {
+		found = append(found, err.Error())
+	}
+	return found
+}
+
+// What statements say of nouns and kinds of changes is what package history means by them.
+func TestStatementsNameNounsAndKinds(t *testing.T) {
+	for text, noun := range map[string]history.Noun{store.ContactNoun: history.ContactNoun, store.CampaignNoun: history.CampaignNoun, store.GiftNoun: history.GiftNoun, store.PlanNoun: history.PlanNoun,
+		store.TagNoun: history.TagNoun, store.KeyNoun: history.KeyNoun, store.UserNoun: history.UserNoun, store.SettingNoun: history.SettingNoun, store.FieldNoun: history.FieldNoun,
+		store.SegmentNoun: history.SegmentNoun, store.JobNoun: history.JobNoun} {
+		if text != fmt.Sprint(int64(noun)) {
+			t.Errorf("%v is %s in statements", noun, text)
+		}
+	}
+	for text, kind := range map[string]history.Kind{store.DidCreate: history.DidCreate, store.DidUpdate: history.DidUpdate, store.DidTag: history.DidTag, store.DidUntag: history.DidUntag, store.DidGive: history.DidGive,
+		store.DidRefund: history.DidRefund, store.DidNote: history.DidNote, store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
+		if text != fmt.Sprint(int64(kind)) {
+			t.Errorf("%v is %s in statements", kind, text)
+		}
+	}
+}
