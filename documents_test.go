@@ -2,6 +2,7 @@ package donorbook_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/config"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/store"
 )
 
@@ -17,7 +20,7 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	noAnchor = regexp.MustCompile(`[^a-z0-9 _-]`)
 	fileName = regexp.MustCompile("`([a-z0-9_.-]+/[a-z0-9_./*-]+\\.(?:go|yaml|html|css|toml|md))`")
-	decision = regexp.MustCompile(`^\d{4}-`)
+	byNumber = regexp.MustCompile(`decisions/\d{4}|\b[Dd]ecisions? \d`)
 )
 
 // documents are the texts for people, by their paths.
@@ -69,10 +72,14 @@ func anchors(text string) []string {
 	return names
 }
 
-// Decisions tell of files as they were; these documents tell of files as they are.
+// These documents tell where things are in the code.
 func TestFilesThatDocumentsNameExist(t *testing.T) {
-	for _, path := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/storage.md", "docs/design.md", "docs/dependencies.md"} {
-		for _, found := range fileName.FindAllStringSubmatch(documents(t)[path], -1) {
+	texts := documents(t)
+	for path, text := range texts {
+		if !strings.HasPrefix(path, "docs/decisions/") && !slices.Contains([]string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/storage.md", "docs/design.md", "docs/dependencies.md"}, path) {
+			continue
+		}
+		for _, found := range fileName.FindAllStringSubmatch(text, -1) {
 			here, _ := filepath.Glob(found[1])
 			below, _ := filepath.Glob(filepath.Join("internal", found[1]))
 			if len(here)+len(below) == 0 {
@@ -91,24 +98,98 @@ func TestTheArchitectureNamesEveryPackage(t *testing.T) {
 	}
 }
 
+// Decisions are notes by subject that are kept true. A decision that no longer holds is a line of its note.
 func TestEveryDecisionIsInTheList(t *testing.T) {
 	texts := documents(t)
+	notes := 0
 	for path, text := range texts {
-		name, found := strings.CutPrefix(path, "docs/decisions/")
-		if !found || !decision.MatchString(name) {
-			continue
-		}
-		if !strings.HasPrefix(text, "# "+strings.TrimLeft(name[:4], "0")+". ") {
-			t.Errorf("%s does not begin with its number", path)
-		}
-		_, line, found := strings.Cut(texts["docs/decisions/README.md"], "]("+name+")")
-		line, _, _ = strings.Cut(line, "\n")
-		if !found {
-			t.Errorf("docs/decisions/README.md does not list %s", name)
-		} else if strings.Contains(text, "\n\nSuperseded") != strings.Contains(line, "superseded") {
-			t.Errorf("docs/decisions/README.md and the first line of %s do not agree whether it is superseded", name)
+		if name, found := strings.CutPrefix(path, "docs/decisions/"); found && name != "README.md" {
+			notes++
+			if !strings.Contains(texts["docs/decisions/README.md"], "]("+name+") |") {
+				t.Errorf("docs/decisions/README.md does not list %s", name)
+			}
+			if !slices.Contains(anchors(text), "#replaced") {
+				t.Errorf("%s does not say what it replaced", path)
+			}
 		}
 	}
+	if notes < 12 {
+		t.Errorf("only %d notes", notes)
+	}
+	maps.Copy(texts, sources(t))
+	for path, text := range texts {
+		if found := byNumber.FindString(text); found != "" {
+			t.Errorf("%s refers to %q: decisions have no numbers, name the note", path, found)
+		}
+	}
+}
+
+// sources are the program's own Go files, without tests.
+func sources(t *testing.T) map[string]string {
+	texts := map[string]string{}
+	err := filepath.WalkDir("internal", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		texts[filepath.ToSlash(path)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// What exists in the code is named in the document that is for it.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	texts, code := documents(t), sources(t)
+	written := func(under, pattern string) (names []string) {
+		for path, text := range code {
+			if strings.HasPrefix(path, under) {
+				for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+					names = append(names, found[1])
+				}
+			}
+		}
+		return names
+	}
+	var tables, settings []string
+	commands, _ := store.Distribution()
+	for _, sql := range commands {
+		tables = append(tables, distributed(sql))
+	}
+	for _, setting := range config.Dump(new(config.Storage), new(config.Server)) {
+		settings = append(settings, "--"+setting.Name)
+	}
+	for _, of := range []struct {
+		what, document string
+		names          []string
+		least          int
+	}{
+		{"tool", "docs/assistants.md", written("internal/assistant/tool.go", `(?m)^\t\{"([a-z_]+)", `), 20},
+		{"table", "docs/storage.md", tables, 30},
+		{"file of an account", "docs/data.md", written("internal/store/move/account_file.go", `"([a-z_]+\.jsonl?)"`), 14},
+		{"setting", "docs/operations.md", settings, 25},
+		{"metric", "docs/operations.md", written("internal/", `"(donorbook_[a-z_]+[a-z])"`), 15},
+		{"permission", "docs/api.md", access.AllPermissions.Names(), 6},
+	} {
+		for _, name := range of.names {
+			if !regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[`{ ]").MatchString(texts[of.document]) {
+				t.Errorf("%s does not name the %s %s", of.document, of.what, name)
+			}
+		}
+		if len(of.names) < of.least {
+			t.Errorf("only %d of what %s should name as a %s were found", len(of.names), of.document, of.what)
+		}
+	}
+}
+
+// distributed is the table that a command is about.
+func distributed(sql string) string {
+	_, name, _ := strings.Cut(sql, "('")
+	name, _, _ = strings.Cut(name, "'")
+	return name
 }
 
 // docs/scaling.md tells where each table is on a distributed PostgreSQL, as the commands do that the program prints.
@@ -124,8 +205,7 @@ func TestDocumentsTellWhereEachTableIs(t *testing.T) {
 	beside, everywhere := row("distributed by"), row("reference tables")
 	commands, _ := store.Distribution()
 	for _, sql := range commands {
-		_, name, _ := strings.Cut(sql, "('")
-		name, _, _ = strings.Cut(name, "'")
+		name := distributed(sql)
 		in, other := beside, everywhere
 		if strings.Contains(sql, "create_reference_table") {
 			in, other = everywhere, beside

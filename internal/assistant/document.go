@@ -19,6 +19,7 @@ func parseDocument(text []byte) (d document) {
 type operation struct {
 	method, path string
 	permission   string
+	description  string
 	place        map[string]string // of each argument: path, query or body
 	schema       map[string]any
 }
@@ -40,6 +41,7 @@ func (d document) operation(id string) (operation, bool) {
 func (d document) read(method, path string, described map[string]any) operation {
 	op := operation{method: method, path: path, place: map[string]string{}}
 	op.permission, _ = described["x-permission"].(string)
+	op.description, _ = described["description"].(string)
 	properties, required := map[string]any{}, []string{}
 	body := d.body(described)
 	for name, property := range object(body["properties"]) {

@@ -87,7 +87,7 @@ func (d *Endpoint) send(r *http.Request) (a answer, err error) {
 			r.Header[name] = values
 		}
 	}
-	record := &recorder{answer: answer{header: http.Header{}}}
+	record := &recorder{answer: answer{header: http.Header{}}, limit: maxAnswer}
 	if !record.serve(d.api, r) {
 		return a, broken
 	}
@@ -98,8 +98,11 @@ func (d *Endpoint) send(r *http.Request) (a answer, err error) {
 	return record.answer, nil
 }
 
-// recorder keeps an answer of the API.
-type recorder struct{ answer }
+// recorder keeps an answer of the API, up to a limit.
+type recorder struct {
+	answer
+	limit int
+}
 
 // serve reports whether the answer is whole. The tools run outside of the server's own goroutines: a panic that it would end a
 // connection with would end the process here.
@@ -119,7 +122,7 @@ func (a *recorder) WriteHeader(status int) {
 
 func (a *recorder) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
-	if a.large = a.large || len(a.body)+len(b) > maxAnswer; !a.large {
+	if a.large = a.large || len(a.body)+len(b) > a.limit; !a.large {
 		a.body = append(a.body, b...)
 	}
 	return len(b), nil

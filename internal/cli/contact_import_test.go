@@ -25,16 +25,16 @@ func contactImportKilled(t *testing.T, e engine) {
 	var text strings.Builder
 	text.WriteString("First Name,Last Name,Email,Tags\n")
 	for i := range rows {
-		email, name := fmt.Sprintf("p%d@example.org", i), fmt.Sprintf("P%d", i)
+		email, first, name := fmt.Sprintf("p%d@example.org", i), "Ann", fmt.Sprintf("P%d", i)
 		switch {
 		case i%7 == 0: // no one can tell whether it was imported before
 			email = ""
 		case i%11 == 0: // the contact of a row further up
 			email, name = fmt.Sprintf("p%d@example.org", i-i%5), fmt.Sprintf("P%d", i-i%5)
 		case i%100 == 1: // rejected
-			name = ""
+			email, first, name = "", "", ""
 		}
-		fmt.Fprintf(&text, "Ann,%s,%s,\"t%d, all\"\n", name, email, i%10)
+		fmt.Fprintf(&text, "%s,%s,%s,\"t%d, all\"\n", first, name, email, i%10)
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)

@@ -49,14 +49,14 @@ func importKilled(t *testing.T, e engine) {
 	var text strings.Builder
 	text.WriteString("amount,date,method,first_name,last_name,email,campaign,external_id\n")
 	for i := range rows {
-		id, method := "", "card"
+		id, amount := "", fmt.Sprint(5+i%7)
 		if i%3 == 0 {
 			id = fmt.Sprintf("row-%d", i)
 		}
 		if i%100 == 7 {
-			method = "coin" // rejected
+			amount = "much" // rejected
 		}
-		fmt.Fprintf(&text, "%d,2026-%02d-%02d,%s,Ann,P%[5]d,p%[5]d@example.org,%s,%s\n", 5+i%7, 1+i%9, 1+i%28, method, i%350, []string{"", "coats"}[i%2], id)
+		fmt.Fprintf(&text, "%s,2026-%02d-%02d,card,Ann,P%[4]d,p%[4]d@example.org,%s,%s\n", amount, 1+i%9, 1+i%28, i%350, []string{"", "coats"}[i%2], id)
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)

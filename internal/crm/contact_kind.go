@@ -178,12 +178,20 @@ var subscriptions = []*mark{&marks[1], &marks[2], &marks[0]}
 
 // appendSubscriptions appends the opposites of the marks in a stored document. No text holds what is looked for: its quotes are escaped.
 func appendSubscriptions(dst, body []byte) []byte {
-	for _, m := range subscriptions {
-		dst = append(append(append(dst, `,"`...), m.opposite...), `":`...)
-		dst = strconv.AppendBool(dst, !bytes.Contains(body, []byte(`,"`+m.name+`":true`)))
+	for _, written := range writtenSubscriptions {
+		dst = append(dst, written.opposite...)
+		dst = strconv.AppendBool(dst, !bytes.Contains(body, written.set))
 	}
 	return append(dst, '}')
 }
+
+// writtenSubscriptions are the opposites as a document begins them, and the marks as it has them.
+var writtenSubscriptions = func() (all []struct{ opposite, set []byte }) {
+	for _, m := range subscriptions {
+		all = append(all, struct{ opposite, set []byte }{[]byte(`,"` + m.opposite + `":`), []byte(`,"` + m.name + `":true`)})
+	}
+	return all
+}()
 
 // allSubscribed is what a document ends with that has no mark.
 var allSubscribed = appendSubscriptions(nil, nil)

@@ -266,6 +266,9 @@ func (op *Operation) usual(status string) *yaml.Node {
 	case "415":
 		return when(op.Body, "NotJSON")
 	case "422":
+		if op.List {
+			return ref("responses", "PageRefused")
+		}
 		return ref("responses", map[bool]string{true: "RetryKeyRefused", false: "NotAccepted"}[op.Repeatable])
 	case "429":
 		return ref("responses", "TooManyRequests")

@@ -52,7 +52,7 @@ func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, 
 }
 
 // plainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
-// code, with the usual punctuation. The library gives the same answer but takes much longer (decision 24). It reads every other
+// code, with the usual punctuation. The library gives the same answer but takes much longer (docs/decisions/people.md). It reads every other
 // number.
 func plainNorthAmerican(value, region string) (national string, ok bool) {
 	if len(value) > maxPhone {
