@@ -51,7 +51,7 @@ func TestOwnersTryTheMail(t *testing.T) {
 		if words := anna.get(path).words(); !strings.Contains(words, "This server isn’t set up to send mail") || !strings.Contains(words, "--smtp-host") {
 			t.Error(words)
 		}
-		anna.post(path+"/test")
+		anna.post(path + "/test")
 		if waiting, err := s.store.RecentMails(t.Context(), account.Number, 50); err != nil || len(waiting) != 0 {
 			t.Error("a mail waits for a relay that is not there", err)
 		}
@@ -59,10 +59,10 @@ func TestOwnersTryTheMail(t *testing.T) {
 			t.Errorf("mails are shown where they are sent: %d", a.status)
 		}
 		s.store.UseRelay(new(mails.Shelf))
-		if a := victor.post(path+"/test"); a.status != http.StatusForbidden {
+		if a := victor.post(path + "/test"); a.status != http.StatusForbidden {
 			t.Error(a.status)
 		}
-		anna.post(path+"/test")
+		anna.post(path + "/test")
 		if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") || !strings.Contains(words, "Waiting") {
 			t.Error(words)
 		}
