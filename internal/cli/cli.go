@@ -99,6 +99,10 @@ type commands struct {
 		Export     giftExport     `cmd:"" help:"Export gifts to a file."`
 		Import     giftImport     `cmd:"" help:"Import gifts from a CSV, JSON Lines or XLSX file."`
 	} `cmd:"" help:"Gifts."`
+	Import struct {
+		List importList `cmd:"" help:"List an account's imports, the latest first."`
+		Undo importUndo `cmd:"" help:"Undo an import."`
+	} `cmd:"" help:"Imports of contacts and gifts."`
 	Plan struct {
 		Export planExport `cmd:"" help:"Export recurring gifts (plans) to a file."`
 	} `cmd:"" help:"Recurring gifts."`

@@ -43,7 +43,7 @@ A value that a contact cannot have, such as N/A as a phone number, is left out a
 
 Columns that are not recognized are not imported unless --map says what they mean. With --unknown-columns custom, each of them becomes a custom field.
 
-To resume an interrupted import, run it again with the same file and options; no row is imported twice. A file that was fully imported is not imported again without --again. To undo an import, open it in the console under Contacts, Imports.
+To resume an interrupted import, run it again with the same file and options; no row is imported twice. A file that was fully imported is not imported again without --again. To undo an import, use "donorbook import undo", or open it in the console under Contacts, Imports.
 
 A dry run lists rows that would be merged, with each change; rows that share an email or phone with a different name; values that would be left out; and rows that would be rejected. It lists up to 1,000 rows of each kind and counts all of them. --changes writes every change to a CSV file. A dry run knows the emails and phones of earlier rows, but not what else those rows, or other people, would change in the meantime: a row that only repeats an earlier one counts as merged, not as unchanged.
 
@@ -185,7 +185,7 @@ A row with an amount and a date is recorded. A value that a gift cannot have, su
 
 A bad row is rejected, and the import continues: fix it in the file that --rejected writes, then import that file. It is CSV, or .xlsx if its name ends that way; rows of JSON Lines stay JSON Lines.
 
-To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created stay.
+To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, use "donorbook import undo", or open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created stay.
 
 A dry run changes nothing. It knows the donors and external IDs of earlier rows, but not what else those rows, or other people, would change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
 

@@ -151,7 +151,7 @@ func IsSuffix(word string) bool {
 func Generation(word string) string { return generations[plainWord(word)] }
 
 var (
-	titles      = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame"}
+	titles      = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame", "sra", "srta", "dra", "pastor", "rabbi", "fr", "father", "sister", "brother", "capt", "col", "maj", "gen", "sgt", "judge", "eheleute", "familie", "family"}
 	degrees     = []string{"phd", "md", "esq"}
 	generations = map[string]string{"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv", "2nd": "ii", "3rd": "iii"}
 )

@@ -89,8 +89,15 @@ const (
 func GiftRows(g *giving.Gift) *Rows {
 	r := ShareRows(giving.ShareOf(g))
 	r.References = references(GiftReference, g.ExternalID)
+	for _, id := range g.IDs {
+		r.References = append(r.References, IDReference(id))
+	}
+	slices.Sort(r.References)
 	return r
 }
+
+// IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two gifts.
+func IDReference(id crm.ExternalID) string { return GiftReference + id.Source + "\t" + id.Value }
 
 // ShareRows is what follows from the columns of a gift.
 func ShareRows(s giving.Share) *Rows {

@@ -31,11 +31,12 @@ type Gift struct {
 	At         time.Time
 	Local      time.Time // At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
 	CreatedAt  time.Time
-	Dedication *Dedication // nil where there is none
-	OptIn      bool        // to hear from the organization
-	ExternalID string      // "" is unset here and below
-	Check      string      // number of a check
-	Deposited  time.Time   // when the check was
+	Dedication *Dedication      // nil where there is none
+	OptIn      bool             // to hear from the organization
+	ExternalID string           // "" is unset here and below
+	IDs        []crm.ExternalID // all that a file calls it, where that is more than one: the sources are headings
+	Check      string           // number of a check
+	Deposited  time.Time        // when the check was
 	Note       string
 	Test       bool // of a payment provider's test mode: it counts nowhere
 }
@@ -361,12 +362,53 @@ func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, 
 }
 
 // AppendBody appends everything of the wire form that follows the campaign. This is what the store keeps.
-func (g *Gift) AppendBody(dst []byte) []byte { return append(GiftTable.Append(dst, g), '}') }
+func (g *Gift) AppendBody(dst []byte) []byte {
+	dst = GiftTable.Append(dst, g)
+	for i := range g.IDs { // most gifts have none
+		if i == 0 {
+			dst = append(dst, `,"external_ids":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = append(doc.AppendText(append(dst, `{"source":`...), g.IDs[i].Source), `,"value":`...)
+		if dst = append(doc.AppendText(dst, g.IDs[i].Value), '}'); i == len(g.IDs)-1 {
+			dst = append(dst, ']')
+		}
+	}
+	return append(dst, '}')
+}
+
+// loadIDs reads the ids of a stored gift.
+func (g *Gift) loadIDs(r *doc.Reader) {
+	r.Token()
+	for r.Err == nil && r.Dec.PeekKind() != ']' {
+		var id crm.ExternalID
+		r.Object(func(key string) {
+			switch _, value := r.Scalar(); key {
+			case "source":
+				id.Source = value
+			case "value":
+				id.Value = value
+			}
+		})
+		g.IDs = append(g.IDs, id)
+	}
+	r.Token()
+}
+
+// maxIDs is how many ids a gift may have beside its external id.
+const maxIDs = 10
 
 // ParseGift reads a stored body back.
 func ParseGift(id int64, code string, campaign int64, body []byte) (Gift, error) {
 	g := Gift{ID: id, Code: code, Campaign: campaign}
-	if err := doc.ReadStored(body, func(r *doc.Reader, key string) { GiftTable.Load(r, key, &g) }); err != nil {
+	if err := doc.ReadStored(body, func(r *doc.Reader, key string) {
+		if key == "external_ids" {
+			g.loadIDs(r)
+		} else {
+			GiftTable.Load(r, key, &g)
+		}
+	}); err != nil {
 		return Gift{}, fmt.Errorf("gift %d: %w", id, err)
 	}
 	if len(g.Entries) == 0 {

@@ -15,20 +15,46 @@ import (
 
 // Filed is what a row of a file says about a gift and a client cannot: other systems have told before what became of it.
 type Filed struct {
-	Back     *GivenBack // nil where all of it stayed
-	Won      bool       // a dispute about it was won
-	Plan     string     // what its plan is called elsewhere; one that is not known is made. "" is none
-	Every    string     // how often the gifts of that plan come; "" is not known
-	Pledge   string     // the external id of the pledge that it pays for; "" is none
-	RefundOf string     // of a row that is a refund: the external id of the gift; "" is not told
-	IsRefund bool       // the row is no gift, but gives one back
-	Key      string     // of a refund: all that its row says, in short
+	Back     *GivenBack       // nil where all of it stayed
+	Won      bool             // a dispute about it was won
+	Plan     string           // what its plan is called elsewhere; one that is not known is made. "" is none
+	Every    string           // how often the gifts of that plan come; "" is not known
+	Pledge   string           // the external id of the pledge that it pays for; "" is none
+	RefundOf string           // of a row that is a refund: the external id of the gift; "" is not told
+	IsRefund bool             // the row is no gift, but gives one back
+	Key      string           // of a refund: all that its row says, in short
+	IDs      []crm.ExternalID // all that the row calls the gift, by the headings of the columns
 
 	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
 	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
 	PlanOf    int64 // in a dry run, the contact whose plan rows before would make; 0 is none
 
 	OtherName crm.CreateMode // of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own, Dedupe one of that contact, Skip none
+}
+
+// cleanIDs are ids that a gift can have, each once, in the order of their sources.
+func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
+	for _, id := range ids {
+		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= 64 && !strings.Contains(id.Source, ":") && len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
+		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool { return other.Source == id.Source }) {
+			clean = append(clean, id)
+		}
+	}
+	slices.SortFunc(clean, func(a, b crm.ExternalID) int { return strings.Compare(a.Source, b.Source) })
+	return clean[:min(len(clean), maxIDs)]
+}
+
+// Learn is the gift with the ids that a row has for it, beside those that it has.
+func (g Gift) Learn(filed *Filed) (after Gift, isMore bool) {
+	if filed == nil || len(filed.IDs) == 0 {
+		return g, false
+	}
+	known := g.IDs
+	g.IDs = cleanIDs(slices.Concat(known, filed.IDs))
+	if len(g.IDs) == 1 && g.IDs[0].Value == g.ExternalID {
+		g.IDs = known
+	}
+	return g, len(g.IDs) > len(known)
 }
 
 // Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.

@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -29,6 +30,9 @@ func (g *Gift) CheckImported(now time.Time) error {
 		check.Add("plan_id", doc.CodeForm)
 	}
 	g.Giver.check(check)
+	if check.TooMany("external_ids", len(g.IDs), maxIDs); !slices.Equal(g.IDs, cleanIDs(g.IDs)) {
+		check.Add("external_ids", doc.TooLong, maxReference)
+	}
 	if len(check.Faults) == 0 { // the ledger is in the currency
 		g.checkLedger(&check.Invalid)
 	}

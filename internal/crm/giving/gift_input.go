@@ -409,6 +409,9 @@ func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now tim
 	if in.Campaign != nil {
 		g.Campaign = *in.Campaign
 	}
+	if in.Filed != nil && len(in.Filed.IDs) > 1 {
+		g.IDs = cleanIDs(in.Filed.IDs)
+	}
 	payment := Entry{ID: text.Random62(codeLength)}
 	var v doc.Invalid
 	if !text.SignFits(in.Sign, currency) {

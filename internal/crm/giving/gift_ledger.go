@@ -261,7 +261,7 @@ func (g *Gift) CanCorrect() bool {
 func (g Gift) Withdraw() Gift {
 	g.Entries = slices.Clone(g.Entries)
 	g.Payment().CapturedAt = time.Time{}
-	g.Status, g.ExternalID = Cancelled, ""
+	g.Status, g.ExternalID, g.IDs = Cancelled, "", nil
 	return g
 }
 

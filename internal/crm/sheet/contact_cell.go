@@ -123,6 +123,38 @@ func isOneOf(word string, words []string) bool {
 	return slices.Contains(words, strings.Trim(strings.ToLower(word), ".,"))
 }
 
+// splitPrefix takes the titles that a name begins with: "Mr. and Mrs. Paul Greene", "M. et Mme Martin".
+func splitPrefix(name string) (prefix, rest string) {
+	words := strings.Fields(name)
+	isTitle := func(i int) bool {
+		isMonsieur := strings.EqualFold(strings.Trim(words[i], "."), "m") && i+2 < len(words) && crm.IsCouple(words[i+1]) && crm.IsTitle(words[i+2])
+		return crm.IsTitle(words[i]) || isMonsieur
+	}
+	n := 0
+	for n < len(words)-1 && (isTitle(n) || n > 0 && crm.IsCouple(words[n]) && isTitle(n+1) && n+2 < len(words)) {
+		n++
+	}
+	return strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+}
+
+// Words of companies: those that no person is called, and those that are names of people, too.
+var (
+	companyWords = strings.Fields("inc incorporated llc llp ltd limited corp corporation company gmbh ag kg ohg ug ev ggmbh foundation fondation fundacion stiftung verein ministries ministry association associates society university institute sarl sas eurl club rotary lions committee council nonprofit enterprises industries holdings restaurant agency verband gemeinde ngo asbl asociacion")
+	perhapsWords = strings.Fields("church bank trust fund group center centre school college hospital museum library parish temple partners co bau services solutions studio market farm farms store shop")
+)
+
+// isCompanyName tells the name of a company from that of a person, by its words.
+func isCompanyName(name string) bool {
+	if prefix, _ := splitPrefix(name); prefix != "" || strings.Contains(name, ",") && !crm.IsSuffix(name) && strings.Count(name, " ") < 2 {
+		return false
+	}
+	words := text.DistinctWords(strings.ReplaceAll(name, ".", ""))
+	has := func(list []string) bool {
+		return len(words) > 1 && slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+	}
+	return has(companyWords) || has(perhapsWords) && len(words) > 2
+}
+
 // splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
 func splitName(name string) (first, last string) {
 	if last, first, found := strings.Cut(name, ","); found && !crm.IsSuffix(strings.TrimSpace(first)) {
@@ -160,9 +192,14 @@ func birthDay(c *cell, value string) string {
 		return ""
 	}
 	for _, dayFirst := range []bool{c.dayFirst, !c.dayFirst} {
-		if m, ok := text.ReadMoment(value, dayFirst); ok && strings.Contains(value, strconv.Itoa(m.At.Year())) { // 1/31/50 may be of two centuries
-			return m.At.Format(time.DateOnly)
+		m, ok := text.ReadMoment(value, dayFirst)
+		if !ok {
+			continue
 		}
+		if !strings.Contains(value, strconv.Itoa(m.At.Year())) && m.At.After(time.Now()) { // 1/31/50: no one is born in the future
+			m.At = m.At.AddDate(-100, 0, 0)
+		}
+		return m.At.Format(time.DateOnly)
 	}
 	return value
 }

@@ -181,6 +181,19 @@ func contactType(value string) (isCompany, known bool) {
 func (r *row) settleNames() {
 	in := &r.contact
 	isCompany := in.IsCompany != nil && *in.IsCompany
+	if in.IsCompany == nil && in.Company == nil && in.FirstName == nil && in.LastName == nil && isCompanyName(r.fullName) {
+		isCompany = true
+		in.IsCompany = &isCompany
+	}
+	if in.Company != nil && in.IsCompany == nil && in.FirstName == nil && in.LastName == nil {
+		prefix, _ := splitPrefix(*in.Company)
+		switch {
+		case prefix != "": // Account Name: Mr. and Mrs. Paul Greene
+			r.fullName, in.Company = *in.Company, nil
+		case isCompanyName(*in.Company) && isCompanyName(r.fullName): // of which a sort name is another form
+			r.fullName = ""
+		}
+	}
 	switch {
 	case in.IsCompany == nil && in.Company != nil && in.FirstName == nil && in.LastName == nil && r.fullName == "":
 		isCompany = true

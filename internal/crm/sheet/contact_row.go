@@ -74,7 +74,14 @@ func (r *row) finish() {
 // fillName takes the first and the last name, or the one that has no cell of its own, from the full name.
 func (r *row) fillName() {
 	in := &r.contact
+	prefix, whole := splitPrefix(r.fullName)
+	if r.fullName = whole; prefix != "" && in.Prefix == nil {
+		in.Prefix = &prefix
+	}
 	first, last := splitName(r.fullName)
+	if prefix != "" && last == "" { // M. et Mme Martin
+		first, last = "", first
+	}
 	switch name := strings.Join(strings.Fields(r.fullName), " "); {
 	case in.FirstName == nil && in.LastName == nil:
 		in.FirstName, in.LastName = unlessEmpty(first), unlessEmpty(last)
@@ -166,6 +173,22 @@ func (p *cellAddress) addLine(text string) {
 	p.Line2 += text
 }
 
+// zeroStates are those whose ZIP codes begin with 0.
+const zeroStates = "CT MA ME NH NJ RI VT PR VI"
+
+// withZero gives a postal code back the zero that a spreadsheet took for nothing.
+func withZero(zip, state, country, region string) string {
+	if country == "" {
+		country = map[string]string{"US": "USA", "DE": "DEU", "FR": "FRA", "ES": "ESP", "IT": "ITA"}[region]
+	}
+	isShort := len(zip) == 4 && strings.Trim(zip, "0123456789") == ""
+	switch {
+	case isShort && country == "USA" && state != "" && strings.Contains(zeroStates, state), isShort && slices.Contains([]string{"DEU", "FRA", "ESP", "ITA"}, country):
+		return "0" + zip
+	}
+	return zip
+}
+
 // addresses are in the order of their places. A state or a country that we have no code for goes to the second line, so that nothing is lost
 // and the row is not rejected.
 func (r *row) addresses() (list []crm.Address) {
@@ -187,6 +210,7 @@ func (r *row) addresses() (list []crm.Address) {
 			p.addLine(p.State)
 		}
 		p.State = code
+		p.Zipcode = withZero(p.Zipcode, p.State, p.Country, r.region)
 		if p.n != int64(i) || p.whole != "" {
 			for _, part := range crm.AddressTexts {
 				r.callElement("addresses", i, part.Name, cmp.Or(r.columnOf("addresses.#."+part.Name, p.n), r.columnOf(wholeAddress, p.n)))

@@ -41,6 +41,16 @@ func readID(of func(*giving.GiftInput) **int64) func(*row, *cell, string) {
 	}
 }
 
+// readGiftID takes one of the ids that other systems have for the gift. The external id is the one of its column, or else the first one.
+func readGiftID(r *row, c *cell, text string) {
+	if c.target == "external_id" {
+		r.gift.ExternalID = &text
+	} else if r.gift.giftID == "" {
+		r.gift.giftID = text
+	}
+	r.gift.Filed.IDs = append(r.gift.Filed.IDs, crm.ExternalID{Source: c.kind, Value: text})
+}
+
 // readGiverID takes the id that another system gives to the contact, with the source that a file of contacts has for it.
 func readGiverID(r *row, c *cell, text string) {
 	r.contact.AddedIDs = []crm.ExternalID{{Source: c.source, Value: text}}
@@ -106,6 +116,9 @@ func (r *row) readSum(c *cell, value string, to **int64) (isNegative bool) {
 
 // readAmount takes what was paid. One below 0 went back.
 func readAmount(r *row, c *cell, value string) {
+	if r.gift.Currency == nil && c.currency != "" {
+		r.gift.Currency = &c.currency
+	}
 	r.gift.Filed.IsRefund = r.readSum(c, value, &r.gift.Amount)
 }
 
@@ -269,12 +282,12 @@ func byWord(lists map[string]string) map[string]string {
 
 // methodWords are what people call the methods, in English, German and French.
 var methodWords = byWord(map[string]string{
-	"card":          "card cc creditcard credit debit debitcard onlinecreditcard stripe creditordebitcard visa mastercard amex americanexpress discover applepay googlepay digitalwallet kreditkarte debitkarte karte eckarte girocard carte cartebancaire cartedecredit cartebleue cb",
+	"card":          "card cc creditcard credit debit debitcard onlinecreditcard stripe creditordebitcard visa mastercard amex americanexpress discover applepay googlepay digitalwallet kreditkarte debitkarte karte eckarte girocard carte cartebancaire cartedecredit cartebleue cb tarjeta tarjetadecredito tarjetadedebito",
 	"ach":           "ach acheft eftach bankdraft achtransfer achdebit eft echeck electroniccheck electronicfundstransfer usbankaccount",
-	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa",
-	"bank_transfer": "banktransfer bank directdeposit bankwire wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent",
+	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa domiciliacion domiciliacionbancaria",
+	"bank_transfer": "banktransfer bank directdeposit bankwire wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent transferencia transferenciabancaria bizum etransfer interac gutschrift",
 	"check":         "check cheque ck chk checks personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
-	"cash":          "cash bar bargeld barspende barzahlung especes liquide",
+	"cash":          "cash bar efectivo bargeld barspende barzahlung especes liquide",
 	"paypal":        "paypal", "venmo": "venmo",
 	"donor_advised_fund": "donoradvisedfund donoradvised daf dafgrant dafgift",
 	"stock":              "stock stocks stockgift stockproperty stockpropertysold stocktransfer securities shares wertpapiere aktien titres valeursmobilieres",
@@ -383,11 +396,11 @@ var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyR
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse termine",
-	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours",
-	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee",
-	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee",
-	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido",
+	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida",
+	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
+	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee reembolsado devuelto",
 	partlyRefunded:           "partlyrefunded partiallyrefunded partialrefund partialrefunded teilweiseerstattet partiellementrembourse",
 	disputed:                 "disputed dispute chargeback chargedback underreview needsresponse disputelost lost",
 	testStatus:               "test testmode sandbox",
@@ -417,13 +430,13 @@ var kindMeanings = []string{giftKind, pledgeKind, paymentKind, refundKind, write
 // kindWords are what systems call the kinds of their rows. What a donor has agreed to give again and again is a promise, too.
 var kindWords = byWord(map[string]string{
 	giftKind: "gift g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
-		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don subscription recurring monthly",
+		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don donacion donativo salesreceipt receivepayment invoicepayment receivedpayment subscription recurring monthly",
 	pledgeKind:  "pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
 	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
-	noGift:      "nogift generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 
 func readKind(r *row, c *cell, text string) {

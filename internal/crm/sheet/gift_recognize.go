@@ -45,7 +45,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 func giverNames(g *recognition, done map[int]bool) []string {
 	names := make([]string, len(g.mapping))
 	for i := range names {
-		if h := &g.headings[i]; !done[i] && !h.has("shipping", "recipient", "honor", "memory", "soft") {
+		if h := &g.headings[i]; !done[i] && !h.has("shipping", "honor", "memory", "soft") && (!h.has("recipient") || h.has("who")) {
 			names[i] = g.mapping[i].Name
 		}
 	}

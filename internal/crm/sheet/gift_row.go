@@ -61,6 +61,7 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 	g.Giver.FirstName, g.Giver.LastName, g.Giver.Company, g.Giver.IsCompany, g.Giver.AddedIDs = giver.FirstName, giver.LastName, giver.Company, giver.IsCompany, giver.AddedIDs
+	g.Giver.Prefix = giver.Prefix
 	if giver.Emails != nil {
 		g.Email = &(*giver.Emails)[0].Value
 	}

@@ -82,7 +82,7 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 	}
 	part, isSet := values.part(c.kind), c.kind == statusKind || c.kind == methodKind || c.kind == rowKind || c.kind == frequencyKind
 	switch {
-	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && len(values.distinct) > 1 && isOpen(h):
+	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode")) && isOpen(h):
 		return byValues
 	case words == 0:
 		return 0

@@ -34,6 +34,7 @@ type cell struct {
 	values    map[string]string
 	isConsent bool   // of a mark: the column tells who may be reached
 	isStatus  bool   // of a mark: the column tells more than yes and no
+	currency  string // of amounts: what the heading says
 	kind      string // of an id of gifts: which of several ids it is
 }
 
@@ -52,7 +53,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		}
 		h := parseHeading(named.Name)
 		_, isConsent := h.mark()
-		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), kind: strings.Join(h.words, " "), column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
+		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
@@ -202,6 +203,9 @@ func (r *row) read(cells []string) {
 		if meaning, known := c.values[strings.ToLower(text)]; known {
 			text, r.original = meaning, text
 		}
+		if isWithheld(text) {
+			continue
+		}
 		if text != "" && c.clean != nil {
 			text = c.clean(c, text)
 		}
@@ -210,6 +214,15 @@ func (r *row) read(cells []string) {
 		}
 	}
 	r.finish()
+}
+
+// isWithheld tells that a cell only says that its value is not told.
+func isWithheld(text string) bool {
+	if len(text) < 7 || len(text) > 40 {
+		return false
+	}
+	lower := strings.ToLower(text)
+	return slices.ContainsFunc([]string{"not shared", "not provided", "not available", "not disclosed", "not given", "withheld", "undisclosed"}, func(start string) bool { return strings.HasPrefix(lower, start) })
 }
 
 // columnOf is the name of the column that goes to a target, "" for none.

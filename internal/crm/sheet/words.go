@@ -43,7 +43,7 @@ var vocabulary = byWord(map[string]string{
 
 	// what was given
 	"gift": "gift gifts donation donations contribution contributions spende spenden don dons donacion donaciones donativo donativos aportacion offering donate donated",
-	"pay":  "payment payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
+	"pay":  "payment pmt pymt payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
 	"date": "date dates datum datums fecha day time zeit datetime timestamp when valuta wertstellung zeitpunkt heure buchungstag zahlungstag at on am", "received": "received receive close closed posted posting settled completed eingang eingangs reception recibido recepcion encaissement transacted processed effective",
 	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposited einzahlung deposito",
 	"amount": "amount amounts amt betrag hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision cost costs kosten",
@@ -111,6 +111,8 @@ type heading struct {
 	primary bool
 	system  string // that it names
 	plain   string // as plainName has it
+
+	currency string // that it names; "" for none
 }
 
 func (h *heading) has(meanings ...string) bool {
@@ -122,6 +124,13 @@ func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
 	all := headingWords(signs.Replace(name))
 	h.plain = plainName(name)
+	for _, r := range name {
+		if unicode.Is(unicode.Sc, r) {
+			if codes := text.CurrenciesOf(string(r)); len(codes) == 1 {
+				h.currency = codes[0]
+			}
+		}
+	}
 	for i := 0; i < len(all); {
 		meaning, n := meaningAt(all[i:], i == 0)
 		if n == 0 {
@@ -169,11 +178,15 @@ func (h *heading) takeWord(word string, all []string, i int) {
 		}
 		return
 	}
+	if len(word) == 1 { // Full Name (F)
+		return
+	}
 	if system, ok := systems[word]; ok {
 		h.system, h.words = system, append(h.words, word)
 		return
 	}
 	if i > 0 && len(word) == 3 && text.IsCurrency(strings.ToUpper(word)) { // Amount (USD)
+		h.currency = strings.ToUpper(word)
 		return
 	}
 	if parts := split(word); parts != nil {

@@ -38,6 +38,7 @@ type GiftDocument struct {
 	Updated  bool   // a file has told more about one that was found
 	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
+	learned  bool   // one that was found has another id from now on
 	Doubt
 }
 
@@ -98,6 +99,9 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
 func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, from, err := DecideGift(t, a, in, now)
+	if err == nil && made.learned {
+		err = dropTakenIDs(t, a, &made.Gift)
+	}
 	switch {
 	case err == nil && made.Updated:
 		before := Of(a).Gifts.Rows[made.ID]
@@ -105,6 +109,9 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
+	case err == nil && made.Existing && made.learned: // which is nothing for its history
+		t.Touch()
+		return made, PutGift(t, a, &made.Gift, Of(a).Gifts.Rows[made.ID].Revision)
 	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}
@@ -138,7 +145,7 @@ func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 		n.References = append(n.References, find.GiftReference+*in.ExternalID)
 	}
 	if in.Filed != nil {
-		n.References = append(n.References, filedReferences(in.Filed)...)
+		n.References = append(append(n.References, filedReferences(in.Filed)...), otherReferences(in)...)
 	}
 	n.Gift = in
 	return n
@@ -154,6 +161,9 @@ func CodeID(account int64, code string) int64 {
 
 // DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
 func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+	if made, err = knownByOther(t, a, in, now); err != nil || made.Existing {
+		return made, from, err
+	}
 	if in.ExternalID != nil {
 		found, err := giftReferred(t, a, *in.ExternalID)
 		if found != nil && err == nil {

@@ -1,9 +1,12 @@
 package gifts
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
@@ -44,10 +47,55 @@ func KnownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDoc
 	}
 	made = GiftDocument{Gift: g, Existing: true}
 	if in.Filed != nil {
-		made.Gift, made.Updated, err = g.Advance(in, now)
+		if made.Gift, made.Updated, err = g.Advance(in, now); err == nil {
+			made.Gift, made.learned = made.Learn(in.Filed)
+		}
 		made.Counted = made.Net() - g.Net()
 	}
 	return made, err
+}
+
+// otherReferences are what a gift may be known by beside its external id: each of its ids with its heading, and as the external id that an earlier file gave it.
+func otherReferences(in *giving.GiftInput) (references []string) {
+	for _, id := range in.Filed.IDs {
+		if references = append(references, find.IDReference(id)); in.ExternalID == nil || id.Value != *in.ExternalID {
+			references = append(references, find.GiftReference+id.Value)
+		}
+	}
+	return references
+}
+
+// knownByOther is the gift that has another id of a row, if it is the same payment. One that is not has an id that means something else, so that the new gift goes without it.
+func knownByOther(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+	if in.Filed == nil {
+		return made, nil
+	}
+	for _, reference := range otherReferences(in) {
+		found, err := giftReferred(t, a, strings.TrimPrefix(reference, find.GiftReference))
+		if err != nil {
+			return made, err
+		}
+		if found == nil {
+			continue
+		}
+		if made, err = KnownGift(found.Gift, in, now); err == nil {
+			made.Slug = slug(t, a, found.Campaign)
+			return made, nil
+		}
+		made = GiftDocument{}
+		in.Filed.IDs = slices.DeleteFunc(slices.Clone(in.Filed.IDs), func(id crm.ExternalID) bool { return find.IDReference(id) == reference })
+	}
+	return made, nil
+}
+
+// dropTakenIDs leaves out ids that lead to another gift.
+func dropTakenIDs(t *store.Tx, a *store.Account, g *giving.Gift) (err error) {
+	g.IDs = slices.DeleteFunc(slices.Clone(g.IDs), func(id crm.ExternalID) bool {
+		other, failed := derived.Of(a).References.Get(t, a.Account, find.IDReference(id))
+		err = cmp.Or(err, failed)
+		return other != 0 && other != g.ID
+	})
+	return err
 }
 
 // freeReference refuses an external id that another gift or plan has than the one whose own it is.

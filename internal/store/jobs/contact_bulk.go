@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -248,8 +249,17 @@ func nextPicked(t *store.Tx, a *store.Account, j *Job, at *BulkProgress) (rows [
 // UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
 // end.
 func (s *JobStore) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
+	return s.undoSome(ctx, account, id, region, undoAtOnce)
+}
+
+// UndoWhole is UndoJob that ends when all is undone.
+func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region string) (Job, error) {
+	return s.undoSome(ctx, account, id, region, math.MaxInt)
+}
+
+func (s *JobStore) undoSome(ctx context.Context, account, id int64, region string, units int) (Job, error) {
 	undo, err := s.UndoJob(ctx, account, id, region, false)
-	for w, n := NewJobWorker(s), 0; n < undoAtOnce && err == nil && !undo.Ended(); n++ {
+	for w, n := NewJobWorker(s), 0; n < units && err == nil && !undo.Ended(); n++ {
 		if _, err = w.Step(ctx, &undo); err == nil || errors.Is(err, ErrJobMoved) { // the server's own worker may be at it
 			undo, err = s.Job(ctx, account, undo.ID)
 		}

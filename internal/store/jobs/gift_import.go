@@ -383,6 +383,13 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 		if g, isKept := r.trial.kept(*in.ExternalID); isKept {
 			return gifts.KnownGift(g, in, r.store.Now())
 		}
+		for _, id := range in.Filed.IDs {
+			if g, isKept := r.trial.kept(find.IDReference(id)); isKept {
+				if made, err := gifts.KnownGift(g, in, r.store.Now()); err == nil {
+					return made, nil
+				}
+			}
+		}
 		if len(r.trial.holding(find.GiftReference+*in.ExternalID)) > 0 {
 			return gifts.GiftDocument{Existing: true}, nil
 		}
@@ -425,9 +432,14 @@ func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *
 
 // keep remembers the money of a gift as a row would leave it, since others may tell more about it.
 func (tr *trial) keep(reference string, g *giving.Gift) {
+	if len(tr.gifts) < maxGivable {
+		for _, id := range g.IDs {
+			tr.left[maphash.String(tr.seed, find.IDReference(id))] = *g
+		}
+	}
 	key := maphash.String(tr.seed, reference)
 	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
-		tr.left[key] = giving.Gift{Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, At: g.At, ExternalID: g.ExternalID, Test: g.Test}
+		tr.left[key] = giving.Gift{IDs: g.IDs, Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, At: g.At, ExternalID: g.ExternalID, Test: g.Test}
 	}
 }
 
