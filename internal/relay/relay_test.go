@@ -93,10 +93,31 @@ func (s *session) Data(r io.Reader) error {
 	s.office.mu.Lock()
 	s.office.taken = append(s.office.taken, s.mail)
 	s.office.mu.Unlock()
-	if strings.HasPrefix(s.mail.to[0], "rude") { // it hangs up as soon as it has answered
-		time.AfterFunc(5*time.Millisecond, func() { _ = s.conn.Conn().Close() })
+	if rude, ok := s.conn.Conn().(*hangingUp); ok {
+		rude.next = strings.HasPrefix(s.mail.to[0], "rude")
 	}
 	return nil
+}
+
+// hangingUp is a connection that ends with the next answer, where next is set.
+type hangingUp struct {
+	net.Conn
+	next bool
+}
+
+func (c *hangingUp) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if c.next {
+		_ = c.Close()
+	}
+	return n, err
+}
+
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &hangingUp{Conn: c}, err
 }
 
 func open(t *testing.T) (*postOffice, *relay.Relay) {
@@ -108,7 +129,7 @@ func open(t *testing.T) (*postOffice, *relay.Relay) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go server.Serve(l) //nolint:errcheck // it ends with the test
+	go server.Serve(listener{l}) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	from, _ := mail.ParseAddress("giving@harbor.example")
 	return office, &relay.Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: relay.Off, From: from, Roots: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}}
