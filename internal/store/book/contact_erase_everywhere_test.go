@@ -104,7 +104,7 @@ func (e *everywhere) imports() {
 	_, err := e.s.BeginImport(e.t.Context(), e.account, im.ID, jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, FileIsRight: true})
 	e.must(err)
 	finishJobs(e.t, e.s)
-	tried := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz\n")
+	tried := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz,one cell too many\n")
 	begin(e.t, e.s, tried, true)
 	finishJobs(e.t, e.s)
 	canceled := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Olderkwolf,,Canceledxyz\n"+otherRow)
