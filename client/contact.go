@@ -62,7 +62,7 @@ type Phone struct {
 	Value string `json:"value"`
 }
 
-// ExternalID is what another system calls a contact.
+// ExternalID is what another system calls a contact or a transaction.
 type ExternalID struct {
 	Source string `json:"source,omitzero"` // the other system
 	Value  string `json:"value"`

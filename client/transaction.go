@@ -37,6 +37,7 @@ type Transaction struct {
 	LineItems          []LineItem    `json:"line_items"`
 	CommunicationOptIn bool          `json:"communication_opt_in"`
 	ExternalID         string        `json:"external_id"`
+	ExternalIDs        []ExternalID  `json:"external_ids"` // of files with several; nil otherwise
 	CheckNumber        string        `json:"check_number"`
 	CheckDepositedAt   time.Time     `json:"check_deposited_at"`
 	Note               string        `json:"note"`

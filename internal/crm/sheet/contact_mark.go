@@ -45,11 +45,28 @@ func (g *recognition) placeMarks(done map[int]bool) {
 			continue
 		case isStatus && target == "" && listed >= 0.9 && values.tellsListed():
 			target = "do_not_email"
+		case target == "" && values.areMarks():
+			target = restrictions
 		case target == "" || h.unknown > 0 && answers < 0.8 || isConsent && values != nil && answers < 0.8:
 			continue
 		}
 		done[i] = g.place(i, target)
 	}
+}
+
+// areMarks tells whether the values are lists of how someone must not be reached, whatever their column is called.
+func (c *seen) areMarks() bool {
+	if c == nil || len(c.distinct) == 0 {
+		return false
+	}
+	for value := range c.distinct {
+		for _, said := range splitTags(value) {
+			if markCalled(said) == "" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // tellsListed tells whether some value says that someone is on a list, or is not any more.

@@ -172,6 +172,9 @@ func (l *Look) column(i int) *seen {
 	return &l.columns[i]
 }
 
+// isEmpty tells whether a column was looked at, and had nothing.
+func (l *Look) isEmpty(i int) bool { return l != nil && i < len(l.columns) && l.columns[i].filled == 0 }
+
 // part is which part of the values is of a kind, from 0 to 1.
 func (c *seen) part(kind string) float64 {
 	if c == nil || c.looked == 0 {

@@ -152,7 +152,11 @@ func (g *recognition) candidates(open func(i int) bool) (all []candidate) {
 		}
 		for at := range g.sheet.columns {
 			c := &g.sheet.columns[at]
-			if score := g.sheet.rate(c, &g.headings[i], g.look.column(i)); c.target != "" && c.list == "" && score >= doubtful {
+			score := g.sheet.rate(c, &g.headings[i], g.look.column(i))
+			if g.look.isEmpty(i) && score > sure { // another column may have what this one lacks
+				score = sure
+			}
+			if c.target != "" && c.list == "" && score >= doubtful {
 				all = append(all, candidate{i, score, c.target})
 			}
 		}
@@ -216,7 +220,11 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 	isOwn, done := s.isOwn(g.mapping), map[int]bool{}
 	for i := range header {
 		name := g.mapping[i].Name
-		done[i] = name == "" || isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) || g.place(i, s.ownTarget(name))
+		own := s.ownTarget(name)
+		if (own == "title" || own == "salutation") && g.look.column(i).part(prefixKind) >= 0.5 { // other systems call Mr. and Dr. so
+			own = ""
+		}
+		done[i] = name == "" || isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) || g.place(i, own)
 		if f := headed(fields, name); !done[i] && f != nil && g.place(i, CustomField(f.ID)) {
 			done[i] = true
 		}
@@ -228,6 +236,11 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 	}
 	g.markPrefixes(done)
 	g.placeMarks(done)
+	for i := range header {
+		if h := &g.headings[i]; !done[i] && len(h.means) == 1 && h.means[0] == "company" && g.look.column(i).part(yesKind) >= 0.9 { // whether it is one
+			done[i] = g.place(i, "type")
+		}
+	}
 	g.settle(g.candidates(func(i int) bool { return !done[i] }), done)
 	for i := range header {
 		if h := &g.headings[i]; !done[i] && g.isReach(i) {
@@ -240,20 +253,22 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 	return g.mapping
 }
 
-// markPrefixes takes Title or Salutation for Mr. and Dr. where their values are such, or where jobs or greetings have a column of their own.
+// markPrefixes takes the column of titles, or of greetings, for Mr. and Dr. whose values are such most often; where jobs or greetings have another column, half of them are enough.
 func (g *recognition) markPrefixes(done map[int]bool) {
-	is := func(i int, meaning string) bool {
-		return len(g.headings[i].means) == 1 && g.headings[i].means[0] == meaning && g.headings[i].unknown == 0
-	}
-	for i := range g.mapping {
-		for _, meaning := range []string{"title", "salutation"} {
-			if done[i] || !is(i, meaning) {
+	for _, meaning := range []string{"title", "salutation"} {
+		best, most, columns := -1, 0.0, 0
+		for i, h := range g.headings {
+			if !h.has(meaning) || h.has("other", "campaign", "fund") {
 				continue
 			}
-			hasOther := slices.ContainsFunc(g.headings, func(h heading) bool { return h.has(meaning) && len(h.means) > 1 && !h.has("other", "campaign", "fund") })
-			if hasOther && g.look.column(i).part(prefixKind) >= 0.5 || hasOther && g.look.column(i) == nil || g.look.column(i).part(prefixKind) >= 0.8 {
-				done[i] = g.place(i, "prefix")
+			columns++
+			values := g.look.column(i)
+			if part := values.part(prefixKind); !done[i] && len(h.means) == 1 && h.unknown == 0 && part >= 0.5 && part*float64(values.filled) > most {
+				best, most = i, part*float64(values.filled)
 			}
+		}
+		if best >= 0 && (columns > 1 || g.look.column(best).part(prefixKind) >= 0.8) {
+			done[best] = g.place(best, "prefix")
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // vocabulary is what words mean. "" adds nothing; "other" makes the heading one of something that contacts and gifts do not have.
 var vocabulary = byWord(map[string]string{
 	"": "of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
-		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record online web npo nonprofit",
+		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record rec online web npo nonprofit",
 	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt prefere preferido hauptsachlich",
 
 	// who
@@ -27,7 +27,7 @@ var vocabulary = byWord(map[string]string{
 	"last": "last lname surname family nachname familienname zuname apellido apellidos lastname nachnamen", "full": "full voll vollstandiger vollstandig complet completo complete display sort sorted formatted",
 	"company":  "company companies organization organisation org organizations business firma firmen unternehmen verein entreprise societe organisme association empresa organizacion institution corporation",
 	"employer": "employer arbeitgeber employeur empleador", "title": "title position occupation profession beruf berufs funktion fonction poste puesto berufsbezeichnung bezeichnung", "job": "job prof professional",
-	"prefix": "prefix honorific anrede civilite tratamiento titel namenstitel prefijo prefixe", "suffix": "suffix suffixe sufijo namenszusatz", "salutation": "salutation greeting briefanrede salutations saludo addressee",
+	"prefix": "prefix honorific anrede civilite tratamiento titel namenstitel prefijo prefixe", "suffix": "suffix suffixe sufijo namenszusatz", "salutation": "salutation greeting briefanrede salutations saludo",
 	"birth": "birth dob birthday birthdate bday born geburt geburts geboren geburtstag naissance nacimiento neele", "deceased": "deceased verstorben decede decedee fallecido died",
 	"tags":    "tag tags label labels group groups membership groupmembership keyword keywords category categories schlagwort schlagworte schlagworter stichworte stichwort gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie etiquetas grupo grupos categorias",
 	"note":    "note notes comment comments remark remarks memo message messages narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires nota notas comentario comentarios observaciones description libelle nachricht mensaje verwendungszweck buchungstext betreff concepto",
@@ -62,7 +62,7 @@ var vocabulary = byWord(map[string]string{
 
 	"other": "acknowledgment acknowledgement acknowledged thank thanked thankyou tax taxes fair market goods benefit benefits modified updated changed changes lastchanged expiry expiration expires expire end ended start started next due owner officer solicitor fundraiser fundraisers assigned staff user agent ip browser utm referrer referring referral medium website " +
 		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma match matching matched department photo picture image file ext extension fax team teams event ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
-		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner page form attribution lifecycle financial",
+		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner page form attribution lifecycle financial",
 })
 
 // phrases are several words that mean one thing.
@@ -70,10 +70,10 @@ var phrases = func() map[string]string {
 	all := map[string]string{}
 	for meaning, list := range map[string]string{
 		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "zip": "postal code,post code,code postal,zip code,zip postal code,codigo postal", "extra": "po box", "house": "haus nr,house number",
-		"out": "opt out,opted out,opt outs,sign off", "consent": "opt in,opted in,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
+		"out": "opt out,opted out,opt outs,user opt out,sign off", "consent": "opt in,opted in,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
 		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
 		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "full": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business",
-		"donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often",
+		"salutation": "informal greeting,informal salutation,email greeting", "donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often",
 	} {
 		for _, phrase := range strings.Split(list, ",") {
 			all[phrase] = meaning
@@ -161,6 +161,9 @@ func meaningAt(all []string, isFirst bool) (meaning string, n int) {
 	if word == "n" && len(all) > 1 {
 		return "id", 1
 	}
+	if word == "to" && isFirst && len(all) > 1 { // To Email Address is where the money goes
+		return "recipient", 1
+	}
 	if meaning, ok := vocabulary[word]; ok {
 		return meaning, 1
 	}
@@ -187,6 +190,11 @@ func (h *heading) takeWord(word string, all []string, i int) {
 	}
 	if i > 0 && len(word) == 3 && text.IsCurrency(strings.ToUpper(word)) { // Amount (USD)
 		h.currency = strings.ToUpper(word)
+		return
+	}
+	if rest, ok := strings.CutPrefix(word, "no"); ok && slices.Contains([]string{"mail", "email", "phone", "call", "sms", "letter"}, vocabulary[rest]) { // NOMAIL
+		h.take("not", "no")
+		h.take(vocabulary[rest], rest)
 		return
 	}
 	if parts := split(word); parts != nil {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
 )
 
@@ -56,7 +57,9 @@ func TestManyPeopleOnOnePhoneCostWhatOthersDo(t *testing.T) {
 func tryFile(t testing.TB, s *Book, account int64, file string) jobs.ImportCounts {
 	t.Helper()
 	rows := openTable(t, file)
-	tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+	spec := importOf(rows, jobs.MergeExisting)
+	spec.Mapping = sheet.Contacts.Recognize(rows.Header(), nil, lookAt(t, file))
+	tried, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +96,9 @@ func TestEachOfManyOnOnePhoneIsFoundAgain(t *testing.T) {
 func importOnce(t testing.TB, s *Book, account int64, file string) jobs.ImportCounts {
 	t.Helper()
 	rows := openTable(t, file)
-	im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, true, func(jobs.ImportProgress) {})
+	spec := importOf(rows, jobs.MergeExisting)
+	spec.Mapping = sheet.Contacts.Recognize(rows.Header(), nil, lookAt(t, file))
+	im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, true, func(jobs.ImportProgress) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,14 +28,8 @@ import (
 	"donorbook/internal/store/move"
 )
 
-// make oracle runs this. It is not part of make test yet: it runs into the faults below, and may find more.
-
 // The oracle does everything that can be done to people, in any order, and knows what must be true afterwards from a model that shares no code with the
 // program: a contact is what it began with, and then what happened to it. What is undone has not happened.
-
-// knownFaults are faults that the oracle finds and that have not been mended yet. A sequence that runs into one of them ends there. Nothing is added here: who
-// mends one removes its line.
-var knownFaults = map[string]string{}
 
 // person of the oracle: what a contact says, as a set of values ("email:a@x.org", "tag:t") and as texts ("company").
 type saying struct {
