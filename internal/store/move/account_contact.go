@@ -49,7 +49,7 @@ type (
 		Choice   string `json:"choice,omitempty"`
 		Place    int64  `json:"place,omitempty"` // where it is not at its own change
 	}
-	apartLine struct { // contacts that are not the same person
+	dismissedLine struct { // contacts that are not the same person
 		A       int64 `json:"contact_id_a"`
 		B       int64 `json:"contact_id_b"`
 		DigestA int64 `json:"digest_a"`
@@ -164,7 +164,7 @@ func lineOf(c *store.Change) changeLine {
 const maxActor = 1000
 
 func readChange(r *accountReader, l *changeLine) (importLine, error) {
-	noun, nounErr := history.ParseNoun(l.Noun)
+	about, nounErr := history.ParseNoun(l.Noun)
 	kind, kindErr := history.ParseKind(l.Kind)
 	channel, channelErr := history.ParseChannel(l.Channel)
 	if err := cmp.Or(nounErr, kindErr, channelErr); err != nil {
@@ -178,18 +178,18 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, problem("does not say who made the change, or what it was")
 	}
-	numbered := noun == history.ContactNoun || noun == history.GiftNoun || noun == history.PlanNoun || noun == history.KeyNoun || noun == history.SegmentNoun
+	numbered := slices.ContainsFunc(r.nouns, func(n *noun) bool { return n.numbered == about })
 	if numbered && l.ID != 0 {
 		if err := r.own(l.ID); err != nil {
 			return nil, err
 		}
 	}
 	return func(w *accountWriter) error {
-		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
+		c := store.Change{Revision: w.revision(l.Revision), Noun: about, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)
-		case noun == history.CampaignNoun:
+		case about == history.CampaignNoun:
 			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
 		}
 		if string(l.Data) != "null" {
@@ -251,23 +251,23 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 	}, err
 }
 
-// apart writes which contacts a person has called different people. Other pairs are found again.
-func exportApart(x *accountExport, w *LineWriter) error {
+// exportDismissed writes which contacts a person has called different people. Other pairs are found again.
+func exportDismissed(x *accountExport, w *LineWriter) error {
 	at := store.DuplicateTable.At
 	return x.conn.EachOf(store.DuplicateTable, x.account.Number, func(row []any) error {
 		if row[at("state")].(int64) == 0 {
 			return nil
 		}
-		return w.encode(apartLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
+		return w.encode(dismissedLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
 	})
 }
 
-func readApart(r *accountReader, l *apartLine) (importLine, error) {
+func readDismissed(r *accountReader, l *dismissedLine) (importLine, error) {
 	err := cmp.Or(r.refers(l.A, 0), r.refers(l.B, 0))
-	if pair := [2]int64{l.A, l.B}; err == nil && (l.A >= l.B || slices.Compare(pair[:], r.apart[:]) <= 0) {
+	if pair := [2]int64{l.A, l.B}; err == nil && (l.A >= l.B || slices.Compare(pair[:], r.dismissed[:]) <= 0) {
 		err = problem("must name two contacts, the older one first, after those before it")
 	} else {
-		r.apart = pair
+		r.dismissed = pair
 	}
 	return func(w *accountWriter) error {
 		w.Insert(store.DuplicateTable, w.a.Account, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
