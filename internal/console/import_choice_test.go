@@ -11,7 +11,7 @@ import (
 // The preview lists rows with the email of a contact with another name, what would change, what is left out and what is not imported, and the person chooses once for
 // all of them. What was created can be erased.
 func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
-	const file = "First name,Last name,Email,Phone,Title,Shoe size\nZoë,Okafor,zoe@example.org,N/A,Head,38\nBo,Lee,bo@example.org,,Clerk,\nAda,Okafor,zoe@example.org,,,39\nZOE,OKAFOR,zoe@example.org,,,\n"
+	const file = "First name,Last name,Email,Phone,Title,Shoe size\nZoë,Okafor,zoe@example.org,call me,Head,38\nBo,Lee,bo@example.org,,Clerk,\nAda,Okafor,zoe@example.org,,,39\nZOE,OKAFOR,zoe@example.org,,,\n"
 	s := anySite(t)
 	s.works()
 	p := s.member(s.organization("Harbor"), access.Owner)
@@ -25,7 +25,7 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	a = p.until(path, "Nothing was changed yet.")
 	p.sees(a, "Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0", "Same email, phone or ID, different name",
 		"Row 4 Ada Okafor Zoë Okafor zoe@example.org A new contact.",
-		"Values left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "N/A" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
+		"Values left out", `Row 2 Zoë Okafor Zoë Okafor zoe@example.org Merged. Title: Head. Left out: Phone "call me" must be a valid phone number`, "Row 3 Bo Lee Bo Lee bo@example.org Merged.")
 	if words := a.words(); strings.Contains(words, " more ") {
 		t.Errorf("a row that is told elsewhere is counted among those that are not shown: %s", words)
 	}
