@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -24,25 +23,15 @@ const (
 	signInForm    = 96 << 10 // signing in with such a form, whose fields have longer names there
 )
 
-// rates counts the requests of each user, and of strangers by their address.
-type rates struct {
-	users     *web.Limiter[int64]
-	strangers *web.Limiter[netip.Addr]
-}
-
-func newRates(limit int) rates {
-	return rates{users: web.NewLimiter[int64](limit), strangers: web.NewLimiter[netip.Addr](limit)}
-}
-
 // identify finds out who sends a request, and counts it. The body is not touched: what costs more comes after.
 func (c *Console) identify(w http.ResponseWriter, r *http.Request) (access.Session, error) {
 	session, err := c.sessionOf(r)
 	switch {
 	case err == nil:
 		web.NoteUser(w, session.User.ID)
-		err = countRequest(w, c.rates.users, session.User.ID, c.now())
+		err = countRequest(w, c.users, session.User.ID, c.now())
 	case errors.Is(err, crm.ErrUnauthenticated):
-		if limited := countRequest(w, c.rates.strangers, web.LimitAddr(c.options.Proxies.Client(r)), c.now()); limited != nil {
+		if limited := c.countStranger(w, r); limited != nil {
 			err = limited
 		}
 	}
@@ -56,6 +45,11 @@ func countRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], ca
 		return nil
 	}
 	return tooManyRequests(wait, "Too many requests at once. Nothing was changed. Wait a moment, then try again.")
+}
+
+// countStranger counts the request of someone who has not signed in, by their address.
+func (s *site) countStranger(w http.ResponseWriter, r *http.Request) error {
+	return countRequest(w, s.strangers, web.LimitAddr(s.options.Proxies.Client(r)), s.now())
 }
 
 // tooManyRequests says in words of the console what to wait for.
@@ -73,7 +67,7 @@ func tooManyRequests(wait time.Duration, message string) error {
 // looked at after the form only.
 func (c *Console) authorize(route route) web.HandlerFunc {
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
-		r := &request{Console: c, Request: sent, w: w, form: newForm()}
+		r := &request{site: c.site, Request: sent, w: w, form: newForm()}
 		if err := c.checkOrigin(sent); err != nil {
 			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
 		}
@@ -87,7 +81,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 		}
 		if errors.Is(err, crm.ErrUnauthenticated) {
 			if route.role != stranger {
-				return r.toSignIn(route)
+				return r.toSignIn(route.page != nil)
 			}
 			err = nil
 		}
@@ -145,7 +139,7 @@ func (r *request) asMember(route route) (err error) {
 	if r.membership.Role < route.role {
 		return forbidden(r.membership, route.role)
 	}
-	if id := r.PathValue("id") + r.PathValue("user"); id != "" { // no path has both
+	if id := r.PathValue("id"); id != "" {
 		if r.id, err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(r.id, 10) != id {
 			return crm.ErrNotFound
 		}

@@ -256,7 +256,7 @@ func (n names) didWords(a *history.Activity) string {
 	case history.DidJoin:
 		return "merged " + what + " into another contact"
 	case history.DidDismiss:
-		if strings.HasSuffix(a.Data, `,null]}`) {
+		if dismissedFrom(a) == 0 {
 			return "marked " + what + " as a possible duplicate again"
 		}
 		return "marked " + what + " as not a duplicate of another contact"
@@ -286,13 +286,23 @@ func (n names) didWords(a *history.Activity) string {
 
 // mergedIn is the contact that a change has brought into another one, 0 for none.
 func mergedIn(a *history.Activity) int64 {
-	all := doc.KnownDifferences(a.Data)
-	for _, d := range all {
-		if d.Field == "contact_id" && a.Noun == history.ContactNoun && a.Kind == history.DidMerge {
-			return idOf(plainValue(string(d.Before)))
+	if a.Noun != history.ContactNoun || a.Kind != history.DidMerge {
+		return 0
+	}
+	return idOf(plainValue(string(otherContact(a).Before)))
+}
+
+// dismissedFrom is the contact that another one is not a duplicate of from now on, 0 where it may be one again.
+func dismissedFrom(a *history.Activity) int64 { return idOf(plainValue(string(otherContact(a).After))) }
+
+// otherContact is what a change says about the other contact that it is about.
+func otherContact(a *history.Activity) doc.Difference {
+	for _, d := range doc.KnownDifferences(a.Data) {
+		if d.Field == "contact_id" {
+			return d
 		}
 	}
-	return 0
+	return doc.Difference{}
 }
 
 // verbs say how things begin and end.

@@ -83,7 +83,7 @@ func (r *request) campaignsPage() error {
 		row.Chapter = names[campaign.AccountID]
 		rows = append(rows, &row)
 	}
-	view.table = r.newList("campaigns", "Campaigns, newest first", rows)
+	view.table = r.newList(campaignListing, "Campaigns, newest first", rows)
 	view.Pager = l.pager(found.Total)
 	return r.render("campaigns", page{Title: "Campaigns", Section: "campaigns", Data: &view})
 }

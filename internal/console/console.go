@@ -4,6 +4,7 @@ package console
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
 	"donorbook/internal/crm/access"
@@ -24,25 +25,39 @@ type Options struct {
 	Trust     string           // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
+// site is what all pages share.
+type site struct {
+	store     *book.Book
+	options   Options
+	now       func() time.Time
+	templates templates
+	strangers *web.Limiter[netip.Addr] // counts the requests of those who have not signed in
+	throttle  *throttle
+	uploads   uploads
+	kept      *web.Mux // the pages of forms that were kept while a person signed in
+}
+
+func newSite(s *book.Book, o Options, found templates) *site {
+	made := &site{store: s, options: o, now: o.Now, templates: found, strangers: web.NewLimiter[netip.Addr](o.RateLimit), throttle: newThrottle(time.Now), kept: web.NewMux()}
+	if made.now == nil {
+		made.now = time.Now
+	}
+	return made
+}
+
 // Console serves everything below /console.
 type Console struct {
-	store    *book.Book
-	options  Options
-	mux      *web.Mux
-	kept     *web.Mux // the pages of forms that were kept while a person signed in
-	origin   http.CrossOriginProtection
-	rates    rates
-	throttle *throttle
-	uploads  uploads
-	pages    pages
-	now      func() time.Time
+	*site
+	mux    *web.Mux
+	origin http.CrossOriginProtection
+	users  *web.Limiter[int64] // counts the requests of those who have signed in
 }
 
 const root = "/console"
 
 // request is one request of a person: who asks, for what, what they sent, and where the answer goes.
 type request struct {
-	*Console
+	*site
 	*http.Request
 	w          http.ResponseWriter
 	session    access.Session    // empty for a stranger
@@ -114,7 +129,6 @@ var routes = []route{
 	{"POST", "/signout", stranger, (*request).signOut, nil},
 	{"POST", "/invite/{token}/accept", user, (*request).accept, nil},
 	{"GET", "/profile", user, (*request).profilePage, nil},
-	{"GET", "/design", user, (*request).designPage, nil},
 	{"POST", "/profile/name", user, (*request).renameUser, (*request).profilePage},
 	{"POST", "/profile/password", user, (*request).changePassword, (*request).profilePage},
 	{"POST", "/profile/sessions/{session}/end", user, (*request).endSession, nil},
@@ -126,8 +140,7 @@ var routes = []route{
 	{"GET", "/search/suggestions", access.Viewer, (*request).suggestions, nil},
 
 	{"GET", "/contacts", access.Viewer, (*request).contactsPage, nil},
-	{"GET", "/contacts/columns", access.Viewer, (*request).chooseColumns, nil},
-	{"GET", "/columns/{list}", access.Viewer, (*request).chooseColumns, nil},
+	{"GET", "/columns/{list}", access.Viewer, chooseColumns(contactListing, giftListing, planListing, donorListing, campaignListing), nil},
 	{"GET", "/reports", access.Viewer, (*request).reportsPage, nil},
 	{"GET", "/reports/export", access.Viewer, (*request).exportReport, nil},
 	{"GET", "/segments", access.Viewer, (*request).segmentsPage, nil},
@@ -248,8 +261,8 @@ var routes = []route{
 	{"POST", "/settings/people/invite", access.Owner, (*request).invite, (*request).peoplePage},
 	{"GET", "/settings/people/invited", access.Owner, (*request).invitedPage, nil},
 	{"POST", "/settings/people/invitations/{invitation}/revoke", access.Owner, (*request).revokeInvitation, nil},
-	{"POST", "/settings/people/{user}/role", access.Owner, of((*request).memberOf, (*request).setRole), (*request).peoplePage},
-	{"POST", "/settings/people/{user}/remove", access.Viewer, (*request).removeMember, (*request).peoplePage},
+	{"POST", "/settings/people/{id}/role", access.Owner, of((*request).memberOf, (*request).setRole), (*request).peoplePage},
+	{"POST", "/settings/people/{id}/remove", access.Viewer, (*request).removeMember, (*request).peoplePage},
 }
 
 // pattern is the route as the mux takes it.
@@ -262,17 +275,11 @@ func (r route) pattern() string {
 
 // New is the console over a store.
 func New(s *book.Book, o Options) (*Console, error) {
-	pages, err := findPages(o.Region)
+	found, err := findTemplates(o.Region)
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{
-		store: s, options: o, mux: web.NewMux(), kept: web.NewMux(), rates: newRates(o.RateLimit), throttle: newThrottle(time.Now),
-		pages: pages, now: time.Now,
-	}
-	if o.Now != nil {
-		c.now = o.Now
-	}
+	c := &Console{site: newSite(s, o, found), mux: web.NewMux(), users: web.NewLimiter[int64](o.RateLimit)}
 	c.mux.RenderErrors(c.errorPage)
 	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
 	for _, route := range routes {
@@ -289,7 +296,7 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error { // browsers ask for it wherever they are
 		return staticFiles()["icon.svg"].Serve(w, r)
 	})
-	mux.Handle("GET "+picture.Root+"{name}", c.servePicture)
+	mux.Handle("GET "+picture.Root+"{name}", c.site.servePicture)
 	mux.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return redirect(w, r, root) })
 	mux.Handle(root, c.Serve)
 	mux.Handle(root+"/", c.Serve)

@@ -31,20 +31,35 @@ type bulkView struct {
 	Export   *exportForm // of the selection
 }
 
-// bulkWords are the words for an action: the title and the button of its page, what has happened, what is under way, and what those were
-// that did not change.
-var bulkWords = map[crm.BulkKind]struct{ title, button, done, begun, already string }{
-	crm.BulkTag:     {"Add tags to CONTACTS", "Add tags", "Added TAGS to CONTACTS.", "Adding TAGS to CONTACTS.", "already had TAGS"},
-	crm.BulkUntag:   {"Remove tags from CONTACTS", "Remove tags", "Removed TAGS from CONTACTS.", "Removing TAGS from CONTACTS.", "did not have TAGS"},
-	crm.BulkArchive: {"Archive CONTACTS?", "Archive contacts", "Archived CONTACTS.", "Archiving CONTACTS.", "WERE already archived"},
-	crm.BulkRestore: {"Restore CONTACTS?", "Restore contacts", "Restored CONTACTS.", "Restoring CONTACTS.", "WERE already active"},
-	bulkExport:      {"Export CONTACTS", "Download file", "", "", ""},
-	crm.BulkRename:  {"", "", "Changed the tag on CONTACTS.", "", ""},
-}
+// bulkWords are the words for an action on some contacts: what is done, the button that does it, what has happened, what is under way, and what those were that did
+// not change.
+type bulkWords struct{ title, button, done, begun, already string }
 
-// bulkText puts a number of contacts and tags into the words for an action.
-func bulkText(words string, contacts int64, tags []string) string {
-	return strings.NewReplacer("CONTACTS", plural(contacts, "contact"), "TAGS", quotedTags(tags), "WERE", choose(contacts, "was", "were")).Replace(words)
+// bulkWordsFor says what an action does to so many contacts, which are named by contacts. An action without tags is one that still asks for them.
+func bulkWordsFor(action crm.BulkAction, n int64, contacts string) bulkWords {
+	tags := "tags"
+	if len(action.Tags) > 0 {
+		tags = quotedTags(action.Tags)
+	}
+	switch action.Kind {
+	case crm.BulkTag:
+		return bulkWords{"Add " + tags + " to " + contacts, "Add tags", "Added " + tags + " to " + contacts + ".", "Adding " + tags + " to " + contacts + ".", "already had " + tags}
+	case crm.BulkUntag:
+		return bulkWords{"Remove " + tags + " from " + contacts, "Remove tags", "Removed " + tags + " from " + contacts + ".", "Removing " + tags + " from " + contacts + ".", "did not have " + tags}
+	case crm.BulkArchive:
+		return bulkWords{"Archive " + contacts, "Archive contacts", "Archived " + contacts + ".", "Archiving " + contacts + ".", choose(n, "was", "were") + " already archived"}
+	case crm.BulkRestore:
+		return bulkWords{"Restore " + contacts, "Restore contacts", "Restored " + contacts + ".", "Restoring " + contacts + ".", choose(n, "was", "were") + " already active"}
+	case bulkExport:
+		return bulkWords{title: "Export " + contacts, button: "Download file"}
+	case crm.BulkRename:
+		said := bulkWords{title: "Delete the tag " + tags, done: "Changed the tag on " + contacts + "."}
+		if action.Becomes != "" {
+			said.title = "Change the tag " + tags + " to “" + action.Becomes + "”"
+		}
+		return said
+	}
+	return bulkWords{}
 }
 
 // The actions that lead to another page: the export of a selection, and the comparison of two contacts.
@@ -152,14 +167,17 @@ func (view *bulkView) exportForm(r *request) *exportForm {
 
 // askBulk shows what would be done, and to how many.
 func (r *request) askBulk(view bulkView) error {
-	said := bulkWords[view.Action]
-	if said.title == "" {
+	view.Count = plural(view.Contacts, "contact")
+	said := bulkWordsFor(crm.BulkAction{Kind: view.Action}, view.Contacts, view.Count)
+	if said.button == "" {
 		return crm.ErrNotFound
 	}
-	view.Count = plural(view.Contacts, "contact")
-	view.Title, view.Button, view.Crumb = bulkText(said.title, view.Contacts, nil), said.button, said.button
-	if view.Export != nil {
+	view.Title, view.Button, view.Crumb = said.title, said.button, said.button
+	switch {
+	case view.Export != nil:
 		view.Crumb = "Export"
+	case !view.Tags:
+		view.Title += "?"
 	}
 	return r.render("contact_bulk", page{Title: view.Title, Section: "contacts", Form: view.Form, Data: view})
 }
@@ -167,7 +185,7 @@ func (r *request) askBulk(view bulkView) error {
 // bulkNotice says what became of the contacts.
 func (r *request) bulkNotice(back string, action crm.BulkAction, done jobs.BulkResult) notice {
 	if done.Unfinished() {
-		return notice{Text: bulkText(bulkWords[action.Kind].begun, done.Total, action.Tags), View: r.path(jobPath(done.Job)), Link: "View progress"}
+		return notice{Text: bulkWordsFor(action, done.Total, plural(done.Total, "contact")).begun, View: r.path(jobPath(done.Job)), Link: "View progress"}
 	}
 	told := notice{Text: bulkTold(action, done.BulkCounts)}
 	if done.Changed > 0 {
@@ -178,17 +196,17 @@ func (r *request) bulkNotice(back string, action crm.BulkAction, done jobs.BulkR
 
 // bulkTold is what became of contacts, in sentences.
 func bulkTold(action crm.BulkAction, n crm.BulkCounts) string {
-	said := bulkWords[action.Kind]
-	told := []string{bulkText(said.done, n.Changed, action.Tags)}
+	contacts := plural(n.Changed, "contact")
+	if action.Kind == crm.BulkRename {
+		contacts = withArchived(n.Changed, n.ChangedArchived)
+	}
+	told := []string{bulkWordsFor(action, n.Changed, contacts).done}
 	add := func(n int64, text string) {
 		if n > 0 {
 			told = append(told, plural(n, "contact")+" "+text+".")
 		}
 	}
-	if action.Kind == crm.BulkRename && n.ChangedArchived > 0 {
-		told[0] = strings.Replace(told[0], plural(n.Changed, "contact"), withArchived(n.Changed, n.ChangedArchived), 1)
-	}
-	add(n.Already, bulkText(said.already, n.Already, action.Tags))
+	add(n.Already, bulkWordsFor(action, n.Already, "").already)
 	add(n.Archived, choose(n.Archived, "is archived and was", "are archived and were")+" left alone")
 	add(n.Erased, choose(n.Erased, "was", "were")+" erased and cannot be restored")
 	add(n.Merged, choose(n.Merged, "was", "were")+" merged into another contact: undo the merge to bring "+choose(n.Merged, "it", "them")+" back")

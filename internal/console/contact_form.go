@@ -314,8 +314,7 @@ func (f *form) rowsOf(list string, least int) (rows []formRow) {
 	label, parts, limit := crm.ContactList(list)
 	n, most := f.Rows(list, parts), limit+1
 	if n > most {
-		told := fmt.Sprintf("You entered %s %s, more than this form can hold. Only the first %d were kept.", shownCount(int64(n)), list, most)
-		f.Faults, f.first = slices.Insert(f.Faults, 0, doc.Fault{Rule: doc.Rule(told)}), nil
+		f.failFirst(fmt.Sprintf("You entered %s %s, more than this form can hold. Only the first %d were kept.", shownCount(int64(n)), list, most))
 	}
 	for i := range min(max(n+1, least), most) {
 		row := formRow{Index: i, Label: label, Empty: i >= n}

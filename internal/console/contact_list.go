@@ -65,7 +65,7 @@ func (r *request) contactsPage() error {
 	if err != nil {
 		return err
 	}
-	view := contactsView{table: r.newList("contacts", "Contacts", nil), filters: r.filters(contactListing, q, fields...), Scope: scope, Query: strings.TrimSpace(q.Get(searchParameter)), Part: part}
+	view := contactsView{table: r.newList(contactListing, "Contacts", nil), filters: r.filters(contactListing, q, fields...), Scope: scope, Query: strings.TrimSpace(q.Get(searchParameter)), Part: part}
 	counts, err := r.store.Counts(r.Context(), r.account())
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func (r *request) listDonors(filter giving.DonorFilter, view *donorsView) error 
 	for _, d := range found.Donors {
 		rows = append(rows, &donorRow{d, moneyList(d.Sums, found.Currency), r.giftsAddress(with(with(giftsOfYear(filter.GaveIn()), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
-	view.table = r.newList("donors", view.Title, rows)
+	view.table = r.newList(donorListing, view.Title, rows)
 	view.Currency, view.Export = found.Currency, exportOf(donorQuery(filter, gifts.DonorPlace{}), r.path("/donors"))
 	view.Found = plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	beside := func(at gifts.DonorPlace) string {

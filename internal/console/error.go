@@ -16,20 +16,20 @@ type problem struct {
 }
 
 // errorPage shows a failure to a person: what happened, what to do next, and the number under which the log has it.
-func (c *Console) errorPage(w http.ResponseWriter, r *http.Request, err error) {
+func (s *site) errorPage(w http.ResponseWriter, r *http.Request, err error) {
 	shown := newProblem(w.Header(), err)
-	looks := &request{Console: c, Request: r, w: w}
+	looks := &request{site: s, Request: r, w: w}
 	if shown.Status != http.StatusTooManyRequests { // a client that asks too often must not cost the database anything
 		looks.recognize()
 	}
 	if looks.render("error", page{Title: shown.Heading, Status: shown.Status, Data: shown}) != nil {
-		_ = c.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
+		_ = s.writeProblem(w, shown) // not even the page around it can be made, as when the database is away
 	}
 }
 
 // writeProblem shows a failure without anything that the database would have to tell.
-func (c *Console) writeProblem(w http.ResponseWriter, shown problem) error {
-	return c.write(w, "error", "layout", page{Title: shown.Heading, Status: shown.Status, Data: shown, RequestID: web.RequestID(w)})
+func (s *site) writeProblem(w http.ResponseWriter, shown problem) error {
+	return s.write(w, "error", "layout", page{Title: shown.Heading, Status: shown.Status, Data: shown, RequestID: web.RequestID(w)})
 }
 
 // newProblem puts an error into words, and sets the headers that belong to it.

@@ -39,7 +39,7 @@ func routesFor(is func(access.Role) bool) (all []Route) {
 
 // ParsePages parses every page; the program parses each one when it is first shown.
 func ParsePages() error {
-	found, err := findPages("US")
+	found, err := findTemplates("US")
 	for name, parse := range found {
 		if _, parseErr := parse(); parseErr != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, parseErr))

@@ -26,9 +26,6 @@ type listing struct {
 	passing []string                                         // parameters that are not remembered: they are about one search, one contact or one import
 }
 
-// listings are the lists whose columns people choose.
-var listings = map[string]*listing{"contacts": contactListing, "gifts": giftListing, "plans": planListing, "donors": donorListing, "campaigns": campaignListing}
-
 // filterField is one filter of a list: how the panel asks for it, which parameter of the address stands for it, and what is said while it is active. A
 // filter without a label is one that only links ask for.
 type filterField struct {
@@ -478,7 +475,9 @@ func (v *filters) sorted(columns []tableColumn) []tableColumn {
 		case "-" + c.Sort:
 			c.Order, next = "descending", c.Sort
 		default:
-			next = strings.TrimPrefix(next, map[bool]string{true: "-"}[c.Name == "name"])
+			if c.Name == "name" {
+				next = c.Sort
+			}
 		}
 		q := dropped(v.query, "sort")
 		if next != v.of.order {

@@ -114,7 +114,29 @@ func (f *form) setUnsent(name, value string) {
 
 // fail notes that a field is wrong; "" is the form as a whole.
 func (f *form) fail(field, message string) {
-	f.Faults, f.first = append(f.Faults, doc.Fault{Field: field, Rule: doc.Rule(message)}), nil
+	f.addFaults(doc.Fault{Field: field, Rule: doc.Rule(message)})
+}
+
+// failAs notes that a field with a label of its own is wrong.
+func (f *form) failAs(field, label, message string) {
+	f.addFaults(doc.Fault{Field: field, Label: label, Rule: doc.Rule(message)})
+}
+
+// addFaults notes what is wrong.
+func (f *form) addFaults(faults ...doc.Fault) { f.Faults, f.first = append(f.Faults, faults...), nil }
+
+// failFirst notes what is told before everything else.
+func (f *form) failFirst(message string) {
+	f.Faults, f.first = slices.Insert(f.Faults, 0, doc.Fault{Rule: doc.Rule(message)}), nil
+}
+
+// blame has the faults of a field shown at another one, which people call by a label.
+func (f *form) blame(field, other, label string) {
+	for i := range f.Faults {
+		if f.Faults[i].Field == field {
+			f.Faults[i].Field, f.Faults[i].Label, f.first = other, label, nil
+		}
+	}
 }
 
 // failSeen notes that someone else has changed what the form is about, which is of this version now. Sent again, the form
@@ -136,7 +158,7 @@ func (f *form) refuse(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	f.Faults, f.first = append(f.Faults, invalid.Faults...), nil
+	f.addFaults(invalid.Faults...)
 	return nil
 }
 

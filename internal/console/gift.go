@@ -43,18 +43,6 @@ func (r *request) giftTable(caption string, gifts []gifts.GiftRecord, left ...st
 	return &t, err
 }
 
-// sampleGifts are gifts that no one gave.
-func sampleGifts(at time.Time) *table {
-	sample := func(name, title, method string, amount int64, marks ...mark) *giftRow {
-		gift := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
-		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks}
-	}
-	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: giftColumns, Rows: []*giftRow{
-		sample("Ada Lund", "Winter Coat Drive", "card", 125_000), sample("Ravi Müller", "", "check", 75_50, mark{"Recurring", "good"}),
-		sample("Łucja Őry", "Lighthouse Gala", "cash", 20_00, mark{"Failed", "bad"}),
-	}}
-}
-
 // IsPlain tells whether nothing became of the gift but that it was received.
 func (row *giftRow) IsPlain() bool { return row.Status == giving.Succeeded && row.Refunded() == 0 }
 
@@ -162,7 +150,7 @@ func (r *request) giftsPage() error {
 	if err != nil {
 		return err
 	}
-	view := giftsView{table: r.newList("gifts", "Gifts", nil), filters: r.filters(giftListing, q), Tabs: r.givingTabs("gifts")}
+	view := giftsView{table: r.newList(giftListing, "Gifts", nil), filters: r.filters(giftListing, q), Tabs: r.givingTabs("gifts")}
 	view.Columns, view.Quick = view.sorted(view.Columns), view.quickTimes("from", "to", r.today())
 	if plan := view.field("plan"); labelIn(plan.choices, q.Get("plan"), "") == "" {
 		plan.choices = append(slices.Clone(plan.choices), option{Value: q.Get("plan"), Label: "One recurring gift"})

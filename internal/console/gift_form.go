@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
@@ -167,11 +166,6 @@ func (r *request) chooseGiver() error {
 	return errRefused
 }
 
-// failAs notes that a field with a label of its own is wrong.
-func (f *form) failAs(field, label, message string) {
-	f.Faults, f.first = append(f.Faults, doc.Fault{Field: field, Label: label, Rule: doc.Rule(message)}), nil
-}
-
 // isCalled tells whether a contact has a name, an email or an ID.
 func isCalled(c *crm.Contact, typed string) bool {
 	return text.Fold(contactName(*c)) == text.Fold(typed) || idText(c.ID) == typed ||
@@ -206,10 +200,8 @@ func (r *request) currencyFor() (string, error) {
 // giftFields fills in what every form of a gift offers. plans are those of the contact.
 func (r *request) giftFields(f *form, currency string, plans []giving.Plan) (view giftFormView, err error) {
 	view = giftFormView{Form: f, Currency: currency}
-	for i := range f.Faults {
-		if f.Faults[i].Field == "contact_id" && f.Sends(giverText) {
-			f.Faults[i].Field, f.Faults[i].Label, f.first = giverText, "Donor", nil
-		}
+	if f.Sends(giverText) {
+		f.blame("contact_id", giverText, "Donor")
 	}
 	if asked := f.Value(giverAsked); asked != "" {
 		found := searchView{Query: asked}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -271,7 +270,7 @@ func (p people) job(r *request, j jobs.Job) (view jobView, err error) {
 		var action crm.BulkAction
 		var at jobs.BulkProgress
 		err = errors.Join(json.Unmarshal(j.Spec, &action), json.Unmarshal(j.Progress, &at))
-		view.Title, view.Told = bulkTitle(action, at.Total), bulkTold(action, at.BulkCounts)
+		view.Title, view.Told = bulkWordsFor(action, at.Total, plural(at.Total, "contact")).title, bulkTold(action, at.BulkCounts)
 		if done := at.Changed + at.Already + at.Archived + at.Refused + at.Unreadable; j.Working() && at.Total > 0 {
 			view.soFar(done, at.Total, "contact")
 		}
@@ -410,24 +409,6 @@ func keptTold(kept int64, gifts bool) string {
 		what = shownCount(kept) + " " + choose(kept, "gift or contact", "gifts and contacts")
 	}
 	return what + " " + choose(kept, "was changed since then and was left as is.", "were changed since then and were left as they are.")
-}
-
-// bulkTitle is what a job does, in words.
-func bulkTitle(action crm.BulkAction, total int64) string {
-	switch action.Kind {
-	case crm.BulkTag:
-		return fmt.Sprintf("Add %s to %s", quotedTags(action.Tags), plural(total, "contact"))
-	case crm.BulkUntag:
-		return fmt.Sprintf("Remove %s from %s", quotedTags(action.Tags), plural(total, "contact"))
-	case crm.BulkArchive:
-		return "Archive " + plural(total, "contact")
-	case crm.BulkRestore:
-		return "Restore " + plural(total, "contact")
-	}
-	if action.Becomes == "" {
-		return "Delete the tag " + quotedTags(action.Tags)
-	}
-	return fmt.Sprintf("Change the tag %s to “%s”", quotedTags(action.Tags), action.Becomes)
 }
 
 // keptLinks lead to what an undo has left alone: contacts, gifts and plans.

@@ -33,14 +33,14 @@ func fromOurPage(r *http.Request) bool {
 // keepForm is the form for the sign-in page that keeps the one that is being sent, or was, and says what became of it. Files are
 // chosen again and passwords typed again, and no one types as much as is too large. A form without a page of its own is only a
 // button: signing in leads to the page that has it.
-func keepForm(w http.ResponseWriter, r *http.Request, route route) (*form, error) {
+func keepForm(w http.ResponseWriter, r *http.Request, hasPage bool) (*form, error) {
 	f := newForm()
 	if from, err := url.Parse(r.Referer()); err == nil && fromOurPage(r) {
 		f.set("next", from.RequestURI()) // the page of the form, where it is not kept
 	}
 	parts := strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/")
 	switch {
-	case route.page == nil:
+	case !hasPage:
 		f.fail("", "You are not signed in, so nothing was saved. Sign in, then try again.")
 		return f, nil
 	case parts && (!mayKeepForm(r) || r.ContentLength < 0 || r.ContentLength > keptForm):
@@ -112,7 +112,7 @@ func (c *Console) keptPage(route route) web.HandlerFunc {
 		return page(r)
 	}
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
-		r := &request{Console: c, Request: sent, w: w, form: &form{path: sent.URL.Path, values: sent.PostForm}}
+		r := &request{site: c.site, Request: sent, w: w, form: &form{path: sent.URL.Path, values: sent.PostForm}}
 		if r.session, err = c.sessionOf(sent); err != nil {
 			return err
 		}

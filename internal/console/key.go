@@ -116,7 +116,7 @@ func (r *request) keyPage(key access.Key) error {
 }
 
 // readKey understands the form. No permission is none, and never all of them.
-func (c *Console) readKey(f *form) access.KeyInput {
+func (s *site) readKey(f *form) access.KeyInput {
 	in := access.KeyInput{Name: f.Value("name")}
 	_, err := access.AccountName(in.Name) // all faults at once
 	_ = f.refuse(err)
@@ -126,11 +126,11 @@ func (c *Console) readKey(f *form) access.KeyInput {
 	} else if in.Permissions, err = access.ParsePermissions(names); err != nil {
 		f.fail("permission", err.Error())
 	}
-	in.ExpiresAt = c.readExpiry(f)
+	in.ExpiresAt = s.readExpiry(f)
 	return in
 }
 
-func (c *Console) readExpiry(f *form) (at time.Time) {
+func (s *site) readExpiry(f *form) (at time.Time) {
 	choice, field := f.Value("expires"), "expires"
 	known := slices.ContainsFunc(expiries, func(o option) bool { return o.Value == choice })
 	switch {
@@ -146,7 +146,7 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 			return time.Time{}
 		}
 	}
-	at, err := access.ParseExpiry(choice, c.now())
+	at, err := access.ParseExpiry(choice, s.now())
 	if err != nil {
 		f.fail(field, "The last day cannot be in the past.")
 	}
@@ -154,8 +154,8 @@ func (c *Console) readExpiry(f *form) (at time.Time) {
 }
 
 // curl is a call that works with the key.
-func (c *Console) curl(base, secret string, may access.Permission) string {
-	call := "curl " + c.options.Trust + "-H 'Authorization: Bearer " + secret + "' "
+func (s *site) curl(base, secret string, may access.Permission) string {
+	call := "curl " + s.options.Trust + "-H 'Authorization: Bearer " + secret + "' "
 	switch {
 	case may&access.ContactsRead != 0:
 		return call + base + "/v1/contacts"

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -109,15 +110,15 @@ func (r *request) askWhether(in crm.ContactInput, old crm.Contact, view matchVie
 		if view.Reasons == nil {
 			title = "Another contact has this email or phone"
 		}
-	} else if err := view.preview(in, r.Console); err != nil {
+	} else if err := view.preview(in, r.now()); err != nil {
 		return err
 	}
 	return r.render("contact_match", page{Title: title, Status: http.StatusConflict, Section: "contacts", Data: view})
 }
 
 // preview works out what adding the input to the contact would change.
-func (view *matchView) preview(in crm.ContactInput, c *Console) error {
-	merged, err := view.Contact.Add(in, c.now())
+func (view *matchView) preview(in crm.ContactInput, now time.Time) error {
+	merged, err := view.Contact.Add(in, now)
 	if invalid := new(doc.Invalid); errors.As(err, &invalid) {
 		view.Refused = labeled(invalid.Faults[0])
 		return nil

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -19,14 +18,13 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
 
 //go:embed templates
-var templates embed.FS
+var sources embed.FS
 
 // page is what every template sees.
 type page struct {
@@ -95,16 +93,16 @@ func (p page) Switcher() []access.Membership {
 func (p org) MayEdit() bool   { return p.Role >= access.Editor }
 func (p org) MayManage() bool { return p.Role >= access.Owner }
 
-// pages are the templates, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
-type pages map[string]func() (*template.Template, error)
+// templates are those of pages, each with the layout around it, parsed when it is shown for the first time: a start waits for none.
+type templates map[string]func() (*template.Template, error)
 
 // everywhere are the templates that are part of each page.
 var everywhere = []string{"layout", "parts", "table", "timeline"}
 
-// findPages knows every template below templates/. Phones are shown as people
+// findTemplates knows every template below templates/. Phones are shown as people
 // write them in the region.
-func findPages(region string) (pages, error) {
-	names, err := fs.Glob(templates, "templates/*.html")
+func findTemplates(region string) (templates, error) {
+	names, err := fs.Glob(sources, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func findPages(region string) (pages, error) {
 	for _, part := range everywhere {
 		parts = append(parts, "templates/"+part+".html")
 	}
-	found := pages{}
+	found := templates{}
 	for _, name := range names {
 		base := strings.TrimSuffix(path.Base(name), ".html")
 		if slices.Contains(everywhere, base) {
@@ -122,7 +120,7 @@ func findPages(region string) (pages, error) {
 		found[base] = sync.OnceValues(func() (*template.Template, error) {
 			t := template.New(base)
 			cells := template.FuncMap{"cells": func(of *table, row any) (template.HTML, error) { return of.cells(t, row) }}
-			return t.Funcs(functions).Funcs(shown).Funcs(cells).ParseFS(templates, slices.Concat(parts, []string{name})...)
+			return t.Funcs(functions).Funcs(shown).Funcs(cells).ParseFS(sources, slices.Concat(parts, []string{name})...)
 		})
 	}
 	return found, nil
@@ -138,7 +136,7 @@ func (r *request) render(name string, p page) error {
 
 // asStranger is the request as that of someone who has not signed in, for a page without the navigation.
 func (r *request) asStranger() *request {
-	return &request{Console: r.Console, Request: r.Request, w: r.w, form: r.form}
+	return &request{site: r.site, Request: r.Request, w: r.w, form: r.form}
 }
 
 // fill adds to a page what every page shows.
@@ -182,8 +180,8 @@ func (r *request) renderPart(name, part string, p page) error {
 	return r.write(r.w, name, part, p)
 }
 
-func (c *Console) write(w http.ResponseWriter, name, part string, p page) error {
-	t, err := c.pages[name]()
+func (s *site) write(w http.ResponseWriter, name, part string, p page) error {
+	t, err := s.templates[name]()
 	if err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}
@@ -202,14 +200,6 @@ func (c *Console) write(w http.ResponseWriter, name, part string, p page) error 
 	w.WriteHeader(status)
 	_, err = w.Write(b.Bytes())
 	return err
-}
-
-// designPage shows every part that pages are made of, for people who build pages and for the tests. docs/design.md says when to use which.
-func (r *request) designPage() error {
-	sample := &form{values: url.Values{"mail": {"ada@example"}, "name": {"Ada Lund"}}, Faults: []doc.Fault{{Field: "mail", Rule: "must be an email address"}}}
-	at := time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)
-	data := map[string]any{"Icons": icons, "Sample": sample, "At": at, "Gifts": sampleGifts(at)}
-	return r.render("design", page{Title: "Design", Section: "design", Status: http.StatusOK, Data: data})
 }
 
 // isPart tells whether a script asks for a part of the page.

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/web"
@@ -156,7 +155,7 @@ func (p pictureField) draw(r *request, file []byte, made map[string]picture.Pict
 	case errors.As(err, &invalid):
 		for _, fault := range invalid.Faults {
 			fault.Label = p.Label
-			r.form.Faults, r.form.first = append(r.form.Faults, fault), nil
+			r.form.addFaults(fault)
 		}
 	default: // too many wait, or the server is about to stop
 		r.form.fail(p.File(), pictureBusy)
@@ -164,12 +163,12 @@ func (p pictureField) draw(r *request, file []byte, made map[string]picture.Pict
 }
 
 // servePicture answers anyone who knows the name of a picture. What is found under a name never changes.
-func (c *Console) servePicture(w http.ResponseWriter, r *http.Request) error {
-	if err := countRequest(w, c.rates.strangers, web.LimitAddr(c.options.Proxies.Client(r)), c.now()); err != nil {
+func (s *site) servePicture(w http.ResponseWriter, r *http.Request) error {
+	if err := s.countStranger(w, r); err != nil {
 		return err
 	}
 	name := r.PathValue("name")
-	found, err := c.store.Picture(r.Context(), name)
+	found, err := s.store.Picture(r.Context(), name)
 	if errors.Is(err, crm.ErrNotFound) {
 		return web.NotFound()
 	}
@@ -177,7 +176,7 @@ func (c *Console) servePicture(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	h := w.Header()
-	share(h, campaign.Campaign{})
+	hideRates(h)
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // campaigns are shown on other sites, too
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -80,7 +80,7 @@ func (r *request) namePlans(plans []giving.Plan) error {
 }
 
 func (r *request) planTable(id, caption string, plans []giving.Plan) (t table, err error) {
-	t = r.newList("plans", caption, nil)
+	t = r.newList(planListing, caption, nil)
 	if !t.MayEdit() {
 		t.Columns = without(t.Columns, "act")
 	}

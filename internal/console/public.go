@@ -35,10 +35,10 @@ type publicView struct {
 
 // Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
 // for a slug that no campaign has, is next's own; but a person who looks at it with a browser is shown a page.
-func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
+func (s *site) Fallback(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !isForPrograms(r.URL.Path) && web.Accepts(r.Header.Get("Accept"), "text/html") {
-			web.RenderErrors(w, c.publicErrorPage)
+			web.RenderErrors(w, s.publicErrorPage)
 		}
 		err := next(w, r)
 		if err == nil {
@@ -48,9 +48,9 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		if status, _ := web.StatusOf(err); status != http.StatusNotFound || !possible {
 			return err
 		}
-		shown, owner, failed := c.store.CampaignBySlug(r.Context(), slug)
+		shown, owner, failed := s.store.CampaignBySlug(r.Context(), slug)
 		if failed == nil && shown.Status == campaign.Draft {
-			failed = c.checkMember(r, shown.AccountID)
+			failed = s.checkMember(r, shown.AccountID)
 		}
 		if errors.Is(failed, crm.ErrNotFound) {
 			return err
@@ -62,15 +62,15 @@ func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		case shown.Slug != slug:
 			return moved(w, r, shown)
 		}
-		return c.publicPage(w, r, shown, owner)
+		return s.publicPage(w, r, shown, owner)
 	}
 }
 
 // checkMember refuses anyone who is not signed in as a member of an account, as if what they look at did not exist.
-func (c *Console) checkMember(r *http.Request, account string) error {
-	session, err := c.sessionOf(r)
+func (s *site) checkMember(r *http.Request, account string) error {
+	session, err := s.sessionOf(r)
 	if err == nil {
-		_, err = c.store.Membership(r.Context(), session.User.ID, account)
+		_, err = s.store.Membership(r.Context(), session.User.ID, account)
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
 		return crm.ErrNotFound
@@ -89,12 +89,16 @@ func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) e
 	return nil
 }
 
-// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only. A copy must not tell how many requests
-// another client has left.
+// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only.
 func share(h http.Header, c campaign.Campaign) {
 	if c.Status != campaign.Draft {
 		h.Set("Cache-Control", "public, max-age=60")
 	}
+	hideRates(h)
+}
+
+// hideRates keeps an answer that others get a copy of from telling how many requests this client has left.
+func hideRates(h http.Header) {
 	h.Del("X-RateLimit-Limit")
 	h.Del("X-RateLimit-Remaining")
 }
@@ -108,14 +112,14 @@ func isForPrograms(path string) bool {
 
 // publicErrorPage shows a failure to a person outside of the console. It is the same page for every address that leads nowhere and
 // for every visitor, so that it gives nothing away.
-func (c *Console) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
+func (s *site) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)
 	shown.Public = true
 	if shown.Status == http.StatusNotFound {
 		shown.Message = "There’s no page at this address. Check the address, or ask the person who sent you the link."
 	}
-	_ = c.writeProblem(w, shown) // a client that left cannot be told
+	_ = s.writeProblem(w, shown) // a client that left cannot be told
 }
 
 // publicSlug is the slug in an address that may be a campaign's.
@@ -124,20 +128,20 @@ func publicSlug(r *http.Request) (slug string, possible bool) {
 	return slug, found && (r.Method == http.MethodGet || r.Method == http.MethodHead) && campaign.IsSlug(slug)
 }
 
-func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campaign.Campaign, owner string) error {
-	account, err := c.store.Account(r.Context(), shown.AccountID)
+func (s *site) publicPage(w http.ResponseWriter, r *http.Request, shown campaign.Campaign, owner string) error {
+	account, err := s.store.Account(r.Context(), shown.AccountID)
 	if err != nil {
 		return err
 	}
-	settings, err := c.store.AccountSettings(r.Context(), account.Number)
+	settings, err := s.store.AccountSettings(r.Context(), account.Number)
 	if err != nil {
 		return err
 	}
 	guard(w.Header())
 	share(w.Header(), shown)
-	base := c.options.Proxies.BaseURL(r)
+	base := s.options.Proxies.BaseURL(r)
 	shown = shown.Public()
-	view := publicView{shownCampaign: newShownCampaign(shown, c.now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, c.now().In(text.Location(settings.Timezone)))}
+	view := publicView{shownCampaign: newShownCampaign(shown, s.now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, s.now().In(text.Location(settings.Timezone)))}
 	if shown.Slug != "" && shown.Status != campaign.Draft {
 		view.Address = base + "/" + shown.Slug
 	}
@@ -151,11 +155,11 @@ func (c *Console) publicPage(w http.ResponseWriter, r *http.Request, shown campa
 		view.Donate = shown.PaymentLink
 	}
 	if shown.Slug != "" {
-		if view.Donors, err = c.publicDonors(r.Context(), account.Number, shown.ID, settings.PublicDonors); err != nil {
+		if view.Donors, err = s.publicDonors(r.Context(), account.Number, shown.ID, settings.PublicDonors); err != nil {
 			return err
 		}
 	}
-	return c.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: settings.Timezone}})
+	return s.write(w, "public", "public", page{Title: shown.Title, Data: view, org: org{Timezone: settings.Timezone}})
 }
 
 // publicDonor is someone who gave lately, as the public is told.
@@ -167,11 +171,11 @@ type publicDonor struct {
 const publicGifts = 10
 
 // publicDonors are those who gave to a campaign lately. Archived and erased contacts are left out.
-func (c *Console) publicDonors(ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
+func (s *site) publicDonors(ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
 	if told == access.NoDonors {
 		return nil, nil
 	}
-	gifts, err := c.store.LatestGifts(ctx, account, giving.GiftFilter{Campaign: id, Counted: true}, publicGifts)
+	gifts, err := s.store.LatestGifts(ctx, account, giving.GiftFilter{Campaign: id, Counted: true}, publicGifts)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +183,7 @@ func (c *Console) publicDonors(ctx context.Context, account, id int64, told acce
 	for _, g := range gifts {
 		ids = append(ids, g.Contact)
 	}
-	contacts, err := c.store.ContactNames(ctx, account, ids)
+	contacts, err := s.store.ContactNames(ctx, account, ids)
 	for _, g := range gifts {
 		contact, known := contacts[g.Contact]
 		if !known || contact.Archived() || g.Test { // an erased contact is archived as well

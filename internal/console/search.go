@@ -46,8 +46,8 @@ func (r *request) searchPage() error {
 	view := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	view.List = withQuery(r.path("/contacts"), url.Values{"q": {view.Query}})
 	if view.Query != "" {
-		for _, search := range []func(*searchView) error{r.searchContacts, r.searchCampaigns, r.searchGifts} {
-			if err := search(&view); err != nil {
+		for _, search := range []func(*request, *searchView) error{(*request).searchContacts, (*request).searchCampaigns, (*request).searchGifts} {
+			if err := search(r, &view); err != nil {
 				return err
 			}
 		}

@@ -25,12 +25,12 @@ const (
 	deviceTime    = 400 * 24 * time.Hour // browsers keep no cookie longer
 )
 
-func (c *Console) sessionOf(r *http.Request) (access.Session, error) {
+func (s *site) sessionOf(r *http.Request) (access.Session, error) {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return access.Session{}, crm.ErrUnauthenticated
 	}
-	return c.store.Session(r.Context(), cookie.Value)
+	return s.store.Session(r.Context(), cookie.Value)
 }
 
 func setCookie(w http.ResponseWriter, name, value string, age time.Duration) {
@@ -84,10 +84,10 @@ func cookieValue(r *http.Request, name string) string {
 }
 
 // toSignIn remembers where the person wanted to go. A form that was sent after the session had ended is not lost: the sign-in
-// page keeps it, and it is shown again.
-func (r *request) toSignIn(route route) error {
+// page keeps it, and it is shown again, if it has a page of its own.
+func (r *request) toSignIn(hasPage bool) error {
 	if r.Method == http.MethodPost {
-		f, err := keepForm(r.w, r.Request, route)
+		f, err := keepForm(r.w, r.Request, hasPage)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"iter"
 	"strconv"
 	"strings"
@@ -27,11 +26,6 @@ type statementsView struct {
 	Today      time.Time
 	Statements []*statement
 	Pager      pager
-
-	console *Console
-	ctx     context.Context
-	account int64
-	names   map[int64]gifts.CampaignName // as far as they are known
 }
 
 // statement is what one contact gave in a year.
@@ -71,8 +65,9 @@ func (r *request) statementPage() error {
 		return err
 	}
 	view.Contact = &contact
+	add := view.adding(r.lookUpCampaigns())
 	if len(r.form.Faults) == 0 {
-		err = r.store.Statement(r.Context(), r.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return view.add(contact, gifts) })
+		err = r.store.Statement(r.Context(), r.account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return add(contact, gifts) })
 	}
 	if err != nil {
 		return err
@@ -91,7 +86,7 @@ func (r *request) statementsPage() error {
 	}
 	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
-		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.add)
+		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.adding(r.lookUpCampaigns()))
 		if err != nil {
 			return err
 		}
@@ -125,7 +120,6 @@ func (r *request) newStatements(path string) (*statementsView, error) {
 	}
 	view := &statementsView{
 		Form: r.form, Action: r.path(path), Year: yearOf(r.form, year, int64(r.today().Year())), Kind: donorKind(r.form), Today: r.today(),
-		console: r.Console, ctx: r.Context(), account: r.account(), names: map[int64]gifts.CampaignName{},
 	}
 	var err error
 	view.Settings, err = r.store.AccountSettings(r.Context(), r.account())
@@ -139,31 +133,31 @@ func (r *request) showStatements(view *statementsView, title string) error {
 	return r.render("statement", page{Title: title, Section: "contacts", Form: view.Form, Data: view})
 }
 
-// add adds the statement of a contact.
-func (view *statementsView) add(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
-	s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}, currency: view.Settings.Currency}
-	if len(contact.Addresses) > 0 {
-		s.Address = contact.Addresses[0].Lines()
-	}
-	for record, err := range gifts {
-		if err == nil {
-			err = s.add(view, &record.Gift)
+// adding adds the statement of a contact, whose gifts are for campaigns that are looked up.
+func (view *statementsView) adding(lookup campaignLookup) func(crm.Contact, iter.Seq2[gifts.GiftRecord, error]) error {
+	return func(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
+		s := &statement{Name: strings.Clone(contactName(contact)), Company: strings.Clone(employer(&contact)), totals: map[string]int64{}, currency: view.Settings.Currency}
+		if len(contact.Addresses) > 0 {
+			s.Address = contact.Addresses[0].Lines()
 		}
-		if err != nil {
-			return err
+		for record, err := range gifts {
+			if err != nil {
+				return err
+			}
+			campaign, err := lookup(record.Campaign)
+			if err != nil {
+				return err
+			}
+			s.add(campaign, &record.Gift)
 		}
+		view.Statements = append(view.Statements, s)
+		return nil
 	}
-	view.Statements = append(view.Statements, s)
-	return nil
 }
 
 // add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
 // giver's account.
-func (s *statement) add(view *statementsView, g *giving.Gift) error {
-	campaign, err := view.campaign(g.Campaign)
-	if err != nil {
-		return err
-	}
+func (s *statement) add(campaign gifts.CampaignName, g *giving.Gift) {
 	line := statementGift{At: g.Local, Method: spoken(g.Method), Campaign: campaign.Title}
 	s.Event = s.Event || campaign.Event
 	if g.IsMoney() {
@@ -178,7 +172,6 @@ func (s *statement) add(view *statementsView, g *giving.Gift) error {
 		s.NotMoney = true
 	}
 	s.Gifts = append(s.Gifts, line)
-	return nil
 }
 
 // Total is the sum of what was listed, in each currency; "" where nothing was money.
@@ -199,15 +192,21 @@ func (s *statement) Explained() string {
 	return text
 }
 
-// campaign is what is known of a campaign, which is looked up once.
-func (view *statementsView) campaign(id int64) (gifts.CampaignName, error) {
-	name, known := view.names[id]
-	if known || id == 0 {
-		return name, nil
+// campaignLookup is what is known of a campaign.
+type campaignLookup func(id int64) (gifts.CampaignName, error)
+
+// campaignLookup asks for each campaign once.
+func (r *request) lookUpCampaigns() campaignLookup {
+	names := map[int64]gifts.CampaignName{}
+	return func(id int64) (gifts.CampaignName, error) {
+		name, known := names[id]
+		if known || id == 0 {
+			return name, nil
+		}
+		found, err := r.store.CampaignNames(r.Context(), r.account(), []int64{id})
+		names[id] = found[id]
+		return found[id], err
 	}
-	found, err := view.console.store.CampaignNames(view.ctx, view.account, []int64{id})
-	view.names[id] = found[id]
-	return found[id], err
 }
 
 // OrganizationAddress is the lines of the organization's address.

@@ -63,7 +63,7 @@ func fileAddress(name string) string {
 	return root + "/static/" + name + "?v=" + staticFiles()[name].Version
 }
 
-func (c *Console) serveFile(w http.ResponseWriter, r *http.Request) error {
+func (s *site) serveFile(w http.ResponseWriter, r *http.Request) error {
 	f, ok := staticFiles()[r.PathValue("file")]
 	if !ok {
 		return web.NotFound()

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"html/template"
 	"slices"
-
-	"donorbook/internal/crm"
 )
 
 // table is one page of a list as the template "table" draws it: contacts, gifts, plans, donors and campaigns alike.
@@ -47,30 +45,31 @@ func (r *request) newTable(kind, caption string, columns []tableColumn, rows any
 }
 
 // newList is the table of a list, with the columns that the person has chosen.
-func (r *request) newList(kind, caption string, rows any) table {
-	t := r.newTable(kind, caption, nil, rows)
-	t.Columns, t.Choices = chosen(listings[kind].columns, r.remembered(kind).columns)
-	q, _ := listings[kind].query(r.URL.Query())
+func (r *request) newList(of *listing, caption string, rows any) table {
+	t := r.newTable(of.name, caption, nil, rows)
+	t.Columns, t.Choices = chosen(of.columns, r.remembered(of.name).columns)
+	q, _ := of.query(r.URL.Query())
 	t.Query = q.Encode()
 	return t
 }
 
-// chooseColumns remembers which columns a list has.
-func (r *request) chooseColumns() error {
-	r.form.values = r.URL.Query()
-	list, known := listings[cmp.Or(r.PathValue("list"), "contacts")]
-	if !known {
-		return crm.ErrNotFound
-	}
-	m := r.remembered(list.name)
-	m.columns = []string{}
-	for _, c := range list.columns {
-		if c.Optional && r.form.Has("column", c.Name) {
-			m.columns = append(m.columns, c.Name)
+// chooseColumns remembers which columns a list has, of those lists that let people choose.
+func chooseColumns(lists ...*listing) handler {
+	return func(r *request) error {
+		list, err := pick(lists, nil, func(l *listing) bool { return l.name == r.PathValue("list") })
+		if err != nil {
+			return err
 		}
+		sent, m := r.URL.Query(), r.remembered(list.name)
+		m.columns = []string{}
+		for _, c := range list.columns {
+			if c.Optional && slices.Contains(sent["column"], c.Name) {
+				m.columns = append(m.columns, c.Name)
+			}
+		}
+		r.keepList(list.name, m)
+		return r.redirect(r.listPath(list, sent.Get("query")))
 	}
-	r.keepList(list.name, m)
-	return r.redirect(r.listPath(list, r.form.values.Get("query")))
 }
 
 // cell is what a template sees that draws one.
