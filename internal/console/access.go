@@ -25,13 +25,13 @@ const (
 
 // identify finds out who sends a request, and counts it. The body is not touched: what costs more comes after.
 func (c *Console) identify(w http.ResponseWriter, r *http.Request) (access.Session, error) {
-	session, err := c.sessionOf(r)
+	session, err := c.site.sessionOf(r)
 	switch {
 	case err == nil:
 		web.NoteUser(w, session.User.ID)
-		err = countRequest(w, c.users, session.User.ID, c.now())
+		err = countRequest(w, c.users, session.User.ID, c.site.now())
 	case errors.Is(err, crm.ErrUnauthenticated):
-		if limited := c.countStranger(w, r); limited != nil {
+		if limited := c.site.countStranger(w, r); limited != nil {
 			err = limited
 		}
 	}
@@ -77,7 +77,7 @@ func (c *Console) authorize(route route) web.HandlerFunc {
 			if r.form, err = receiveForm(w, sent, route.formLimit(sent)); err != nil {
 				return err
 			}
-			r.session, err = c.sessionOf(sent)
+			r.session, err = c.site.sessionOf(sent)
 		}
 		if errors.Is(err, crm.ErrUnauthenticated) {
 			if route.role != stranger {
@@ -112,7 +112,7 @@ func (c *Console) checkOrigin(r *http.Request) error {
 		return err
 	}
 	origin, _, _ := strings.Cut(r.Header.Get("Origin"), ":")
-	if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && strings.EqualFold(origin, "http") && c.options.Proxies.Scheme(r) == "https" {
+	if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && strings.EqualFold(origin, "http") && c.site.options.Proxies.Scheme(r) == "https" {
 		return errPlainOrigin
 	}
 	return nil

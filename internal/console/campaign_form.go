@@ -84,7 +84,7 @@ func (r *request) createCampaign() error {
 		in.Status = &status
 	}
 	if err == nil {
-		made, err = r.store.CreateCampaign(r.once(r.shownCampaign), r.membership.Account, in)
+		made, err = r.store.CreateCampaign(r.once(r.shownCampaign()), r.membership.Account, in)
 	}
 	if err != nil {
 		return r.refuseCampaign(in, campaign.Campaign{}, err)
@@ -95,8 +95,10 @@ func (r *request) createCampaign() error {
 	return r.redirect(r.path(campaignPath(made.ID)))
 }
 
-func (r *request) shownCampaign(made store.Made) shown {
-	return shown{r.path(campaignPath(made.(campaigns.MadeCampaign).ID)), notice{Text: "The campaign was created."}}
+func (r *request) shownCampaign() func(store.Made) shown {
+	return func(made store.Made) shown {
+		return shown{r.path(campaignPath(made.(campaigns.MadeCampaign).ID)), notice{Text: "The campaign was created."}}
+	}
 }
 
 func (r *request) editCampaignPage(record campaigns.CampaignRecord) (err error) {
@@ -150,7 +152,7 @@ func (r *request) readCampaign(old campaign.Campaign) (in campaign.Input, err er
 	for _, p := range campaignPictures {
 		r.form.set(p.Name, r.form.address(p, made))
 	}
-	in, err = campaign.ReadForm(r.form.campaignValue, old, r.membership.Timezone)
+	in, err = campaign.ReadForm(campaignValues(r.form), old, r.membership.Timezone)
 	in.Pictures = slices.Collect(maps.Values(made))
 	if err == nil && len(r.form.Faults) > 0 {
 		err = errRefused
@@ -192,12 +194,14 @@ func (r *request) ownCampaign() (campaigns.CampaignRecord, error) {
 	return record, err
 }
 
-// campaignValue is a field as crm reads it: the boxes and the ids that were typed are one list.
-func (f *form) campaignValue(field string) string {
-	if field == "beneficiaries" {
-		return strings.Join(append(slices.Clone(f.Values(field)), f.Value(otherField)), " ")
+// campaignValues are the fields as crm reads them: the boxes and the ids that were typed are one list.
+func campaignValues(f *form) func(field string) string {
+	return func(field string) string {
+		if field == "beneficiaries" {
+			return strings.Join(append(slices.Clone(f.Values(field)), f.Value(otherField)), " ")
+		}
+		return f.Value(field)
 	}
-	return f.Value(field)
 }
 
 // refuseCampaign shows the form again, with what is wrong.

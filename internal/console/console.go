@@ -47,7 +47,7 @@ func newSite(s *book.Book, o Options, found templates) *site {
 
 // Console serves everything below /console.
 type Console struct {
-	*site
+	site   *site
 	mux    *web.Mux
 	origin http.CrossOriginProtection
 	users  *web.Limiter[int64] // counts the requests of those who have signed in
@@ -280,12 +280,12 @@ func New(s *book.Book, o Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{site: newSite(s, o, found), mux: web.NewMux(), users: web.NewLimiter[int64](o.RateLimit)}
-	c.mux.RenderErrors(c.errorPage)
-	c.mux.Handle("GET "+root+"/static/{file}", c.serveFile)
+	c.mux.RenderErrors(c.site.errorPage)
+	c.mux.Handle("GET "+root+"/static/{file}", c.site.serveFile)
 	for _, route := range routes {
 		c.mux.Handle(route.pattern(), c.authorize(route))
 		if route.page != nil && route.role != stranger {
-			c.kept.Handle(route.pattern(), c.keptPage(route))
+			c.site.kept.Handle(route.pattern(), c.keptPage(route))
 		}
 	}
 	return c, nil
@@ -296,11 +296,14 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) error { // browsers ask for it wherever they are
 		return staticFiles()["icon.svg"].Serve(w, r)
 	})
-	mux.Handle("GET "+picture.Root+"{name}", c.site.servePicture)
+	mux.Handle("GET "+picture.Root+"{name}", func(w http.ResponseWriter, r *http.Request) error { return c.site.servePicture(w, r) })
 	mux.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return redirect(w, r, root) })
 	mux.Handle(root, c.Serve)
 	mux.Handle(root+"/", c.Serve)
 }
+
+// Fallback shows a campaign at its address, /winter-gala, where nothing else was found.
+func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc { return c.site.fallback(next) }
 
 // The pages need nothing from any other address but images; nothing runs that is not a file of ours.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +

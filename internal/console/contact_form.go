@@ -58,7 +58,7 @@ func (r *request) createContact() error {
 			return err
 		}
 	}
-	made, err := r.store.CreateContact(r.once(r.shownContact), r.account(), in, r.form.createMode())
+	made, err := r.store.CreateContact(r.once(r.shownContact()), r.account(), in, r.form.createMode())
 	if first := new(store.Replayed); errors.As(err, &first) {
 		return err
 	}
@@ -103,8 +103,10 @@ func (r *request) createContact() error {
 	return r.redirect(to, told)
 }
 
-func (r *request) shownContact(made store.Made) shown {
-	return shown{r.path(contactPath(made.(contacts.Document).ID)), notice{Text: "The contact was added."}}
+func (r *request) shownContact() func(store.Made) shown {
+	return func(made store.Made) shown {
+		return shown{r.path(contactPath(made.(contacts.Document).ID)), notice{Text: "The contact was added."}}
+	}
 }
 
 // mergeNotice says who it was, and what is different now.

@@ -165,7 +165,7 @@ func (r *request) undismissDuplicate(contact crm.Contact) error {
 }
 
 func (r *request) decideDuplicate(decide func(ctx context.Context, account, a, b int64) error, contact crm.Contact, said func(url.Values) notice) error {
-	others := url.Values{}
+	decided := url.Values{}
 	for _, other := range r.others() {
 		err := decide(r.Context(), r.account(), contact.ID, other)
 		var refused *doc.Invalid
@@ -175,13 +175,13 @@ func (r *request) decideDuplicate(decide func(ctx context.Context, account, a, b
 		case err != nil:
 			return err
 		}
-		others.Add("other", idText(other))
+		decided.Add("other", idText(other))
 	}
 	to := r.path("/duplicates")
 	if level := r.form.Value("level"); level != "" {
 		to = withQuery(to, url.Values{"level": {level}})
 	}
-	return r.redirect(to, said(others))
+	return r.redirect(to, said(decided))
 }
 
 // sureView asks whether to merge groups that are surely the same person.

@@ -50,7 +50,7 @@ func ParsePages() error {
 
 // Uploading tells whether a file of an account is arriving.
 func (c *Console) Uploading(account int64) bool {
-	c.uploads.mu.Lock()
-	defer c.uploads.mu.Unlock()
-	return c.uploads.accounts[account]
+	c.site.uploads.mu.Lock()
+	defer c.site.uploads.mu.Unlock()
+	return c.site.uploads.accounts[account]
 }

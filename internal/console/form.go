@@ -35,6 +35,9 @@ const (
 
 func newForm() *form { return &form{values: url.Values{}} }
 
+// sentForm is a form that was sent before.
+func sentForm(path string, values url.Values) *form { return &form{path: path, values: values} }
+
 // receiveForm reads a form that is being sent, up to a size.
 func receiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*form, error) {
 	f := newForm()

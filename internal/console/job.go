@@ -21,7 +21,6 @@ import (
 const (
 	jobsPerPage = 25
 	keptShown   = 100 // contacts, gifts and plans that were left alone
-	backLimit   = 800 // bytes of an address to go back to
 )
 
 func jobPath(id int64) string { return "/jobs/" + strconv.FormatInt(id, 10) }
@@ -255,6 +254,8 @@ func (r *request) undoAddress(job int64, back string) string {
 	}
 	return withQuery(r.path(jobPath(job)+"/undo"), url.Values{"to": {back}})
 }
+
+const backLimit = 800 // bytes of an address to go back to
 
 // mayReturn tells whether an address below the organization's is that of a list.
 func mayReturn(back string) bool {

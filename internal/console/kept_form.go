@@ -106,14 +106,14 @@ func (r *request) showKept(user access.User, token string) error {
 
 // keptPage shows a form of the route that a person had typed when the session ended, on its page.
 func (c *Console) keptPage(route route) web.HandlerFunc {
-	page := route.page
+	show := route.page
 	route.page, route.handle = nil, func(r *request) error {
 		r.form.fail("", "You were signed out before this was saved. Check the form, then submit it again.")
-		return page(r)
+		return show(r)
 	}
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
-		r := &request{site: c.site, Request: sent, w: w, form: &form{path: sent.URL.Path, values: sent.PostForm}}
-		if r.session, err = c.sessionOf(sent); err != nil {
+		r := &request{site: c.site, Request: sent, w: w, form: sentForm(sent.URL.Path, sent.PostForm)}
+		if r.session, err = c.site.sessionOf(sent); err != nil {
 			return err
 		}
 		return r.enter(route)

@@ -124,7 +124,7 @@ func (r *request) removeMember() error {
 		return err
 	}
 	if self {
-		return r.toProfile("You left " + r.membership.Account.Name + ".")
+		return r.redirect(root+"/profile", notice{Text: "You left " + r.membership.Account.Name + "."})
 	}
 	return r.toPeople(member.User.Name + " removed. The invitations they sent no longer work.")
 }

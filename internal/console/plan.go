@@ -16,9 +16,11 @@ import (
 const (
 	plansPerPage = 50
 	overduePlans = 50 // above the list of all plans
-	contactPlans = 25 // that a contact's page shows, the newest first
 	planGifts    = 5  // that a plan's page shows
 )
+
+// contactPlans is how many plans a contact's page shows, the newest first.
+const contactPlans = 25
 
 // planRow is a plan in a list, with the title of its campaign.
 type planRow struct {

@@ -33,12 +33,12 @@ type publicView struct {
 	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
-// Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
+// fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
 // for a slug that no campaign has, is next's own; but a person who looks at it with a browser is shown a page.
-func (s *site) Fallback(next web.HandlerFunc) web.HandlerFunc {
+func (s *site) fallback(next web.HandlerFunc) web.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !isForPrograms(r.URL.Path) && web.Accepts(r.Header.Get("Accept"), "text/html") {
-			web.RenderErrors(w, s.publicErrorPage)
+			web.RenderErrors(w, func(w http.ResponseWriter, _ *http.Request, err error) { s.publicErrorPage(w, err) })
 		}
 		err := next(w, r)
 		if err == nil {
@@ -112,7 +112,7 @@ func isForPrograms(path string) bool {
 
 // publicErrorPage shows a failure to a person outside of the console. It is the same page for every address that leads nowhere and
 // for every visitor, so that it gives nothing away.
-func (s *site) publicErrorPage(w http.ResponseWriter, _ *http.Request, err error) {
+func (s *site) publicErrorPage(w http.ResponseWriter, err error) {
 	guard(w.Header())
 	shown := newProblem(w.Header(), err)
 	shown.Public = true

@@ -19,10 +19,12 @@ import (
 // How much a search shows of each kind, and how many campaigns it looks at, the newest first.
 const (
 	minSuggestion     = 2 // letters
-	foundContacts     = 8
 	foundCampaigns    = 5
 	searchedCampaigns = 1000
 )
+
+// foundContacts is how many contacts a search shows.
+const foundContacts = 8
 
 // searchView is what a search in everything has found.
 type searchView struct {

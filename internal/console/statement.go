@@ -86,20 +86,20 @@ func (r *request) statementsPage() error {
 	}
 	if len(r.form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
-		page, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.adding(r.lookUpCampaigns()))
+		found, err := r.store.Statements(r.Context(), r.account(), filter, donorPlace(r.URL.Query()), view.adding(r.lookUpCampaigns()))
 		if err != nil {
 			return err
 		}
-		view.tell(r, filter, page)
+		view.tell(r, filter, found)
 	}
 	return r.showStatements(view, "Giving statements")
 }
 
 // tell says whose statements a page has, and where the others are.
-func (view *statementsView) tell(r *request, filter giving.DonorFilter, page gifts.StatementPage) {
-	view.Erased = page.Erased
-	if page.Total > 0 {
-		view.Found = plural(page.Total, "donor") + donorWords(filter) + "."
+func (view *statementsView) tell(r *request, filter giving.DonorFilter, found gifts.StatementPage) {
+	view.Erased = found.Erased
+	if found.Total > 0 {
+		view.Found = plural(found.Total, "donor") + donorWords(filter) + "."
 	}
 	address := func(at gifts.DonorPlace) string {
 		if at == (gifts.DonorPlace{}) {
@@ -107,7 +107,7 @@ func (view *statementsView) tell(r *request, filter giving.DonorFilter, page gif
 		}
 		return withQuery(r.path("/statements"), donorQuery(filter, at))
 	}
-	view.Pager.Previous, view.Pager.Next = address(page.Prev), address(page.Next)
+	view.Pager.Previous, view.Pager.Next = address(found.Prev), address(found.Next)
 }
 
 func (r *request) newStatements(path string) (*statementsView, error) {
