@@ -10,13 +10,14 @@ type peopleView struct {
 	Form        *page.Form // of an invitation
 	Problem     *page.Form // with what was refused about a member
 	Members     page.Part[access.Member]
-	Invitations page.Part[access.Invitation]
+	Invitations page.Part[invitationRow]
 	Roles       []page.Option
 	Owners      int
 	Back        string // the page numbers, for forms that lead back here
 	Link        string // of an invitation that was just made, this once
 	Invited     access.Invitation
 	Shown       bool // the link was shown before
+	Mails       bool // mail can be sent
 }
 
 var roleOptions = page.NewOptions("viewer=Viewer: can view", "editor=Editor: can view and edit",
@@ -50,7 +51,7 @@ func showPeople(r *page.Request, view peopleView) error {
 		}
 	}
 	path := r.Path("/settings/people")
-	view.Roles, view.Back = roleOptions, r.SamePage("")
+	view.Roles, view.Back, view.Mails = roleOptions, r.SamePage(""), r.Store.Mails()
 	members, err := r.Store.Members(r.Context(), r.Account())
 	if err != nil {
 		return err
@@ -67,7 +68,11 @@ func showPeople(r *page.Request, view peopleView) error {
 		if err != nil {
 			return err
 		}
-		view.Invitations = page.Paged(r, invitations, path, page.InvitedParameter)
+		mailed, err := invitationRows(r, invitations)
+		if err != nil {
+			return err
+		}
+		view.Invitations = page.Paged(r, mailed, path, page.InvitedParameter)
 		view.Invitations.Pager.Label = "Pages of invitations"
 	}
 	return r.Render("people", page.View{Title: "People", Section: "settings", Form: r.Form, Data: view})

@@ -17,6 +17,7 @@ type settingsView struct {
 	Fields      int    // custom fields in use
 	Members     int
 	Invitations int
+	Mails       bool       // mail can be sent
 	About       *page.Form // name, logo and time zone of the organization
 	LogoField   page.PictureField
 	Zones       []string
@@ -55,7 +56,7 @@ func SettingsPage(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	view.Members = len(members)
+	view.Members, view.Mails = len(members), r.Store.Mails()
 	if r.Membership.Role >= access.Owner {
 		if err := countForOwners(r, &view); err != nil {
 			return err

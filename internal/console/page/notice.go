@@ -60,7 +60,7 @@ const (
 	noticeChanges = 12   // so many are told one by one
 	noticeStart   = 134  // characters of a sentence: a name is known by its beginning,
 	noticeEnd     = 66   // and what was done stands at the end
-	NoticeValue   = 80   // characters of each value that changed
+	noticeValue   = 80   // characters of each value that changed
 	noticeSize    = 2600 // bytes: in base64 they are what a cookie surely holds
 )
 
@@ -69,7 +69,7 @@ func LeaveNotice(w http.ResponseWriter, n Notice) {
 	n.Text, n.Warning = Shortened(n.Text, noticeStart, noticeEnd), Shortened(n.Warning, noticeStart, noticeEnd)
 	n.Changes = n.Changes[:min(len(n.Changes), noticeChanges)]
 	for i, change := range n.Changes {
-		n.Changes[i].Before, n.Changes[i].After = Shortened(change.Before, NoticeValue, 0), Shortened(change.After, NoticeValue, 0)
+		n.Changes[i].Before, n.Changes[i].After = Shortened(change.Before, noticeValue, 0), Shortened(change.After, noticeValue, 0)
 	}
 	text, err := json.Marshal(n)
 	for err == nil && len(text) > noticeSize && len(n.Changes) > 0 {

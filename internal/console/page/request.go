@@ -68,13 +68,16 @@ type Site struct {
 	Now       func() time.Time
 	Templates Templates
 	strangers *web.Limiter[netip.Addr] // counts the requests of those who have not signed in
+	Forgotten *web.Limiter[netip.Addr] // and the forms of people who forgot their password
 	Throttle  *Throttle
 	Uploads   Uploads
 	Kept      *web.Mux // the pages of forms that were kept while a person signed in
 }
 
+const forgottenRate = 5 // a minute
+
 func NewSite(s *book.Book, o Options, found Templates) *Site {
-	made := &Site{Store: s, Options: o, Now: o.Now, Templates: found, strangers: web.NewLimiter[netip.Addr](o.RateLimit), Throttle: newThrottle(time.Now), Kept: web.NewMux()}
+	made := &Site{Store: s, Options: o, Now: o.Now, Templates: found, strangers: web.NewLimiter[netip.Addr](o.RateLimit), Forgotten: web.NewLimiter[netip.Addr](forgottenRate), Throttle: newThrottle(time.Now), Kept: web.NewMux()}
 	if made.Now == nil {
 		made.Now = time.Now
 	}

@@ -142,7 +142,7 @@ func (n Names) value(field, currency string) func(string) string {
 	case "dedication":
 		return dedicationWords
 	case "note", "check_number", "external_id", "plan_id":
-		return func(text string) string { return quoted(Shortened(text, NoticeValue, 0), "") }
+		return func(text string) string { return quoted(Shortened(text, noticeValue, 0), "") }
 	}
 	return nil
 }

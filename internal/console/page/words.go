@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 )
 
@@ -130,6 +131,22 @@ func PercentText(part, whole int64) string {
 		return "under 1%"
 	}
 	return Count(int64(share+0.5)) + "%"
+}
+
+// mailState says how far a mail is.
+func mailState(m mail.Mail) string {
+	return [...]string{mail.Waiting: "Waiting", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
+}
+
+// mailKind says what a mail is for.
+func mailKind(m mail.Mail) string {
+	switch m.Kind {
+	case mail.Invitation:
+		return "Invitation"
+	case mail.Test:
+		return "Test"
+	}
+	return string(m.Kind)
 }
 
 // WithArchived is a number of contacts of which some are archived.

@@ -1,10 +1,9 @@
 package users
 
 import (
-	"strings"
-
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 )
 
@@ -13,6 +12,7 @@ type profileView struct {
 	Name, Password *page.Form
 	Organizations  page.Part[access.Membership]
 	Sessions       []sessionRow
+	Unreached      *mail.Mail // the last mail to the user, where it did not leave
 }
 
 // sessionRow is a browser that the user is signed in with.
@@ -35,7 +35,14 @@ func ProfilePage(r *page.Request) error {
 		return err
 	}
 	for _, s := range sessions {
-		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: browserName(s.Device.Agent), Current: s.ID == r.Session.ID})
+		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: s.Device.Browser(), Current: s.ID == r.Session.ID})
+	}
+	last, err := r.Store.MailToUser(r.Context(), r.Session.User.ID)
+	if err != nil {
+		return err
+	}
+	if last != nil && last.Error != "" {
+		view.Unreached = last
 	}
 	return r.Render("profile", page.View{Title: "Your profile", Section: "profile", Form: r.Form, Data: view})
 }
@@ -89,33 +96,4 @@ func EndSessions(r *page.Request) error {
 		return signedOut(r)
 	}
 	return toProfile(r, "You were signed out everywhere else.")
-}
-
-// The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.
-var (
-	browserSigns = page.NewOptions("Edg=Edge", "OPR/=Opera", "Firefox/=Firefox", "FxiOS/=Firefox", "CriOS/=Chrome", "Chrome/=Chrome", "Safari/=Safari", "curl/=curl")
-	machineSigns = page.NewOptions("iPhone=iPhone", "iPad=iPad", "Android=Android", "Windows=Windows", "CrOS=ChromeOS", "Mac OS X=Mac", "Linux=Linux")
-)
-
-// browserName is a browser as its owner would call it.
-func browserName(agent string) string {
-	browser, machine := firstSign(agent, browserSigns), firstSign(agent, machineSigns)
-	switch {
-	case browser != "" && machine != "":
-		return browser + " on " + machine
-	case browser != "" || machine != "":
-		return browser + machine
-	case agent != "":
-		return page.Shortened(agent, page.NoticeValue, 0)
-	}
-	return "Unknown browser"
-}
-
-func firstSign(agent string, signs []page.Option) string {
-	for _, sign := range signs {
-		if strings.Contains(agent, sign.Value) {
-			return sign.Label
-		}
-	}
-	return ""
 }

@@ -116,14 +116,14 @@ func SignInPage(r *page.Request) error {
 }
 
 // signInView is the page for signing in. A server without users tells where its setup link is; any other says nothing about how it is run.
-type signInView struct{ New bool }
+type signInView struct{ New, Mails bool }
 
 func showSignIn(r *page.Request, status int) error {
 	users, err := r.Store.HasUsers(r.Context())
 	if err != nil {
 		return err
 	}
-	return r.AsStranger().Render("signin", page.View{Title: "Sign in", Form: r.Form, Status: status, Data: signInView{New: !users}})
+	return r.AsStranger().Render("signin", page.View{Title: "Sign in", Form: r.Form, Status: status, Data: signInView{New: !users, Mails: r.Store.Mails()}})
 }
 
 func SignIn(r *page.Request) error {
@@ -152,7 +152,9 @@ func checkPassword(r *page.Request, email, password string) (token string, user 
 		return "", access.User{}, err
 	}
 	err = r.Throttle.Try(r.Context(), a, func() (wrong bool, err error) {
-		token, user, err = r.Store.SignIn(r.Context(), email, password, device(r))
+		device := device(r)
+		device.New = a.Browser == ""
+		token, user, err = r.Store.SignIn(r.Context(), email, password, device)
 		return errors.Is(err, crm.ErrUnauthenticated), err
 	})
 	return token, user, err
