@@ -60,7 +60,6 @@ const (
 const (
 	AccountFile   = "account.jsonl"
 	FieldFile     = "custom_fields.jsonl"
-	SegmentFile   = "segments.jsonl"
 	CampaignFile  = "campaigns.jsonl"
 	PictureFile   = "pictures.jsonl"
 	ContactFile   = "contacts.jsonl"
