@@ -116,7 +116,7 @@ func (n Names) giftLines(a *history.Activity, currency string) (lines []string) 
 		case d.Field == giving.LearnedIDs:
 			var ids []string
 			_ = json.Unmarshal(d.After, &ids) // what cannot be read says less
-			lines = append(lines, "added the external IDs "+quotedTags(ids))
+			lines = append(lines, "added the external IDs "+QuotedTags(ids))
 		case say != nil:
 			before, after = spokenTimes(say(before), say(after))
 			lines = append(lines, changedWords(Lowered(FieldLabel(d.Field)), before, after))
