@@ -95,7 +95,7 @@ func (r *request) createCampaign() error {
 	return r.redirect(r.path(campaignPath(made.ID)))
 }
 
-func (r *request) shownCampaign(made store.Made) shown {
+func (r *request) shownCampaign(made store.Result) shown {
 	return shown{r.path(campaignPath(made.(campaigns.MadeCampaign).ID)), notice{Text: "The campaign was created."}}
 }
 

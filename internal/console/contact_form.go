@@ -103,7 +103,7 @@ func (r *request) createContact() error {
 	return r.redirect(to, told)
 }
 
-func (r *request) shownContact(made store.Made) shown {
+func (r *request) shownContact(made store.Result) shown {
 	return shown{r.path(contactPath(made.(contacts.Document).ID)), notice{Text: "The contact was added."}}
 }
 

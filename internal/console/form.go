@@ -243,20 +243,20 @@ type shown struct {
 }
 
 // once is a context in which a form creates one thing, however often it is sent as it is: the next one leads where the first one led.
-func (r *request) once(show func(store.Made) shown) context.Context {
+func (r *request) once(show func(store.Result) shown) context.Context {
 	key := r.attemptKey()
 	if key == "" {
 		return r.Context()
 	}
-	return store.Attempting(r.Context(), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(made store.Made) store.Answer {
+	return store.Attempting(r.Context(), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(made store.Result) store.Answer {
 		body, _ := json.Marshal(show(made)) // texts
 		return store.Answer{Body: body}
 	}})
 }
 
 // always is what does not depend on what was made.
-func (r *request) always(to, said string) func(store.Made) shown {
-	return func(store.Made) shown { return shown{r.path(to), notice{Text: said}} }
+func (r *request) always(to, said string) func(store.Result) shown {
+	return func(store.Result) shown { return shown{r.path(to), notice{Text: said}} }
 }
 
 // sentBefore answers a form that was sent before as that one was.

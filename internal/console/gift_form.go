@@ -54,7 +54,7 @@ func (r *request) saveNewGift(currency string, lead func(*gifts.GiftDocument) sh
 	if err != nil {
 		return err
 	}
-	made, err := r.store.CreateGift(r.once(func(made store.Made) shown {
+	made, err := r.store.CreateGift(r.once(func(made store.Result) shown {
 		gift := made.(gifts.GiftDocument)
 		to := lead(&gift)
 		to.Notice.Text = "The gift was recorded."

@@ -240,7 +240,7 @@ func (r *request) createPlan() error {
 	if err != nil {
 		return err
 	}
-	made, err := r.store.CreatePlan(r.once(func(made store.Made) shown {
+	made, err := r.store.CreatePlan(r.once(func(made store.Result) shown {
 		code := made.(gifts.PlanDocument).Code
 		return shown{r.path(contactPath(r.id)), notice{Text: "The recurring gift was set up.", View: r.path(planPath(code)), Link: "View recurring gift"}}
 	}), r.account(), in)
