@@ -109,6 +109,9 @@ type commands struct {
 	Donor struct {
 		Export donorExport `cmd:"" help:"Export the donors of a year or a campaign, with what they gave."`
 	} `cmd:"" help:"Donors."`
+	Mail struct {
+		Test mailTest `cmd:"" help:"Send a test mail through the mail relay, and print what the relay says."`
+	} `cmd:"" help:"Mail."`
 	API        apiCommand     `cmd:"" name:"api" help:"Call any operation of the API for an account, without a server or a key."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and inconsistencies; exit 1 if there are any."`

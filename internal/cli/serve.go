@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/demo"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
+	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 	"donorbook/internal/web/certs"
 )
@@ -78,6 +79,9 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 	if err != nil {
 		return err
 	}
+	if err := c.useRelay(s); err != nil {
+		return err
+	}
 	measureStore(metrics, s)
 	server, err := c.server(s, t.storage.Data, metrics, log)
 	if err != nil {
@@ -108,6 +112,9 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 			})
 		})
 		work.Go(func() {
+			s.SendMails(ctx, c.address(at.Main), func(err error) { log.Error("a mail could not be sent; trying again later", "error", err) })
+		})
+		work.Go(func() {
 			s.WorkOnJobs(ctx, func(err error) { log.Error("a background job failed; trying again later", "error", err) })
 		})
 	}
@@ -119,6 +126,20 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 		log.Info("stopped")
 	}
 	return errors.Join(startErr, err)
+}
+
+// useRelay says who takes the mails: the relay, or in a demo a page that shows them.
+func (c *serveCommand) useRelay(s *book.Book) error {
+	relay, err := c.Relay()
+	switch {
+	case err != nil:
+		return err
+	case relay != nil:
+		s.UseRelay(relay)
+	case c.Demo:
+		s.UseRelay(new(mails.Shelf))
+	}
+	return nil
 }
 
 // server puts the parts together.

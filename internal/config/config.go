@@ -71,12 +71,14 @@ type Server struct {
 	MaxConnections           int `help:"Maximum open connections in total; 0 is as many as there are file descriptors. Default: ${default}." default:"2000" env:"DONORBOOK_MAX_CONNECTIONS" placeholder:"N" name:"max-connections"`
 	MaxConnectionsPerAddress int `help:"Maximum open connections from one address that is not a trusted proxy; 0 is no limit. Default: ${default}." default:"200" env:"DONORBOOK_MAX_CONNECTIONS_PER_ADDRESS" placeholder:"N" name:"max-connections-per-address"`
 
-	RateLimit     int           `help:"Requests per minute for each key, each console user, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
-	MCP           string        `help:"Allow assistants at /mcp: on or off. Default: ${default}." enum:"on,off" default:"on" env:"DONORBOOK_MCP" placeholder:"MODE" name:"mcp"`
-	PhoneRegion   string        `help:"Country of phone numbers written without +, as a two-letter code. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
-	BackupDir     string        `help:"Directory for regular backups of SQLite, outside the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
-	BackupEvery   time.Duration `help:"With --backup-dir: time between backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
-	BackupKeep    int           `help:"With --backup-dir: how many backups to keep; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
+	RateLimit   int           `help:"Requests per minute for each key, each console user, and each address without either; 0 is no limit. Default: ${default}." default:"6000" env:"DONORBOOK_RATE_LIMIT" placeholder:"N" name:"rate-limit"`
+	MCP         string        `help:"Allow assistants at /mcp: on or off. Default: ${default}." enum:"on,off" default:"on" env:"DONORBOOK_MCP" placeholder:"MODE" name:"mcp"`
+	PhoneRegion string        `help:"Country of phone numbers written without +, as a two-letter code. Default: ${default}." default:"US" env:"DONORBOOK_PHONE_REGION" placeholder:"CC" name:"phone-region"`
+	BackupDir   string        `help:"Directory for regular backups of SQLite, outside the data directory. Default: no backups." env:"DONORBOOK_BACKUP_DIR" placeholder:"DIR" name:"backup-dir"`
+	BackupEvery time.Duration `help:"With --backup-dir: time between backups. Default: ${default}." default:"24h" env:"DONORBOOK_BACKUP_EVERY" placeholder:"TIME" name:"backup-every"`
+	BackupKeep  int           `help:"With --backup-dir: how many backups to keep; older ones are removed. Default: ${default}." default:"7" env:"DONORBOOK_BACKUP_KEEP" placeholder:"N" name:"backup-keep"`
+	Mail
+
 	MetricsListen string        `help:"Where to serve /metrics for Prometheus, such as localhost:9464. Default: off." env:"DONORBOOK_METRICS_LISTEN" placeholder:"HOST:PORT" name:"metrics-listen"`
 	StopDelay     time.Duration `help:"On SIGTERM, how long /readyz fails before the port closes, so that load balancers notice; such as 5s. Default: ${default}." default:"0s" env:"DONORBOOK_STOP_DELAY" placeholder:"TIME" name:"stop-delay"`
 	LogFormat     string        `help:"Format of the log on standard error: text or json. Default: ${default}." enum:"text,json" default:"text" env:"DONORBOOK_LOG_FORMAT" placeholder:"FORMAT" name:"log-format"`
@@ -109,6 +111,12 @@ func (s *Server) Check() error {
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err
+	}
+	if err := s.Mail.Check(); err != nil {
+		return err
+	}
+	if s.SMTPHost != "" && s.BaseURL == "" {
+		return problem("smtp-host", "needs --base-url: links in mails begin with it, and not with what a request says")
 	}
 	switch {
 	case s.RateLimit < 0:
@@ -190,6 +198,10 @@ func Dump(structs ...any) []Setting {
 		v := reflect.Indirect(reflect.ValueOf(s))
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
+			if field.Anonymous {
+				settings = append(settings, Dump(v.Field(i).Interface())...)
+				continue
+			}
 			name := field.Tag.Get("name")
 			if name == "" {
 				name = strings.ToLower(field.Name)

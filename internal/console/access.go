@@ -28,10 +28,13 @@ const (
 type rates struct {
 	users     *web.Limiter[int64]
 	strangers *web.Limiter[netip.Addr]
+	forgotten *web.Limiter[netip.Addr] // forms of people who forgot their password, by their address
 }
 
+const forgottenRate = 5 // a minute
+
 func newRates(limit int) rates {
-	return rates{users: web.NewLimiter[int64](limit), strangers: web.NewLimiter[netip.Addr](limit)}
+	return rates{users: web.NewLimiter[int64](limit), strangers: web.NewLimiter[netip.Addr](limit), forgotten: web.NewLimiter[netip.Addr](forgottenRate)}
 }
 
 // identify finds out who sends a request, and counts it. The body is not touched: what costs more comes after.

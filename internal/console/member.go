@@ -9,13 +9,14 @@ type peopleView struct {
 	Form        *form // of an invitation
 	Problem     *form // with what was refused about a member
 	Members     rows[access.Member]
-	Invitations rows[access.Invitation]
+	Invitations rows[invitationRow]
 	Roles       []option
 	Owners      int
 	Back        string // the page numbers, for forms that lead back here
 	Link        string // of an invitation that was just made, this once
 	Invited     access.Invitation
 	Shown       bool // the link was shown before
+	Mails       bool // mail can be sent
 }
 
 var roleOptions = newOptions("viewer=Viewer: can view", "editor=Editor: can view and edit",
@@ -49,7 +50,7 @@ func (r *request) showPeople(view peopleView) error {
 		}
 	}
 	path := r.path("/settings/people")
-	view.Roles, view.Back = roleOptions, r.samePage("")
+	view.Roles, view.Back, view.Mails = roleOptions, r.samePage(""), r.store.Mails()
 	members, err := r.store.Members(r.Context(), r.account())
 	if err != nil {
 		return err
@@ -66,7 +67,11 @@ func (r *request) showPeople(view peopleView) error {
 		if err != nil {
 			return err
 		}
-		view.Invitations = paged(r, invitations, path, invitedParameter)
+		mailed, err := r.invitationRows(invitations)
+		if err != nil {
+			return err
+		}
+		view.Invitations = paged(r, mailed, path, invitedParameter)
 		view.Invitations.Pager.Label = "Pages of invitations"
 	}
 	return r.render("people", page{Title: "People", Section: "settings", Form: r.form, Data: view})

@@ -229,6 +229,8 @@ var functions = template.FuncMap{
 	"moment":    shownMoment,
 	"machine":   machineTime,
 	"icon":      icon,
+	"mailKind":  mailKind,
+	"mailState": mailState,
 	"file":      fileAddress,
 	"sizes":     sourceSet,
 	"map":       newMap,

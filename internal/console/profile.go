@@ -1,9 +1,8 @@
 package console
 
 import (
-	"strings"
-
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 )
 
@@ -12,6 +11,7 @@ type profileView struct {
 	Name, Password *form
 	Organizations  rows[access.Membership]
 	Sessions       []sessionRow
+	Unreached      *mail.Mail // the last mail to the user, where it did not leave
 }
 
 // sessionRow is a browser that the user is signed in with.
@@ -34,7 +34,14 @@ func (r *request) profilePage() error {
 		return err
 	}
 	for _, s := range sessions {
-		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: browserName(s.Device.Agent), Current: s.ID == r.session.ID})
+		view.Sessions = append(view.Sessions, sessionRow{Session: s, Browser: s.Device.Browser(), Current: s.ID == r.session.ID})
+	}
+	last, err := r.store.MailToUser(r.Context(), r.session.User.ID)
+	if err != nil {
+		return err
+	}
+	if last != nil && last.Error != "" {
+		view.Unreached = last
 	}
 	return r.render("profile", page{Title: "Your profile", Section: "profile", Form: r.form, Data: view})
 }
@@ -88,33 +95,4 @@ func (r *request) endSessions() error {
 		return r.signedOut()
 	}
 	return r.toProfile("You were signed out everywhere else.")
-}
-
-// The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.
-var (
-	browserSigns = newOptions("Edg=Edge", "OPR/=Opera", "Firefox/=Firefox", "FxiOS/=Firefox", "CriOS/=Chrome", "Chrome/=Chrome", "Safari/=Safari", "curl/=curl")
-	machineSigns = newOptions("iPhone=iPhone", "iPad=iPad", "Android=Android", "Windows=Windows", "CrOS=ChromeOS", "Mac OS X=Mac", "Linux=Linux")
-)
-
-// browserName is a browser as its owner would call it.
-func browserName(agent string) string {
-	browser, machine := firstSign(agent, browserSigns), firstSign(agent, machineSigns)
-	switch {
-	case browser != "" && machine != "":
-		return browser + " on " + machine
-	case browser != "" || machine != "":
-		return browser + machine
-	case agent != "":
-		return shortened(agent, noticeValue, 0)
-	}
-	return "Unknown browser"
-}
-
-func firstSign(agent string, signs []option) string {
-	for _, sign := range signs {
-		if strings.Contains(agent, sign.Value) {
-			return sign.Label
-		}
-	}
-	return ""
 }

@@ -134,14 +134,14 @@ func (r *request) signInPage() error {
 }
 
 // signInView is the page for signing in. A server without users tells where its setup link is; any other says nothing about how it is run.
-type signInView struct{ New bool }
+type signInView struct{ New, Mails bool }
 
 func (r *request) showSignIn(status int) error {
 	users, err := r.store.HasUsers(r.Context())
 	if err != nil {
 		return err
 	}
-	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status, Data: signInView{New: !users}})
+	return r.asStranger().render("signin", page{Title: "Sign in", Form: r.form, Status: status, Data: signInView{New: !users, Mails: r.store.Mails()}})
 }
 
 func (r *request) signIn() error {
@@ -170,7 +170,9 @@ func (r *request) checkPassword(email, password string) (token string, user acce
 		return "", access.User{}, err
 	}
 	err = r.throttle.try(r.Context(), a, func() (wrong bool, err error) {
-		token, user, err = r.store.SignIn(r.Context(), email, password, r.device())
+		device := r.device()
+		device.New = a.browser == ""
+		token, user, err = r.store.SignIn(r.Context(), email, password, device)
 		return errors.Is(err, crm.ErrUnauthenticated), err
 	})
 	return token, user, err

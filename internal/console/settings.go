@@ -16,6 +16,7 @@ type settingsView struct {
 	Fields      int    // custom fields in use
 	Members     int
 	Invitations int
+	Mails       bool  // mail can be sent
 	About       *form // name, logo and time zone of the organization
 	LogoField   pictureField
 	Zones       []string
@@ -54,7 +55,7 @@ func (r *request) settingsPage() error {
 	if err != nil {
 		return err
 	}
-	view.Members = len(members)
+	view.Members, view.Mails = len(members), r.store.Mails()
 	if r.membership.Role >= access.Owner {
 		if err := r.countForOwners(&view); err != nil {
 			return err

@@ -201,6 +201,8 @@ func TestEveryStatementNamesOneAccount(t *testing.T) {
 		"sqlTallies":         "an upgrade",
 		"sqlSweeps":          "every hour",
 		"sqlOldJobs":         "every hour",
+		"sqlDueMails":        "what is left to be sent, asked again for each account where that fails",
+		"sqlOldMails":        "every hour",
 		"sqlLeftParts":       "every hour",
 		"sqlCheckTotal":      "a check",
 		"sqlDisplaced":       "a check",

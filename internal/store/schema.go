@@ -39,11 +39,14 @@ var (
 	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "person level probability reasons:text against:text state digest_a digest_b")
 	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision at busy learned contacts changed model:text")
 
+	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
+
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")
 
 	KeyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
 	InvitationTable = db.NewTable("invitation", "hash:text", "account_id email:text role invited_by created_at expires_at")
 	UserTable       = db.NewTable("app_user", "id", "login:text email:text name:text password:text opened created_at")
+	ResetTable      = db.NewTable("password_reset", "hash:text", "user_id expires_at")
 	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
@@ -64,7 +67,7 @@ func newSchema() db.Schema {
 		Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 		Tables: []*db.Table{
 			ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, answerTable, KeyTable, InvitationTable, UserTable, SessionTable,
+			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
 			MemberTable, SettingTable, TallyTable, AccountTable,
 		},
 		Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // book.Open says how

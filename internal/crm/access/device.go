@@ -63,3 +63,40 @@ func deviceMAC(id, passwordHash string) string {
 	mac.Write([]byte("device token\x00" + id))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
+
+// sign is a part of what a browser calls itself, and what its owner calls it then.
+type sign struct{ part, name string }
+
+// The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.
+var (
+	browserSigns = []sign{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
+	machineSigns = []sign{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"CrOS", "ChromeOS"}, {"Mac OS X", "Mac"}, {"Linux", "Linux"}}
+)
+
+const maxBrowserName = 80 // characters
+
+// Browser is a browser as its owner would call it.
+func (d Device) Browser() string {
+	browser, machine := firstSign(d.Agent, browserSigns), firstSign(d.Agent, machineSigns)
+	switch {
+	case browser != "" && machine != "":
+		return browser + " on " + machine
+	case browser != "" || machine != "":
+		return browser + machine
+	case d.Agent == "":
+		return "Unknown browser"
+	}
+	if letters := []rune(d.Agent); len(letters) > maxBrowserName {
+		return string(letters[:maxBrowserName]) + "…"
+	}
+	return d.Agent
+}
+
+func firstSign(agent string, signs []sign) string {
+	for _, s := range signs {
+		if strings.Contains(agent, s.part) {
+			return s.name
+		}
+	}
+	return ""
+}

@@ -122,10 +122,13 @@ type Member struct {
 type Device struct {
 	Address string // of the network
 	Agent   string // what the browser calls itself
+	New     bool   // the user has not signed in with the browser before
 }
 
 // clean keeps what can be shown on a line.
-func (d Device) clean() Device { return Device{Address: oneLine(d.Address), Agent: oneLine(d.Agent)} }
+func (d Device) clean() Device {
+	return Device{Address: oneLine(d.Address), Agent: oneLine(d.Agent), New: d.New}
+}
 
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -145,6 +148,9 @@ const (
 	sessionIdle    = 7 * 24 * time.Hour  // from the last use
 	invitationTime = 7 * 24 * time.Hour
 	setupTime      = 24 * time.Hour
+
+	// ResetTime is how long a link for a new password works.
+	ResetTime = 30 * time.Minute
 )
 
 // Session is a browser that a user has signed in with. The value of the cookie is not kept.

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/mails"
 	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 	"donorbook/internal/store/people"
@@ -31,7 +32,7 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	people := people.New(base)
+	people := people.New(base, mails.New(base))
 	contacts := contacts.New(base)
 	gifts := gifts.New(contacts, campaigns.New(people))
 	jobs := jobs.New(gifts)

@@ -12,9 +12,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/mails"
 )
 
 const (
@@ -159,9 +161,14 @@ func accountNumber(a access.Account) int64 { return a.Number }
 // PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
 type PeopleStore struct {
 	*store.Base
+	*mails.MailStore
 	keys      store.Cache[[sha256.Size]byte, knownKey]
 	revoked   atomic.Int64 // keys, by this node
 	Passwords hasher
 }
 
-func New(b *store.Base) *PeopleStore { return &PeopleStore{Base: b, Passwords: NewHasher()} }
+func New(b *store.Base, outbox *mails.MailStore) *PeopleStore {
+	s := &PeopleStore{Base: b, MailStore: outbox, Passwords: NewHasher()}
+	outbox.WriteLate(mail.Reset, s.writeReset)
+	return s
+}

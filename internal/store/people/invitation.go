@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -46,11 +47,12 @@ func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by acc
 		}
 		noteInvitation(t, invitation, history.DidCreate)
 		addInvitation(t, invitation, by.ID)
-		return nil
+		return s.Queue(t, account.Number, mail.Invitation, invitation.ID, invitation.Email, invitationMessage(invitation, token))
 	})
 	if err != nil {
 		return access.Invitation{}, "", err
 	}
+	s.Wake()
 	return invitation, token, nil
 }
 
@@ -91,6 +93,7 @@ func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id st
 		if err == nil {
 			noteInvitation(t, i, history.DidDelete)
 			t.Delete(store.InvitationTable, id)
+			err = s.Withdraw(t, account, id)
 		}
 		return err
 	})

@@ -80,8 +80,14 @@ func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string,
 		}
 		t.Insert(store.SessionTable, session.ID, user, session.Account, session.Device.Address, session.Device.Agent,
 			store.Seconds(session.CreatedAt), store.Seconds(session.SeenAt), store.Seconds(session.ExpiresAt))
+		if device.New {
+			if err := s.tellSignIn(t, locked.User, session); err != nil {
+				return err
+			}
+		}
 		return t.Run(sqlTouchMember, session.Account, user, store.Seconds(now))
 	})
+	s.Wake()
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
 		return "", crm.ErrUnauthenticated

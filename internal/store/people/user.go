@@ -187,7 +187,12 @@ func (s *PeopleStore) ChangePassword(ctx context.Context, session access.Session
 	if !same {
 		faults.Add("current_password", "The current password is wrong.")
 	}
-	return s.setPassword(ctx, user, faults, password, user.password, session.ID)
+	return s.setPassword(ctx, user, faults, password, session.ID, func(_ *store.Tx, now userRow) error {
+		if user.password == now.password {
+			return nil
+		}
+		return store.Fault("current_password", "The password was changed a moment ago.")
+	})
 }
 
 // ResetPassword sets the password of a user who forgot it. All their sessions end.
@@ -196,11 +201,11 @@ func (s *PeopleStore) ResetPassword(ctx context.Context, email, password string)
 	if err != nil {
 		return err
 	}
-	return s.setPassword(ctx, user, new(doc.Invalid), password, "", "")
+	return s.setPassword(ctx, user, new(doc.Invalid), password, "", nil)
 }
 
-// setPassword ends all sessions but one. The hash must still be what it was; "" stands for any.
-func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, was, session string) error {
+// setPassword ends all sessions but one, and all links by which a password is set; the user is told. may refuses where something else was changed meanwhile.
+func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, session string, may func(*store.Tx, userRow) error) error {
 	access.ValidatePassword(faults, password, user.Email, user.Name)
 	if err := faults.Err(); err != nil {
 		return err
@@ -209,13 +214,21 @@ func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc
 	if err != nil {
 		return err
 	}
+	defer s.Wake()
 	return s.updateProfile(ctx, user.ID, func(t *store.Tx, now userRow) (d doc.Difference, err error) {
-		if was != "" && was != now.password {
-			changed := new(doc.Invalid)
-			changed.Add("current_password", "The password was changed a moment ago.")
-			return d, changed
+		if may != nil {
+			err = may(t, now)
 		}
-		if err := t.Run(sqlSetPassword, user.ID, hash); err != nil {
+		if err == nil {
+			err = t.Run(sqlSetPassword, user.ID, hash)
+		}
+		if err == nil {
+			err = t.Run(sqlEndResets, user.ID)
+		}
+		if err == nil {
+			err = s.tellPassword(t, now.User)
+		}
+		if err != nil {
 			return d, err
 		}
 		return doc.TextDifference("password", "", "changed"), t.Run(sqlEndSessions, user.ID, session)

@@ -49,6 +49,44 @@ UPDATE contact_merge SET review = 0 WHERE review = 1 AND sent = '-';
 ALTER TABLE request_answer ADD COLUMN document {key} NOT NULL DEFAULT '?';
 
 CREATE INDEX request_answer_document ON request_answer (account_id, document) WHERE document <> '';
+
+-- The outbox. Mails of account 0 are the server's own, to users about their passwords. due_at is when a mail is tried next, 0 once it has left or failed; a node that sends it moves that on first, so that no other one
+-- does. said is what it says, which is forgotten when it has left: a link in it is a secret.
+CREATE TABLE mail (
+	account_id BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	kind TEXT NOT NULL,
+	about {key} NOT NULL,
+	recipient TEXT NOT NULL,
+	said TEXT NOT NULL,
+	error TEXT NOT NULL,
+	tries BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	due_at BIGINT NOT NULL,
+	ended_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+CREATE INDEX mail_due ON mail (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX mail_waiting ON mail (account_id, due_at, id, kind) WHERE due_at <> 0;
+
+CREATE INDEX mail_ended ON mail (ended_at, account_id, id) WHERE ended_at <> 0;
+
+CREATE INDEX mail_recent ON mail (account_id, created_at DESC, id);
+
+CREATE INDEX mail_about ON mail (account_id, about, created_at DESC, id) WHERE about <> '';
+
+-- Links by which users who forgot their password set a new one.
+CREATE TABLE password_reset (
+	hash {key} NOT NULL PRIMARY KEY,
+	user_id BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL
+);
+
+CREATE INDEX password_reset_age ON password_reset (expires_at);
+
+CREATE INDEX password_reset_user ON password_reset (user_id, expires_at);
 `
 
 const (

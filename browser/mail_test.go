@@ -1,0 +1,56 @@
+package browser_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// A demo shows its mails on a page. A colleague is invited by mail, and someone who forgot a password sets a new one.
+func TestMailsOfTheDemo(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--demo")
+	email, password := "demo@example.org", s.prints(`with the password (\S+)`)
+	p := s.open()
+	p.signIn(email, password)
+	p.click("Settings")
+	p.sees("Ready to send")
+	p.in("main").click("People and invitations")
+	p.fill("Email", "bob@example.org")
+	p.click("Create invitation link")
+	p.sees("A mail with this link is on its way to bob@example.org")
+	p.audit()
+	p.shoot("invited")
+	p.in("main").click("Settings")
+	p.in("main").click("Mail")
+	p.click("Send a test mail to " + email)
+	p.sees("is on its way", "Invitation", "bob@example.org")
+	p.audit()
+	p.shoot("mail")
+
+	stranger := s.open()
+	stranger.visit("/console/signin")
+	stranger.click("Forgot your password?")
+	stranger.audit()
+	stranger.shoot("forgot")
+	stranger.fill("Email", email)
+	stranger.click("Send link")
+	stranger.sees("If someone signs in with this email, a mail with a link is on its way.")
+	stranger.audit()
+	stranger.click("see its mails")
+	stranger.refreshUntil("Set a new password")
+	stranger.sees("invited you to", "Test mail from", "New sign-in to Donorbook")
+	stranger.audit()
+	stranger.shoot("mails")
+	stranger.click("Set a new password")
+	stranger.audit()
+	stranger.shoot("reset")
+	stranger.fill("New password", "quite another phrase")
+	stranger.click("Set password and sign in")
+	stranger.sees("Password changed. You were signed out everywhere else.")
+	stranger.visit("/console/mails")
+	stranger.expects(http.StatusGone)
+	stranger.click("Set a new password")
+	stranger.sees("It was already used")
+	p.visit("/console/profile")
+	p.sees("Sign in")
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/relay"
+	"donorbook/internal/store"
+	"donorbook/internal/store/book"
+	"donorbook/internal/store/mails"
+)
+
+// postOffice is an SMTP server that counts the mails that it has acknowledged, by their Message-ID.
+type postOffice struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+var messageID = regexp.MustCompile(`(?m)^Message-ID: (\S+)`)
+
+func (p *postOffice) NewSession(*smtp.Conn) (smtp.Session, error) { return p, nil }
+func (p *postOffice) Reset()                                      {}
+func (p *postOffice) Logout() error                               { return nil }
+func (p *postOffice) Mail(string, *smtp.MailOptions) error        { return nil }
+func (p *postOffice) Rcpt(string, *smtp.RcptOptions) error        { return nil }
+func (p *postOffice) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	time.Sleep(10 * time.Millisecond)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.times[string(messageID.FindSubmatch(text)[1])]++
+	return nil
+}
+
+func (p *postOffice) taken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.times)
+}
+
+// TestConcurrentKillWhileMailsAreSent: every mail arrives, and none twice but those that were on their way when the server was killed.
+func TestConcurrentKillWhileMailsAreSent(t *testing.T) { eachEngine(t, killWhileMailsAreSent) }
+
+func killWhileMailsAreSent(t *testing.T, e engine) {
+	const queued, kills, atOnce = 60, 3, 4
+	data := e.data(t)
+	id, _ := newKey(t, data)
+	office := &postOffice{times: make(map[string]int)}
+	server := smtp.NewServer(office)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(l) //nolint:errcheck // it ends with the test
+	defer server.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	o := store.Options{Data: data, Database: databaseOf(data)}
+	withBook(t, o, func(s *book.Book) {
+		s.UseRelay(new(mails.Shelf))
+		account, err := s.Account(t.Context(), id)
+		for range queued {
+			if err == nil {
+				err = s.SendTest(t.Context(), account.Number, account.Name, "ada@example.org")
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	for n := 1; n <= kills; n++ {
+		p := serve(t, data, "--base-url", "https://localhost:8443", "--smtp-host", "127.0.0.1", "--smtp-port", strconv.Itoa(port), "--smtp-tls", "off", "--mail-from", "giving@example.org")
+		p.waitFor("some mails", func() bool { return office.taken() >= n*queued/(kills+2) })
+		p.kill()
+	}
+	// What was on its way is due again when the leases are over.
+	o.Now = func() time.Time { return time.Now().Add(mail.Lease + time.Minute) }
+	withBook(t, o, func(s *book.Book) {
+		from, _ := mail.ParseAddress("giving@example.org")
+		s.UseRelay(&relay.Relay{Host: "127.0.0.1", Port: port, TLS: relay.Off, From: from})
+		for more := true; more; {
+			var err error
+			if more, err = s.SendDue(context.Background(), "", func(err error) { t.Error(err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	twice := 0
+	for _, times := range office.times {
+		twice += times - 1
+	}
+	if len(office.times) != queued || twice > kills*atOnce {
+		t.Errorf("%d of %d mails arrived, %d of them again", len(office.times), queued, twice)
+	}
+}
+
+func withBook(t *testing.T, o store.Options, do func(*book.Book)) {
+	t.Helper()
+	s, err := book.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,72 @@
+package mail
+
+import (
+	"time"
+)
+
+// Kind is what a mail is for.
+type Kind string
+
+const (
+	Test       Kind = "test"
+	Invitation Kind = "invitation"
+	Reset      Kind = "reset"    // of a password that was forgotten
+	Password   Kind = "password" // it was changed
+	SignIn     Kind = "signin"   // from a new browser
+)
+
+// State is how far a mail is.
+type State int
+
+const (
+	Waiting State = iota // it has not been tried yet
+	Delayed              // it will be tried again
+	Sent                 // the relay has taken it
+	Failed               // nobody will try again
+)
+
+// Mail is one mail of the outbox, as a person sees it. What it said is not kept once it has left.
+type Mail struct {
+	ID        int64
+	Kind      Kind
+	About     string // what it was for, such as an invitation
+	To        string
+	Error     string // why it did not leave, at the last try
+	Tries     int64
+	CreatedAt time.Time
+	DueAt     time.Time // when it is tried next; zero where it will not be
+	EndedAt   time.Time
+}
+
+// State is how far the mail is.
+func (m Mail) State() State {
+	switch {
+	case m.DueAt.IsZero() && m.Error == "":
+		return Sent
+	case m.DueAt.IsZero():
+		return Failed
+	case m.Error != "":
+		return Delayed
+	}
+	return Waiting
+}
+
+const (
+	// Kept is for how long a mail is known after it has left or failed.
+	Kept = 30 * 24 * time.Hour
+
+	// Lease is for how long a node has a mail to itself while it sends it, and SendTime for how long it tries: nodes whose clocks differ by less than the rest do not send one mail at once.
+	Lease    = 10 * time.Minute
+	SendTime = 2 * time.Minute
+
+	giveUp = 48 * time.Hour
+)
+
+// Again is how long to wait after a number of tries, and false where it was tried for long enough.
+func Again(tries int64, createdAt, now time.Time) (time.Duration, bool) {
+	wait := min(time.Minute<<min(tries-1, 10), 4*time.Hour)
+	return wait, !Outdated(createdAt, now.Add(wait))
+}
+
+// Outdated tells whether a mail is too old to be sent: so it is after a long outage, and in a backup that was restored.
+func Outdated(createdAt, now time.Time) bool { return now.Sub(createdAt) > giveUp }

@@ -1,0 +1,137 @@
+// Package relay sends mails through an SMTP relay.
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/mail"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	smtp "github.com/wneessen/go-mail"
+
+	crm "donorbook/internal/crm/mail"
+)
+
+// The ways to encrypt what is said to the relay.
+const (
+	StartTLS = "starttls"
+	TLS      = "tls"
+	Off      = "off"
+)
+
+// Relay is where mails are handed over.
+type Relay struct {
+	Host           string
+	Port           int
+	User, Password string // "" for none
+	TLS            string
+	From           crm.Address
+	Roots          *tls.Config // what is trusted, nil for what the machine trusts
+}
+
+// Send hands a mail over. It returns when the relay has acknowledged it.
+func (r *Relay) Send(ctx context.Context, l *crm.Letter) error {
+	message, err := r.message(l)
+	if err != nil {
+		return &crm.Refused{Reply: "This address can’t be written to.", Final: true, Err: err}
+	}
+	client, err := r.client()
+	if err != nil {
+		return &crm.Refused{Err: err}
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		return &crm.Refused{Err: err}
+	}
+	defer client.Close() //nolint:errcheck // the mail is the relay's or it is not; how it says goodbye does not matter
+	return refusal(client.Send(message))
+}
+
+func (r *Relay) client() (*smtp.Client, error) {
+	// Nothing is said after the mail: if it were not answered, a mail that was taken would count as one that was not.
+	options := []smtp.Option{smtp.WithPort(r.Port), smtp.WithTimeout(crm.SendTime / 2), smtp.WithoutNoop(), smtp.WithoutRset()}
+	switch r.TLS {
+	case TLS:
+		options = append(options, smtp.WithSSL())
+	case Off:
+		options = append(options, smtp.WithTLSPolicy(smtp.NoTLS))
+	default:
+		options = append(options, smtp.WithTLSPolicy(smtp.TLSMandatory))
+	}
+	if r.Roots != nil {
+		options = append(options, smtp.WithTLSConfig(r.Roots))
+	}
+	if r.User != "" {
+		options = append(options, smtp.WithSMTPAuth(smtp.SMTPAuthAutoDiscover), smtp.WithUsername(r.User), smtp.WithPassword(r.Password))
+	}
+	return smtp.NewClient(r.Host, options...)
+}
+
+// message is the mail as it goes over the wire. Names are written by net/mail, which quotes or encodes whatever they hold.
+func (r *Relay) message(l *crm.Letter) (*smtp.Msg, error) {
+	from, err := mailbox(l.Name, r.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := mailbox(crm.Line{}, l.To)
+	if err != nil {
+		return nil, err
+	}
+	m := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
+	m.FromMailAddress(from)
+	m.ToMailAddress(to)
+	if l.ReplyTo != (crm.Address{}) {
+		if answers, err := mailbox(l.Name, l.ReplyTo); err == nil {
+			m.ReplyToMailAddress(answers)
+		}
+	}
+	m.SetMessageIDWithValue(strconv.FormatInt(l.ID, 10) + ".donorbook@" + domain(r.From))
+	m.SetDateWithValue(l.At)
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // so that no one’s out-of-office note answers
+	m.Subject(l.Subject.String())
+	m.SetBodyString(smtp.TypeTextPlain, l.Text())
+	m.AddAlternativeString(smtp.TypeTextHTML, l.HTML())
+	return m, nil
+}
+
+// mailbox is an address with a name. Its domain is written as the domain name system knows it.
+func mailbox(name crm.Line, a crm.Address) (*mail.Address, error) {
+	if a == (crm.Address{}) {
+		return nil, errors.New("no address")
+	}
+	text := a.String()
+	local := text[:len(text)-len(a.Domain())]
+	ascii, err := idna.Lookup.ToASCII(a.Domain())
+	return &mail.Address{Name: name.String(), Address: local + ascii}, err
+}
+
+func domain(a crm.Address) string {
+	ascii, err := idna.Lookup.ToASCII(a.Domain())
+	if err != nil {
+		return "localhost"
+	}
+	return ascii
+}
+
+// refusal says what an error of a relay means. A refusal of the sender is the operator's to mend, so the mail waits; one of the recipient or of the mail itself is final.
+func refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	refused := &crm.Refused{Err: err}
+	var failed *smtp.SendError
+	if !errors.As(err, &failed) || failed.ErrorCode() == 0 {
+		return refused
+	}
+	refused.Final = !failed.IsTemp() && failed.ErrorCode() >= 500 && failed.Reason != smtp.ErrSMTPMailFrom
+	reply, _, _ := strings.Cut(strings.TrimPrefix(failed.Error(), failed.Reason.String()+": "), ", affected ")
+	code, said, _ := strings.Cut(reply, " ")
+	if plain, err := strconv.Unquote(said); err == nil {
+		said = plain
+	}
+	refused.Reply = "The mail relay answered: " + code + " " + said
+	return refused
+}

@@ -1,0 +1,264 @@
+package relay_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	netmail "net/mail"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/relay"
+)
+
+// postOffice is a real SMTP server that keeps what it takes. Recipients say what it does with their mail.
+type postOffice struct {
+	mu    sync.Mutex
+	taken []taken
+}
+
+type taken struct {
+	from string
+	to   []string
+	text string
+}
+
+func (p *postOffice) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	return &session{office: p, conn: c}, nil
+}
+
+type session struct {
+	office *postOffice
+	conn   *smtp.Conn
+	mail   taken
+}
+
+func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if user != "ada" || password != "hunter2" {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+func (s *session) Reset()        { s.mail = taken{} }
+func (s *session) Logout() error { return nil }
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	s.mail.from = from
+	if strings.HasPrefix(from, "stranger") {
+		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "you may not send as this"}
+	}
+	return nil
+}
+
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.mail.to = append(s.mail.to, to)
+	switch {
+	case strings.HasPrefix(to, "nobody"):
+		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
+	case strings.HasPrefix(to, "later"):
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "try again later"}
+	}
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(s.mail.to[0], "lost"):
+		_ = s.conn.Conn().Close()
+		return errors.New("lost")
+	case strings.HasPrefix(s.mail.to[0], "full"):
+		return &smtp.SMTPError{Code: 552, EnhancedCode: smtp.EnhancedCode{5, 2, 2}, Message: "mailbox full"}
+	}
+	s.mail.text = string(text)
+	s.office.mu.Lock()
+	s.office.taken = append(s.office.taken, s.mail)
+	s.office.mu.Unlock()
+	if rude, ok := s.conn.Conn().(*hangingUp); ok {
+		rude.next = strings.HasPrefix(s.mail.to[0], "rude")
+	}
+	return nil
+}
+
+// hangingUp is a connection that ends with the next answer, where next is set.
+type hangingUp struct {
+	net.Conn
+	next bool
+}
+
+func (c *hangingUp) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if c.next {
+		_ = c.Close()
+	}
+	return n, err
+}
+
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &hangingUp{Conn: c}, err
+}
+
+func open(t *testing.T) (*postOffice, *relay.Relay) {
+	office := new(postOffice)
+	server := smtp.NewServer(office)
+	certificate, roots := certify(t)
+	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener{l}) //nolint:errcheck // it ends with the test
+	t.Cleanup(func() { _ = server.Close() })
+	from, _ := mail.ParseAddress("giving@harbor.example")
+	return office, &relay.Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: relay.Off, From: from, Roots: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}}
+}
+
+// certify makes a certificate, and what trusts it.
+func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(root)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+func letter(t *testing.T, to string) *mail.Letter {
+	address, ok := mail.ParseAddress(to)
+	if !ok {
+		t.Fatal(to)
+	}
+	reply, _ := mail.ParseAddress("office@harbor.example")
+	return &mail.Letter{ID: 77, At: time.Date(2026, 11, 18, 9, 0, 0, 0, time.UTC), Name: mail.NewLine("Harbor Light"), ReplyTo: reply, To: address, Base: "https://donors.example",
+		Message: mail.Message{Subject: mail.Say("Welcome"), Says: []mail.Line{mail.Say("Hello {}.", "Ada")}, Action: mail.Say("Join"), Path: "/console/invite/x", After: []mail.Line{mail.Say("Bye.")}}}
+}
+
+func TestAMailArrivesAsItWasWritten(t *testing.T) {
+	office, r := open(t)
+	r.TLS, r.User, r.Password = relay.StartTLS, "ada", "hunter2"
+	if err := r.Send(t.Context(), letter(t, "ada@example.org")); err != nil {
+		t.Fatal(err)
+	}
+	got := office.taken[0]
+	m, err := netmail.ReadMessage(strings.NewReader(got.text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for header, want := range map[string]string{
+		"From": `"Harbor Light" <giving@harbor.example>`, "To": "<ada@example.org>", "Reply-To": `"Harbor Light" <office@harbor.example>`, "Subject": "Welcome",
+		"Message-Id": "<77.donorbook@harbor.example>", "Auto-Submitted": "auto-generated", "User-Agent": "", "X-Mailer": "", "Date": "Wed, 18 Nov 2026 09:00:00 +0000",
+	} {
+		if m.Header.Get(header) != want {
+			t.Errorf("%s is %q, want %q", header, m.Header.Get(header), want)
+		}
+	}
+	for _, want := range []string{"text/plain", "text/html", "Hello Ada.", "https://donors.example/console/invite/x"} {
+		if !strings.Contains(got.text, want) {
+			t.Errorf("the mail lacks %q:\n%s", want, got.text)
+		}
+	}
+}
+
+// Whatever a name, a subject or a sentence holds: there is one recipient, and no header but ours.
+func TestNothingInAMailBecomesAHeaderOrARecipient(t *testing.T) {
+	office, r := open(t)
+	for _, hostile := range []string{"a\r\nBcc: eve@example.org", "a\nBcc: eve@example.org\n\nhello", `", eve@example.org, "`, `eve@example.org>, <eve2@example.org`, "=?utf-8?q?a=0D=0ABcc:_eve@example.org?=", "\u2028Bcc: eve@example.org", "\r\n.\r\nMAIL FROM:<eve@example.org>\r\n", "a\x00b"} {
+		l := letter(t, "ada@example.org")
+		l.Name, l.Subject, l.Says[0] = mail.NewLine(hostile), mail.Say("From {}", hostile), mail.Say("{}", hostile)
+		if err := r.Send(t.Context(), l); err != nil {
+			t.Fatalf("%q: %v", hostile, err)
+		}
+		got := office.taken[len(office.taken)-1]
+		m, err := netmail.ReadMessage(strings.NewReader(got.text))
+		if err != nil {
+			t.Fatalf("%q: %v", hostile, err)
+		}
+		to, err := m.Header.AddressList("To")
+		from, fromErr := m.Header.AddressList("From")
+		if len(got.to) != 1 || len(to) != 1 || err != nil || len(from) != 1 || fromErr != nil || from[0].Address != "giving@harbor.example" || m.Header.Get("Bcc") != "" || len(m.Header) != 9 {
+			t.Errorf("%q: envelope %v, headers %v", hostile, got.to, m.Header)
+		}
+	}
+	if len(office.taken) != 8 {
+		t.Errorf("%d mails", len(office.taken))
+	}
+}
+
+func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
+	office, r := open(t)
+	for to, want := range map[string]struct {
+		reply string
+		final bool
+	}{
+		"nobody@example.org": {"The mail relay answered: 550 5.1.1 no such user", true},
+		"full@example.org":   {"The mail relay answered: 552 5.2.2 mailbox full", true},
+		"later@example.org":  {"The mail relay answered: 451 4.7.1 try again later", false},
+		"lost@example.org":   {"", false},
+	} {
+		var refused *mail.Refused
+		err := r.Send(t.Context(), letter(t, to))
+		if !errors.As(err, &refused) || refused.Reply != want.reply || refused.Final != want.final {
+			t.Errorf("%s: %#v (%v)", to, refused, err)
+		}
+	}
+	// A mail that was acknowledged was sent, whatever the relay does then.
+	if err := r.Send(t.Context(), letter(t, "rude@example.org")); err != nil || len(office.taken) != 1 {
+		t.Errorf("%v, %d mails", err, len(office.taken))
+	}
+	// What the operator must mend is not the mail's end: a sender, a password, a certificate, an address where nothing listens.
+	stranger, _ := mail.ParseAddress("stranger@harbor.example")
+	for name, change := range map[string]func(*relay.Relay){
+		"sender":      func(r *relay.Relay) { r.From = stranger },
+		"password":    func(r *relay.Relay) { r.TLS, r.User, r.Password = relay.StartTLS, "ada", "wrong" },
+		"plain":       func(r *relay.Relay) { r.User, r.Password = "ada", "hunter2" }, // a password is not told to everyone on the way
+		"certificate": func(r *relay.Relay) { r.TLS, r.Roots = relay.StartTLS, nil },
+		"port":        func(r *relay.Relay) { r.Port = 1 },
+	} {
+		other := *r
+		change(&other)
+		var refused *mail.Refused
+		if err := other.Send(t.Context(), letter(t, "ada@example.org")); !errors.As(err, &refused) || refused.Final || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(office.taken) != 1 {
+		t.Errorf("%d mails", len(office.taken))
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if r.Send(stopped, letter(t, "ada@example.org")) == nil {
+		t.Error("sent after the end")
+	}
+}

@@ -1,0 +1,309 @@
+package book
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/db"
+)
+
+// postOffice is a relay that keeps what it takes. The local part of an address says what it does with it.
+type postOffice struct {
+	mu    sync.Mutex
+	taken []*mail.Letter
+	times map[int64]int
+}
+
+func (p *postOffice) Send(_ context.Context, l *mail.Letter) error {
+	switch to := l.To.String(); {
+	case strings.HasPrefix(to, "nobody"):
+		return &mail.Refused{Reply: "The mail relay answered: 550 no such user", Final: true, Err: errors.New("550")}
+	case strings.HasPrefix(to, "later"):
+		return &mail.Refused{Reply: "The mail relay answered: 451 later", Err: errors.New("451")}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.times == nil {
+		p.times = make(map[int64]int)
+	}
+	p.taken = append(p.taken, l)
+	p.times[l.ID]++
+	return nil
+}
+
+func (p *postOffice) last() *mail.Letter { return p.taken[len(p.taken)-1] }
+
+func (p *postOffice) sendAll(t *testing.T, s *Book) {
+	t.Helper()
+	if _, err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
+		if refused := new(mail.Refused); !errors.As(err, &refused) {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bodies is everything that the outbox knows of what its mails say.
+func bodies(t *testing.T, s *Book) (text string) {
+	t.Helper()
+	err := s.Read(t.Context(), func(c db.Conn) error {
+		text = ""
+		return c.Each(func(r db.Row) error { text += r.Text(0); return nil }, `SELECT said FROM mail`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func tokenOf(l *mail.Letter) string { return l.Path[strings.LastIndexByte(l.Path, '/')+1:] }
+
+func TestAnInvitationIsMailedOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		ada := newUser(t, s, account, access.Owner, "Ada")
+		// Without a relay nothing waits for one.
+		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org"); err != nil {
+			t.Fatal(err)
+		}
+		office := new(postOffice)
+		s.UseRelay(office)
+		office.sendAll(t, s)
+		if len(office.taken) != 0 {
+			t.Fatal("a mail was queued while there was no relay")
+		}
+		now := s.Now()
+		clock := func(after time.Duration) { s.Now = func() time.Time { return now.Add(after) } }
+		clock(0)
+		email := "office@harbor.example"
+		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Email: &email}); err != nil {
+			t.Fatal(err)
+		}
+		invitation, token, err := s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, ""); err != nil { // for anyone: no one is written to
+			t.Fatal(err)
+		}
+		office.sendAll(t, s)
+		office.sendAll(t, s)
+		if len(office.taken) != 1 || office.last().Link() != "https://donors.example/console/invite/"+token || office.last().To.String() != "bob@example.org" ||
+			office.last().Name.String() != account.Name || office.last().ReplyTo.String() != email {
+			t.Fatalf("%+v", office.taken)
+		}
+		if strings.Contains(bodies(t, s), token) {
+			t.Error("the outbox keeps the link of a mail that has left")
+		}
+		sent, err := s.MailAbout(t.Context(), account.Number, invitation.ID)
+		if err != nil || sent == nil || sent.State() != mail.Sent {
+			t.Errorf("%v %+v", err, sent)
+		}
+
+		// A refusal is told, and what it said is forgotten; a delay is tried again, later and later, until it is too late.
+		refused, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "nobody@example.org")
+		if err != nil {
+			t.Fatal(err)
+		}
+		delayed, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "later@example.org")
+		if err != nil {
+			t.Fatal(err)
+		}
+		office.sendAll(t, s)
+		all, err := s.MailsAbout(t.Context(), account.Number, []string{refused.ID, delayed.ID, invitation.ID})
+		if err != nil || len(all) != 3 || all[refused.ID].State() != mail.Failed || all[refused.ID].Error != "The mail relay answered: 550 no such user" || all[delayed.ID].State() != mail.Delayed {
+			t.Errorf("%v %+v", err, all)
+		}
+		tries := int64(0)
+		for hours := range 60 {
+			clock(time.Duration(hours) * time.Hour)
+			office.sendAll(t, s)
+			m, err := s.MailAbout(t.Context(), account.Number, delayed.ID)
+			if err != nil || m.Tries < tries {
+				t.Fatal(err, m)
+			}
+			tries = m.Tries
+		}
+		if m, _ := s.MailAbout(t.Context(), account.Number, delayed.ID); m.State() != mail.Failed || tries < 10 || tries > 30 {
+			t.Errorf("%+v", m)
+		}
+		if text := bodies(t, s); text != "" {
+			t.Errorf("the outbox keeps %q", text)
+		}
+
+		// An invitation that is canceled before its mail has left is not mailed. What is old is forgotten.
+		canceled, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "eve@example.org")
+		if err == nil {
+			err = s.RevokeInvitation(t.Context(), account.Number, canceled.ID)
+		}
+		office.sendAll(t, s)
+		if err != nil || len(office.taken) != 1 {
+			t.Errorf("%v, %d mails", err, len(office.taken))
+		}
+		clock(100 * 24 * time.Hour)
+		if err := s.SweepMails(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := s.RecentMails(t.Context(), account.Number, 50); err != nil || len(left) != 0 {
+			t.Errorf("%v, %d are left", err, len(left))
+		}
+	})
+}
+
+// Two nodes and 64 goroutines send what is queued, while some die after the relay has taken a mail and before that is noted.
+func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		account, office := newAccount(t, a), new(postOffice)
+		a.UseRelay(office)
+		b.UseRelay(office)
+		for range 30 {
+			if err := a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var nodes sync.WaitGroup
+		for i := range 64 {
+			nodes.Go(func() { office.sendAll(t, []*Book{a, b}[i%2]) })
+		}
+		nodes.Wait()
+		if len(office.times) != 30 {
+			t.Errorf("%d of 30 mails were sent", len(office.times))
+		}
+		for id, times := range office.times {
+			if times != 1 {
+				t.Errorf("mail %d was sent %d times", id, times)
+			}
+		}
+		// A mail that a dead node had is due when its lease is over, with the id that it had.
+		if err := a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"); err != nil {
+			t.Fatal(err)
+		}
+		dead, stop := context.WithCancel(t.Context())
+		before := maps.Clone(office.times)
+		a.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { stop(); return dead.Err() }))
+		now := a.Now()
+		if _, err := a.SendDue(dead, "", func(error) {}); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		office.sendAll(t, b)
+		if len(office.times) != len(before) {
+			t.Error("it was sent while another node had it")
+		}
+		b.Now = func() time.Time { return now.Add(mail.Lease + time.Minute) }
+		office.sendAll(t, b)
+		if len(office.times) != len(before)+1 {
+			t.Errorf("%d mails after the lease, %d before", len(office.times), len(before))
+		}
+	})
+}
+
+type relayFunc func(context.Context, *mail.Letter) error
+
+func (f relayFunc) Send(ctx context.Context, l *mail.Letter) error { return f(ctx, l) }
+
+func TestAForgottenPasswordIsSetByMail(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, office := newAccount(t, s), new(postOffice)
+		ada := newUser(t, s, account, access.Owner, "Ada")
+		s.UseRelay(office)
+		now := s.Now()
+		s.Now = func() time.Time { return now }
+		session, err := s.StartSession(t.Context(), ada.ID, access.Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(email string) *mail.Letter {
+			t.Helper()
+			sent := len(office.taken)
+			if err := s.AskForReset(t.Context(), email); err != nil {
+				t.Fatal(err)
+			}
+			if text := bodies(t, s); text != "" {
+				t.Errorf("the outbox has %q", text)
+			}
+			office.sendAll(t, s)
+			if len(office.taken) == sent {
+				return nil
+			}
+			return office.last()
+		}
+		if ask("eve@example.org") != nil {
+			t.Error("someone who is no user got a mail")
+		}
+		if left, err := s.RecentMails(t.Context(), 0, 50); err != nil || len(left) != 0 {
+			t.Errorf("%v: the address of someone who is no user is kept: %+v", err, left)
+		}
+		first, second := ask("ada@EXAMPLE.org"), ask("ada@example.org")
+		if first == nil || second == nil || first.To.String() != "ada@EXAMPLE.org" && first.To.String() != "Ada@example.org" {
+			t.Fatal(first, second)
+		}
+		if ask("ada@example.org") == nil || ask("ada@example.org") != nil {
+			t.Error("a user gets three links at once, and no more")
+		}
+		if err := s.AskForReset(t.Context(), "a@b.org, c@d.org"); err == nil {
+			t.Error("two addresses were taken")
+		}
+		// A password that is refused uses nothing up.
+		if _, err := s.ResetByLink(t.Context(), tokenOf(first), "short"); err == nil {
+			t.Error("a short password was taken")
+		}
+		if user, err := s.ResetByLink(t.Context(), tokenOf(first), "quite another phrase"); err != nil || user.ID != ada.ID {
+			t.Fatal(err)
+		}
+		for _, used := range []*mail.Letter{first, second} {
+			if _, err := s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"); !errors.Is(err, crm.ErrNotFound) {
+				t.Errorf("a link works after the password was set: %v", err)
+			}
+		}
+		if _, err := s.Session(t.Context(), session); !errors.Is(err, crm.ErrUnauthenticated) {
+			t.Errorf("a session goes on: %v", err)
+		}
+		if _, _, err := s.SignIn(t.Context(), "ada@example.org", "quite another phrase", access.Device{Agent: "Firefox/1 Linux", Address: "192.0.2.7", New: true}); err != nil {
+			t.Error(err)
+		}
+		sent := len(office.taken)
+		office.sendAll(t, s)
+		subjects := ""
+		for _, l := range office.taken[sent:] {
+			subjects += l.Subject.String() + ": " + l.Text()
+		}
+		if len(office.taken) != sent+2 || !strings.Contains(subjects, "Your password was changed") || !strings.Contains(subjects, "Firefox on Linux") || strings.Contains(subjects, "phrase") {
+			t.Errorf("%d mails: %s", len(office.taken)-sent, subjects)
+		}
+		// A link works for 30 minutes.
+		late := ask("ada@example.org")
+		now = now.Add(access.ResetTime)
+		if _, err := s.ResetUser(t.Context(), tokenOf(late)); !errors.Is(err, crm.ErrNotFound) {
+			t.Errorf("a link works for longer: %v", err)
+		}
+		if err := s.SweepResets(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// Of 16 who use one link at the same time, one succeeds.
+		link, wins := tokenOf(ask("ada@example.org")), 0
+		var mu sync.Mutex
+		var people sync.WaitGroup
+		for range 16 {
+			people.Go(func() {
+				if _, err := s.ResetByLink(context.Background(), link, "the very last phrase"); err == nil {
+					mu.Lock()
+					wins++
+					mu.Unlock()
+				}
+			})
+		}
+		people.Wait()
+		if wins != 1 {
+			t.Errorf("a link worked %d times", wins)
+		}
+	})
+}

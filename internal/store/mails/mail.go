@@ -1,0 +1,149 @@
+// Package mails is the outbox: mails are queued in the unit of work of what they tell, and any node sends them.
+package mails
+
+import (
+	"context"
+	"encoding/json"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+const (
+	mailColumns = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at FROM mail WHERE account_id = $1`
+	sqlMails    = mailColumns + ` ORDER BY created_at DESC, id LIMIT $2`
+	sqlAboutAll = mailColumns + ` AND about = ANY($2) AND about <> ''`
+	sqlAbout    = mailColumns + ` AND about = $2 AND about <> '' ORDER BY created_at DESC, id LIMIT 1`
+
+	sqlWaitingResets = `SELECT COUNT(*) FROM mail WHERE account_id = $1 AND due_at <> 0 AND kind = $2`
+)
+
+// MailStore is the outbox of a node.
+type MailStore struct {
+	*store.Base
+	relay  Relay
+	queued chan struct{}
+	late   map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)
+}
+
+// Relay takes mails to where they go. It is a setting of the server: an organization must not choose what the server connects to.
+type Relay interface {
+	Send(ctx context.Context, l *mail.Letter) error // a *mail.Refused says what became of it; any other error is tried again
+}
+
+func New(b *store.Base) *MailStore {
+	return &MailStore{Base: b, queued: make(chan struct{}, 1), late: make(map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error))}
+}
+
+// UseRelay says who takes the mails. Without a relay none is queued.
+func (s *MailStore) UseRelay(r Relay) { s.relay = r }
+
+// Mails tells whether mail can be sent.
+func (s *MailStore) Mails() bool { return s.relay != nil }
+
+// WriteLate has mails of a kind written when they are sent, and not when they are queued. One for which there is nothing to say is dropped.
+func (s *MailStore) WriteLate(kind mail.Kind, write func(context.Context, mail.Mail) (*mail.Message, error)) {
+	s.late[kind] = write
+}
+
+// serversOwn is the account of mails that no organization sends: those to a user about their password.
+const serversOwn = 0
+
+const maxMailID = 1<<53 - 1
+
+// Queue adds a mail to the unit of work that it tells of, or nothing where no mail can be sent or reach anyone. Account is 0 for a mail of the server. about says what it is for.
+func (s *MailStore) Queue(t *store.Tx, account int64, kind mail.Kind, about, to string, m *mail.Message) error {
+	address, ok := mail.ParseAddress(to)
+	if !s.Mails() || !ok {
+		return nil
+	}
+	body := ""
+	if m != nil {
+		said, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		body = string(said)
+	}
+	now := store.Seconds(s.Now())
+	t.Insert(store.MailTable, account, 1+text.RandomBelow(maxMailID), string(kind), about, address.String(), body, "", int64(0), now, now, int64(0))
+	return nil
+}
+
+// Wake lets the sender know that a mail was queued.
+func (s *MailStore) Wake() {
+	select {
+	case s.queued <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// resetLimit is how many people can wait for a link at once. The sender is done with unknown addresses at once.
+var resetLimit = doc.Limit{Max: 1_000, Reached: "Too many people asked for a new password at once. Try again in a few minutes."}
+
+// AskForReset queues the mail with a link for a new password. Whether anyone has the address is found out when the mail is sent: the person who asks must not learn it, neither from the answer nor from the time it takes.
+func (s *MailStore) AskForReset(ctx context.Context, email string) error {
+	if _, ok := mail.ParseAddress(email); !ok {
+		return doc.NewInvalid("email", doc.EmailForm)
+	}
+	err := s.UpdateShared(ctx, serversOwn, func(t *store.Tx) error {
+		if err := t.CheckLimit(resetLimit, 1, sqlWaitingResets, int64(serversOwn), string(mail.Reset)); err != nil {
+			return err
+		}
+		return s.Queue(t, serversOwn, mail.Reset, "", email, nil)
+	})
+	s.Wake()
+	return err
+}
+
+// SendTest queues a mail that shows whether mail arrives.
+func (s *MailStore) SendTest(ctx context.Context, account int64, organization, to string) error {
+	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		return s.Queue(t, account, mail.Test, "", to, TestMessage(organization))
+	})
+	s.Wake()
+	return err
+}
+
+// TestMessage is what a test says.
+func TestMessage(organization string) *mail.Message {
+	return &mail.Message{Subject: mail.Say("Test mail from {}", organization), Says: []mail.Line{
+		mail.Say("This is a test. Donorbook can send mail for {}.", organization),
+		mail.Say("If it arrived in your spam folder, ask the operator of the server to check SPF and DKIM of the sender’s domain."),
+	}}
+}
+
+// RecentMails are the last mails of an account, newest first.
+func (s *MailStore) RecentMails(ctx context.Context, account int64, most int) ([]mail.Mail, error) {
+	return store.List(ctx, s.Base, scanMail, sqlMails, account, int64(most))
+}
+
+// MailAbout is the last mail about something, nil for none.
+func (s *MailStore) MailAbout(ctx context.Context, account int64, about string) (*mail.Mail, error) {
+	found, err := store.List(ctx, s.Base, scanMail, sqlAbout, account, about)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// MailsAbout are the mails about several things, each of which has one at most.
+func (s *MailStore) MailsAbout(ctx context.Context, account int64, about []string) (map[string]mail.Mail, error) {
+	found, err := store.List(ctx, s.Base, scanMail, sqlAboutAll, account, about)
+	return store.Keyed(found, func(m mail.Mail) string { return m.About }), err
+}
+
+func scanMail(r db.Row) mail.Mail {
+	return mail.Mail{ID: r.Int(0), Kind: mail.Kind(r.Text(1)), About: r.Text(2), To: r.Text(3), Error: r.Text(4), Tries: r.Int(5),
+		CreatedAt: store.Moment(r.Int(6)), DueAt: store.Moment(r.Int(7)), EndedAt: store.Moment(r.Int(8))}
+}
+
+const sqlWithdraw = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`
+
+// Withdraw drops mails about something that is gone, as far as they have not left.
+func (s *MailStore) Withdraw(t *store.Tx, account int64, about string) error {
+	return t.Run(sqlWithdraw, account, about)
+}

@@ -1,0 +1,123 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/store"
+)
+
+const (
+	sqlReset       = `SELECT user_id FROM password_reset WHERE hash = $1 AND expires_at > $2`
+	sqlResetsOf    = `SELECT COUNT(*) FROM password_reset WHERE user_id = $1 AND expires_at > $2`
+	sqlEndResets   = `DELETE FROM password_reset WHERE user_id = $1`
+	sqlSweepResets = `DELETE FROM password_reset WHERE expires_at <= $1`
+)
+
+var errNoReset = fmt.Errorf("the link: %w", crm.ErrNotFound)
+
+func invitationMessage(i access.Invitation, token string) *mail.Message {
+	return &mail.Message{
+		Subject: mail.Say("{} invited you to {}", i.By, i.Account.Name),
+		Says:    []mail.Line{mail.Say("{} invited you to join {} on Donorbook as {}.", i.By, i.Account.Name, i.Role.String())},
+		Action:  mail.Say("Accept the invitation"), Path: "/console/invite/" + token,
+		After: []mail.Line{mail.Say("The link works once and until " + i.ExpiresAt.Format("January 2, 2006") + ". If you don’t know who this is, you can ignore this mail.")},
+	}
+}
+
+// aboutUser is what a mail to a user about themselves is for.
+func aboutUser(user int64) string { return "user " + strconv.FormatInt(user, 10) }
+
+// writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address or enough links are on their way. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
+func (s *PeopleStore) writeReset(ctx context.Context, m mail.Mail) (*mail.Message, error) {
+	user, err := s.userByEmail(ctx, m.To)
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	token, hash := access.NewToken()
+	now, enough := s.Now(), false
+	err = s.updateUser(ctx, user.ID, func(t *store.Tx, _ userRow) error {
+		open, err := t.Int(sqlResetsOf, user.ID, store.Seconds(now))
+		if enough = open >= access.MaxResets; err != nil || enough {
+			return err
+		}
+		t.Insert(store.ResetTable, hash, user.ID, store.Seconds(now.Add(access.ResetTime)))
+		return nil
+	})
+	if err != nil || enough {
+		return nil, err
+	}
+	return &mail.Message{
+		Subject: mail.Say("Set a new password"),
+		Says:    []mail.Line{mail.Say("Hello {},", user.Name), mail.Say("Somebody, probably you, asked for a new password for your user on Donorbook.")},
+		Action:  mail.Say("Set a new password"), Path: "/console/reset/" + token,
+		After: []mail.Line{mail.Say("The link works once and for 30 minutes. If you didn’t ask for it, you can ignore this mail: your password stays as it is.")},
+	}, nil
+}
+
+// ResetUser is the user whose password a link sets.
+func (s *PeopleStore) ResetUser(ctx context.Context, token string) (access.User, error) {
+	user, err := s.resetUser(ctx, token)
+	return user.User, err
+}
+
+func (s *PeopleStore) resetUser(ctx context.Context, token string) (userRow, error) {
+	id, err := store.Find(ctx, s.Base, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
+	if err != nil {
+		return userRow{}, err
+	}
+	return store.Find(ctx, s.Base, errNoReset, scanUser, sqlUserByID, id)
+}
+
+// ResetByLink sets the password of a user who forgot it and got a link. All their sessions end, and all their links.
+func (s *PeopleStore) ResetByLink(ctx context.Context, token, password string) (access.User, error) {
+	user, err := s.resetUser(ctx, token)
+	if err != nil {
+		return access.User{}, err
+	}
+	return user.User, s.setPassword(store.ByOneself(ctx, user.Email), user, new(doc.Invalid), password, "", func(t *store.Tx, _ userRow) error {
+		_, err := store.FindIn(t.Conn, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
+		return err
+	})
+}
+
+// SweepResets forgets links that have expired.
+func (s *PeopleStore) SweepResets(ctx context.Context) error {
+	return s.UpdateShared(ctx, 0, func(t *store.Tx) error { return t.Run(sqlSweepResets, store.Seconds(s.Now())) })
+}
+
+// tellPassword tells a user that their password was changed, in case it was somebody else.
+func (s *PeopleStore) tellPassword(t *store.Tx, user access.User) error {
+	return s.Queue(t, 0, mail.Password, aboutUser(user.ID), user.Email, &mail.Message{
+		Subject: mail.Say("Your password was changed"),
+		Says: []mail.Line{mail.Say("Hello {},", user.Name),
+			mail.Say("The password of your user on Donorbook was changed on " + s.Now().UTC().Format("January 2, 2006 at 15:04 UTC") + ". You were signed out in other browsers."),
+			mail.Say("If that was you, there is nothing to do. If not, choose “Forgot your password?” on the sign-in page at once, and tell an owner of your organization.")},
+		Action: mail.Say("Sign in"), Path: "/console/signin",
+	})
+}
+
+// tellSignIn tells a user that somebody signed in as them with a browser that they have not used before.
+func (s *PeopleStore) tellSignIn(t *store.Tx, user access.User, session access.Session) error {
+	return s.Queue(t, 0, mail.SignIn, aboutUser(user.ID), user.Email, &mail.Message{
+		Subject: mail.Say("New sign-in to Donorbook"),
+		Says: []mail.Line{mail.Say("Hello {},", user.Name),
+			mail.Say("Your user was signed in with a browser that you haven’t used before: {}, from the address {}, on "+session.CreatedAt.Format("January 2, 2006 at 15:04 UTC")+".", session.Device.Browser(), session.Device.Address),
+			mail.Say("If that was you, there is nothing to do. If not, change your password: this signs out every other browser.")},
+		Action: mail.Say("See where you are signed in"), Path: "/console/profile",
+	})
+}
+
+// MailToUser is the last mail to a user about themselves, nil for none.
+func (s *PeopleStore) MailToUser(ctx context.Context, user int64) (*mail.Mail, error) {
+	return s.MailAbout(ctx, 0, aboutUser(user))
+}
