@@ -36,12 +36,12 @@ func Client(document []byte) []byte {
 	for path, item := range pairs(get(g.root, "paths")) {
 		for method, op := range pairs(item) {
 			noun := goName(strings.Split(path, "/")[2])
-			if name := get(op, "operationId").Value; method != "put" && !strings.HasSuffix(name, "ByPost") {
+			if get(op, "x-same-as") == nil {
 				if !slices.Contains(nouns, noun) {
 					nouns = append(nouns, noun)
 					g.print("// %s are the calls about %s.\ntype %s struct{ c *Client }\n", noun, strings.ReplaceAll(kebab(noun), "-", " "), noun)
 				}
-				g.call(noun, strings.ToUpper(method), path, name, op)
+				g.call(noun, strings.ToUpper(method), path, get(op, "operationId").Value, op)
 			}
 		}
 	}
