@@ -408,28 +408,6 @@ func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 	return n
 }
 
-// count notes what became of a row.
-func (r *ImportCounts) count(out *TrialRow) {
-	r.Rows++
-	r.OtherName += contacts.Flag(out.OtherName)
-	r.LeftOut += int64(len(out.LeftOut))
-	r.Contacts += contacts.Flag(out.NewContact)
-	r.Anonymous += contacts.Flag(out.anonymous)
-	r.Capitals += contacts.Flag(out.unusual)
-	switch out.Outcome {
-	case RowCreated:
-		r.Created++
-	case RowMerged:
-		r.Merged++
-	case RowUnchanged:
-		r.Unchanged++
-	case RowRejected:
-		r.Rejected++
-	case RowSkipped:
-		r.Skipped++
-	}
-}
-
 // step imports some more rows. At the end of the file, the job ends.
 func (r *ImportRun) step(ctx context.Context, j *Job) error {
 	at, err := ImportOf(*j)

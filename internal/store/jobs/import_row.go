@@ -117,6 +117,28 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 	return im, err
 }
 
+// count notes what became of a row.
+func (r *ImportCounts) count(out *TrialRow) {
+	r.Rows++
+	r.OtherName += contacts.Flag(out.OtherName)
+	r.LeftOut += int64(len(out.LeftOut))
+	r.Contacts += contacts.Flag(out.NewContact)
+	r.Anonymous += contacts.Flag(out.anonymous)
+	r.Capitals += contacts.Flag(out.unusual)
+	switch out.Outcome {
+	case RowCreated:
+		r.Created++
+	case RowMerged:
+		r.Merged++
+	case RowUnchanged:
+		r.Unchanged++
+	case RowRejected:
+		r.Rejected++
+	case RowSkipped:
+		r.Skipped++
+	}
+}
+
 // About is what a person has to know of the row: its outcome, or what else it is about; "" for nothing.
 func (row *TrialRow) About() string {
 	switch {
