@@ -93,8 +93,8 @@ func Create(r *page.Request) error {
 	return r.Redirect(r.Path(page.CampaignPath(made.ID)))
 }
 
-func shownCampaign(r *page.Request) func(store.Made) page.Next {
-	return func(made store.Made) page.Next {
+func shownCampaign(r *page.Request) func(store.Result) page.Next {
+	return func(made store.Result) page.Next {
 		return page.Next{To: r.Path(page.CampaignPath(made.(campaigns.MadeCampaign).ID)), Notice: page.Notice{Text: "The campaign was created."}}
 	}
 }

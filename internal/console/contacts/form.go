@@ -104,8 +104,8 @@ func Create(r *page.Request) error {
 	return r.Redirect(to, told)
 }
 
-func shownContact(r *page.Request) func(store.Made) page.Next {
-	return func(made store.Made) page.Next {
+func shownContact(r *page.Request) func(store.Result) page.Next {
+	return func(made store.Result) page.Next {
 		return page.Next{To: r.Path(page.ContactPath(made.(contacts.Document).ID)), Notice: page.Notice{Text: "The contact was added."}}
 	}
 }

@@ -32,7 +32,7 @@ func saveNewGift(r *page.Request, currency string, lead func(*gifts.GiftDocument
 	if err != nil {
 		return err
 	}
-	made, err := r.Store.CreateGift(r.Once(func(made store.Made) page.Next {
+	made, err := r.Store.CreateGift(r.Once(func(made store.Result) page.Next {
 		gift := made.(gifts.GiftDocument)
 		to := lead(&gift)
 		to.Notice.Text = "The gift was recorded."

@@ -174,7 +174,7 @@ func CreatePlan(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	made, err := r.Store.CreatePlan(r.Once(func(made store.Made) page.Next {
+	made, err := r.Store.CreatePlan(r.Once(func(made store.Result) page.Next {
 		code := made.(gifts.PlanDocument).Code
 		return page.Next{To: r.Path(page.ContactPath(r.ID)), Notice: page.Notice{Text: "The recurring gift was set up.", View: r.Path(page.PlanPath(code)), Link: "View recurring gift"}}
 	}), r.Account(), in)

@@ -310,20 +310,20 @@ type Next struct {
 }
 
 // Once is a context in which a form creates one thing, however often it is sent as it is: the next one leads where the first one led.
-func (r *Request) Once(show func(store.Made) Next) context.Context {
+func (r *Request) Once(show func(store.Result) Next) context.Context {
 	key := r.attemptKey()
 	if key == "" {
 		return r.Context()
 	}
-	return store.Attempting(r.Context(), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(made store.Made) store.Answer {
+	return store.Attempting(r.Context(), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(made store.Result) store.Answer {
 		body, _ := json.Marshal(show(made)) // texts
 		return store.Answer{Body: body}
 	}})
 }
 
 // Always is what does not depend on what was made.
-func (r *Request) Always(to, said string) func(store.Made) Next {
-	return func(store.Made) Next { return Next{r.Path(to), Notice{Text: said}} }
+func (r *Request) Always(to, said string) func(store.Result) Next {
+	return func(store.Result) Next { return Next{r.Path(to), Notice{Text: said}} }
 }
 
 // Repeated is the answer that a form got when it was sent before, as an error; nil where this is the first time.
