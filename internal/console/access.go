@@ -119,17 +119,11 @@ func asMember(r *page.Request, route route) (err error) {
 
 // answer has the handler answer. A form that it refuses is answered by the page that the form came from.
 func answer(r *page.Request, route route) error {
-	if key := r.AttemptKey(); key != "" && r.Account() != 0 {
-		first, err := r.Store.AnswerBefore(r.Context(), r.Account(), key)
-		if err != nil {
-			return err
-		}
-		if first != nil {
-			return r.SentBefore(first)
-		}
+	err := r.Repeated()
+	if err == nil {
+		err = route.handle(r)
 	}
-	err := route.handle(r)
-	if first := new(store.Replayed); errors.As(err, &first) { // both were sent at once
+	if first := new(store.Replayed); errors.As(err, &first) { // before, or both at once
 		return r.SentBefore(first)
 	}
 	if err == nil || route.page == nil {
@@ -139,4 +133,20 @@ func answer(r *page.Request, route route) error {
 		return err
 	}
 	return route.page(r)
+}
+
+// keptPage shows a form of the route that a person had typed when the session ended, on its page.
+func (c *Console) keptPage(route route) web.HandlerFunc {
+	show := route.page
+	route.page, route.handle = nil, func(r *page.Request) error {
+		r.Form.Fail("", "You were signed out before this was saved. Check the form, then submit it again.")
+		return show(r)
+	}
+	return func(w http.ResponseWriter, sent *http.Request) (err error) {
+		r := &page.Request{Site: c.site, Request: sent, W: w, Form: page.SentForm(sent.URL.Path, sent.PostForm)}
+		if r.Session, err = c.site.SessionOf(sent); err != nil {
+			return err
+		}
+		return enter(r, route)
+	}
 }

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"context"
 	"errors"
 	"net/url"
 
@@ -11,6 +12,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/move"
 )
 
 const (
@@ -203,4 +205,11 @@ func Delete(r *page.Request, record campaigns.CampaignRecord) error {
 		return err
 	}
 	return r.Redirect(r.Path("/campaigns"), page.Notice{Text: "“" + record.Campaign.Title + "” deleted."})
+}
+
+func Export(r *page.Request) error {
+	scope, err := campaign.ParseScope(r.URL.Query().Get("scope"))
+	return page.Export(r, "campaigns", scope, err, func(ctx context.Context, account int64, scope campaign.Scope, how move.ExportOptions) (*move.Export, error) {
+		return r.Store.ExportCampaigns(ctx, account, scope, r.Options.Proxies.BaseURL(r.Request), how)
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
 )
 
 const (
@@ -181,4 +182,15 @@ func customFilters(r *page.Request) (all []page.Filter, err error) {
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+func Export(r *page.Request) (err error) {
+	sent, of := r.URL.Query(), jobs.Selection{All: true}
+	if sent.Get("scope") == page.PickedScope {
+		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
+	} else {
+		query, _ := page.ContactListing.Query(sent)
+		of.Scope, of.Filter, err = r.ContactQuery(query)
+	}
+	return page.Export(r, "contacts", of, err, r.Store.ExportContacts)
 }

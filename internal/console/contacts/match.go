@@ -70,8 +70,11 @@ func askAboutMatch(r *page.Request, in crm.ContactInput, old, match crm.Contact)
 	return askWhether(r, in, old, view)
 }
 
-// askWhether asks about one contact.
+// askWhether asks about one contact, unless that is the one which the same form, sent at the same moment, has just made.
 func askWhether(r *page.Request, in crm.ContactInput, old crm.Contact, view matchView) error {
+	if err := r.Repeated(); err != nil {
+		return err
+	}
 	match := view.Contact
 	view.Form, view.Name, view.Address, view.Action = r.Form, page.ContactName(match), r.Path(page.ContactPath(match.ID)), r.Path("/contacts")
 	title := "Is this " + view.Name + "?"

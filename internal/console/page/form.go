@@ -86,7 +86,7 @@ func ReceiveForm(w http.ResponseWriter, r *http.Request, limit int64) (*Form, er
 	f.Path, r.PostForm = r.URL.Path, f.Fields
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return f, nil // files are read where they are wanted (receivePictures, filePart); nothing of ours sends another kind
+		return f, nil // files are read where they are wanted (ReceivePictures here, and imports); nothing of ours sends another kind
 	}
 	body, err := web.ReadBody(w, r, limit)
 	if status, _ := web.StatusOf(err); err != nil && status == http.StatusRequestEntityTooLarge {
@@ -294,9 +294,9 @@ func newAttempt() template.HTML {
 	return template.HTML(`<input type="hidden" name="` + attemptField + `" value="` + token + `">`)
 }
 
-// AttemptKey names a form with all that was sent, "" for one without an attempt. One that was changed is another attempt. It is asked for before
+// attemptKey names a form with all that was sent, "" for one without an attempt. One that was changed is another attempt. It is asked for before
 // the form is worked on, or after its parts were read.
-func (r *Request) AttemptKey() string {
+func (r *Request) attemptKey() string {
 	if r.attempt == "" && r.Form.Value(attemptField) != "" {
 		r.attempt = "form:" + access.HashToken(r.URL.Path+"\n"+r.Form.Fields.Encode())
 	}
@@ -311,7 +311,7 @@ type Next struct {
 
 // Once is a context in which a form creates one thing, however often it is sent as it is: the next one leads where the first one led.
 func (r *Request) Once(show func(store.Result) Next) context.Context {
-	key := r.AttemptKey()
+	key := r.attemptKey()
 	if key == "" {
 		return r.Context()
 	}
@@ -324,6 +324,19 @@ func (r *Request) Once(show func(store.Result) Next) context.Context {
 // Always is what does not depend on what was made.
 func (r *Request) Always(to, said string) func(store.Result) Next {
 	return func(store.Result) Next { return Next{r.Path(to), Notice{Text: said}} }
+}
+
+// Repeated is the answer that a form got when it was sent before, as an error; nil where this is the first time.
+func (r *Request) Repeated() error {
+	key := r.attemptKey()
+	if key == "" || r.Account() == 0 {
+		return nil
+	}
+	first, err := r.Store.AnswerBefore(r.Context(), r.Account(), key)
+	if err == nil && first != nil {
+		return first
+	}
+	return err
 }
 
 // SentBefore answers a form that was sent before as that one was.
