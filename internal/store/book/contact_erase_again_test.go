@@ -23,7 +23,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
 		attempt := func(key string) *store.Attempt {
-			return &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer {
+			return &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Result) store.Answer {
 				return store.Answer{Status: 201, Header: "X: Quetzalina", Body: m.Append(nil)}
 			}}
 		}
@@ -162,8 +162,8 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 	})
 }
 
-// TestConcurrentErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
-func TestConcurrentErasureHoldsTheDatabaseBriefly(t *testing.T) {
+// TestErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
+func TestErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)

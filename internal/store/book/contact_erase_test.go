@@ -95,8 +95,8 @@ func tableNames() (names []string) {
 	return names
 }
 
-// TestConcurrentErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
-func TestConcurrentErasedPersonIsNowhere(t *testing.T) {
+// TestErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
+func TestErasedPersonIsNowhere(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s)
@@ -147,7 +147,7 @@ func TestConcurrentErasedPersonIsNowhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
+		attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Result) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
 		if _, err := s.UpdateContact(store.Attempting(ctx, attempt), number, person.ID, input(t, `{"title":"Zookeeperess"}`)); err != nil {
 			t.Fatal(err)
 		}
