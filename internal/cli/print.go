@@ -82,7 +82,14 @@ func optionalStamp(at time.Time) *string {
 	if at.IsZero() {
 		return nil
 	}
-	text := stamp(at)
+	return optional(stamp(at))
+}
+
+// optional is nil for a text that is not set.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
 	return &text
 }
 

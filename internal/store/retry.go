@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 )
 
@@ -23,8 +24,18 @@ type Attempt struct {
 
 // Result is what a change has made, for the caller to answer with.
 type Result interface {
-	Append(dst []byte) []byte        // the wire form
-	Outcome() (created, merged bool) // it is new, or a create was merged into what was there
+	Append(dst []byte) []byte // the wire form
+	Outcome() Outcome
+}
+
+// Outcome is what has become of a change, beside its document.
+type Outcome struct {
+	Created    bool     // it is new
+	Merged     bool     // a create was merged into what was there
+	Merge      int64    // by which a merge can be undone, 0 for none
+	Review     bool     // a person should look at the merge
+	Unfinished bool     // it goes on in the background
+	Tag        doc.ETag // the state that the document is in; zero where it has none
 }
 
 // Answer is what a client was told, as the caller writes it.
@@ -118,8 +129,8 @@ func (s *Base) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error
 
 type unshown struct{}
 
-func (unshown) Append(dst []byte) []byte        { return dst }
-func (unshown) Outcome() (created, merged bool) { return true, false }
+func (unshown) Append(dst []byte) []byte { return dst }
+func (unshown) Outcome() Outcome         { return Outcome{Created: true} }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.

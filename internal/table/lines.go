@@ -21,6 +21,8 @@ type objects struct {
 	row     []string
 	decoder jsontext.Decoder
 	path    []byte
+
+	titled, mark string // as the options have them
 }
 
 // maxDepth is how deep objects and arrays may lie in each other.
@@ -39,7 +41,7 @@ func beginsObject(text io.Reader) (bool, error) {
 // openLines reads the whole file once, because any line may have a value that no line before it has.
 func (t *Reader) openLines(text func() io.Reader) error {
 	t.Format = "jsonl"
-	o := &objects{window: newWindow(text()), columns: make(map[string]int)}
+	o := &objects{window: newWindow(text()), columns: make(map[string]int), titled: t.options.Titled, mark: t.options.TitledMark}
 	var first error
 	for rows := 0; ; {
 		_, _, err := o.next()
@@ -130,7 +132,7 @@ func (o *objects) value(depth int) error {
 		switch {
 		case depth == maxDepth:
 			return errDeep
-		case kind == '[' && string(o.path) == titledList:
+		case kind == '[' && o.titled != "" && string(o.path) == o.titled:
 			return o.titledValues()
 		}
 		return o.members(kind, depth+1)
@@ -149,14 +151,7 @@ func scalar(token jsontext.Token) string {
 	return text
 }
 
-// titledList is an array of objects with a title and a value each. Which of them a line has, and in which order, differs from line to line: each
-// becomes a column that is named by its title, behind titledMark.
-const (
-	titledList = "custom_fields"
-	titledMark = "Custom: "
-)
-
-// titledValues reads a titledList up to its end.
+// titledValues reads an array that the options call titled up to its end.
 func (o *objects) titledValues() error {
 	above := string(o.path)
 	for o.decoder.PeekKind() == '{' {
@@ -164,7 +159,7 @@ func (o *objects) titledValues() error {
 		if err != nil {
 			return err
 		}
-		if o.path = append(o.path[:0], titledMark+title...); title != "" && value != "" {
+		if o.path = append(append(o.path[:0], o.mark...), title...); title != "" && value != "" {
 			if err := o.set(value); err != nil {
 				return err
 			}

@@ -72,9 +72,11 @@ type rows interface {
 
 // Options are what a caller knows about a file that its content does not tell.
 type Options struct {
-	HeaderRow int                        // the row that names the columns, as a spreadsheet numbers it; 0 is not known
-	Header    func(first [][]string) int // which of the first rows names the columns, where no one has said it; nil for the first one
-	Hold      func(bytes int64) error    // is told how many bytes of texts a workbook is about to hold until its last row is read, each time that they are more; its error ends the reading
+	HeaderRow  int                        // the row that names the columns, as a spreadsheet numbers it; 0 is not known
+	Header     func(first [][]string) int // which of the first rows names the columns, where no one has said it; nil for the first one
+	Titled     string                     // the key of an array in JSON Lines whose objects have a title and a value each: each becomes a column that is named by its title, since which of them a line has differs
+	TitledMark string                     // stands before such a title
+	Hold       func(bytes int64) error    // is told how many bytes of texts a workbook is about to hold until its last row is read, each time that they are more; its error ends the reading
 }
 
 // Open finds out what a file is by its content and reads its header, which is its first row. Its name is for messages alone. An error that is no *FileError comes

@@ -131,10 +131,10 @@ func DonorRow(when string, given giving.Given, currency string) Row {
 }
 
 func customHeading(title string) string {
-	if Contacts.Recognize([]string{title}, nil, nil)[0].Unknown && !strings.HasPrefix(title, customMark) {
+	if Contacts.Recognize([]string{title}, nil, nil)[0].Unknown && !strings.HasPrefix(title, CustomMark) {
 		return title
 	}
-	return customMark + title
+	return CustomMark + title
 }
 
 func customCell(f *custom.Field, c *crm.Contact) any {

@@ -234,7 +234,7 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 			done[i] = true
 		}
 		g.mapping[i].Unknown = !done[i] && !slices.Contains(s.written, plainName(name))
-		done[i] = done[i] || isDerived(name) || strings.HasPrefix(name, customMark)
+		done[i] = done[i] || isDerived(name) || strings.HasPrefix(name, CustomMark)
 		if isDerived(name) {
 			g.mapping[i].Unknown = false
 		}
@@ -324,12 +324,15 @@ func (s *Sheet) onlyWritten(name string) bool {
 	return slices.ContainsFunc(s.columns, func(c column) bool { return c.target == "" && (c.heading == name || c.before == name) })
 }
 
-// customMark stands before the title of a custom field that an import would take for another field. The tables of JSON Lines have it too.
-const customMark = "Custom: "
+// CustomMark stands before the title of a custom field that an import would take for another field, and of those in JSON Lines, which are under CustomList.
+const (
+	CustomMark = "Custom: "
+	CustomList = "custom_fields"
+)
 
 // FieldTitle is the title of the custom field that becomes of a column. GENDER and nick_name are names for programs, and become Gender and Nick name.
 func FieldTitle(column string) string {
-	title := strings.TrimPrefix(column, customMark)
+	title := strings.TrimPrefix(column, CustomMark)
 	isUpper := len(title) > 3 && title == strings.ToUpper(title)
 	if strings.Contains(title, " ") || !isUpper && !strings.Contains(title, "_") {
 		return title

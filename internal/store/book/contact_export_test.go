@@ -24,7 +24,6 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
-	"donorbook/internal/table"
 )
 
 // randomContact has any number of everything, with texts that files could spoil.
@@ -125,7 +124,7 @@ func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 // importBack imports a file of our own, in which every column is known.
 func importBack(t testing.TB, s *Book, account int64, file []byte, name string) {
 	t.Helper()
-	rows, err := table.Open(bytes.NewReader(file), int64(len(file)), name)
+	rows, err := jobs.OpenTable(bytes.NewReader(file), int64(len(file)), name, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

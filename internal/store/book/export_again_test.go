@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
-	"donorbook/internal/table"
 )
 
 // TestAnExportThatIsImportedAgainChangesNothing: also contacts who have no email and no phone, and those who share one, are found.
@@ -42,7 +41,7 @@ func TestAnExportThatIsImportedAgainChangesNothing(t *testing.T) {
 			if err := export.Write(t.Context(), &file, func(_, _ int64) {}); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := table.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), "contacts."+format)
+			rows, err := jobs.OpenTable(bytes.NewReader(file.Bytes()), int64(file.Len()), "contacts."+format, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -207,7 +207,9 @@ func (m MadeCampaign) ETag() doc.ETag {
 }
 
 // Outcome tells what has become of a create.
-func (m MadeCampaign) Outcome() (created, merged bool) { return m.Created, false }
+func (m MadeCampaign) Outcome() store.Outcome {
+	return store.Outcome{Created: m.Created, Tag: m.ETag()}
+}
 
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
 func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {

@@ -201,7 +201,7 @@ type NoteDocument struct{ store.Change }
 func (n NoteDocument) Append(dst []byte) []byte { return n.Change.Append(dst) }
 
 // Outcome tells that it is new.
-func (NoteDocument) Outcome() (created, merged bool) { return true, false }
+func (NoteDocument) Outcome() store.Outcome { return store.Outcome{Created: true} }
 
 // AddNote adds a valid note to the history of an active contact. Its document stays as it is.
 func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in history.NoteInput) (NoteDocument, error) {

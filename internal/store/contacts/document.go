@@ -28,7 +28,9 @@ type Document struct {
 }
 
 // Outcome tells what has become of a create.
-func (d Document) Outcome() (created, merged bool) { return d.Created, d.Merged }
+func (d Document) Outcome() store.Outcome {
+	return store.Outcome{Created: d.Created, Merged: d.Merged, Merge: d.Merge, Review: d.Review, Tag: d.Tag}
+}
 
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte {
@@ -131,12 +133,6 @@ func Current(t *store.Tx, a *store.Account, id int64) (d Document, err error) {
 	}
 	return document(t, &row.Contact, row.Body)
 }
-
-// Merging is the merge that has made the document what it is, 0 for none, and whether a person should look at it.
-func (d Document) Merging() (id int64, review bool) { return d.Merge, d.Review }
-
-// ETag names the state that a contact is in.
-func (d Document) ETag() doc.ETag { return d.Tag }
 
 // Matches refuses a change of a contact that is not in the state that the change needs.
 func (s *Stored) Matches(ctx context.Context, a *store.Account) error {

@@ -55,7 +55,9 @@ func (s *GiftStore) GiversOf(ctx context.Context, account int64, external []stri
 }
 
 // Outcome tells what has become of a create.
-func (d GiftDocument) Outcome() (created, merged bool) { return d.Created, false }
+func (d GiftDocument) Outcome() store.Outcome {
+	return store.Outcome{Created: d.Created, Tag: d.ETag()}
+}
 
 // Append appends the wire form.
 func (d GiftDocument) Append(dst []byte) []byte {

@@ -54,7 +54,9 @@ type PlanDocument struct {
 }
 
 // Outcome tells what has become of a create.
-func (d PlanDocument) Outcome() (created, merged bool) { return d.Created, false }
+func (d PlanDocument) Outcome() store.Outcome {
+	return store.Outcome{Created: d.Created, Tag: d.ETag()}
+}
 
 // Append appends the wire form.
 func (d PlanDocument) Append(dst []byte) []byte {

@@ -200,7 +200,7 @@ func fileFault(err error) error {
 
 // OpenTable opens a file that is imported. Its header is the row that a person has named, or else the one that looks like it.
 func OpenTable(r io.ReaderAt, size int64, name string, headerRow int, hold func(bytes int64) error) (*table.Reader, error) {
-	return table.OpenWith(r, size, name, table.Options{HeaderRow: headerRow, Header: sheet.FindHeader, Hold: hold})
+	return table.OpenWith(r, size, name, table.Options{HeaderRow: headerRow, Header: sheet.FindHeader, Titled: sheet.CustomList, TitledMark: sheet.CustomMark, Hold: hold})
 }
 
 // openUpload opens the file of an import, whose turn it is.

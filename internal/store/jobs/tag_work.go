@@ -49,7 +49,7 @@ type TagChange struct {
 func (c TagChange) Unfinished() bool { return c.unfinished }
 
 // Outcome tells that nothing is new.
-func (TagChange) Outcome() (created, merged bool) { return false, false }
+func (c TagChange) Outcome() store.Outcome { return store.Outcome{Unfinished: c.unfinished} }
 
 // RenameTag gives a tag another name on every contact that has it, also on archived ones. A contact that has both names keeps the one that
 // comes first.
