@@ -25,6 +25,7 @@ type giftRow struct {
 	gifts.GiftRecord
 	Title string
 	Marks []mark
+	Waits string // for thanks
 }
 
 // giftColumns are those of a list of gifts.
@@ -47,7 +48,7 @@ func (r *request) giftTable(caption string, gifts []gifts.GiftRecord, left ...st
 func sampleGifts(at time.Time) *table {
 	sample := func(name, title, method string, amount int64, marks ...mark) *giftRow {
 		gift := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
-		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks}
+		return &giftRow{gifts.GiftRecord{Gift: gift}, title, marks, ""}
 	}
 	return &table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: giftColumns, Rows: []*giftRow{
 		sample("Ada Lund", "Winter Coat Drive", "card", 125_000), sample("Ravi Müller", "", "check", 75_50, mark{"Recurring", "good"}),
@@ -94,7 +95,7 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []mark) {
 func (r *request) giftRows(all []gifts.GiftRecord) (rows []*giftRow, err error) {
 	titles, err := titlesOf(r, all, func(g *gifts.GiftRecord) int64 { return g.Campaign })
 	for _, g := range all {
-		rows = append(rows, &giftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.now(), r.zone()))})
+		rows = append(rows, &giftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.now(), r.zone())), waitWords(&g.Gift, r.today())})
 	}
 	return rows, err
 }
@@ -139,6 +140,7 @@ var giftListing = &listing{
 		{name: "method", label: "Method", choices: append([]option{{Label: "All methods"}}, spokenOptions(giving.Methods...)...)},
 		{name: "plan", label: "Recurring", choices: newOptions("=All gifts", "any=Recurring gifts")},
 		{name: "status", label: "Status", choices: append(newOptions("=All statuses", giving.CountedGifts+"=Counted in totals"), spokenOptions(text.Strings(giving.GiftStatuses)...)...)},
+		{name: "thanks", label: "Thanks", choices: newOptions("=All gifts", giving.ToThank+"=To thank for")},
 		{name: "contact", said: "From "},
 		{name: giving.ImportParameter, said: "Import "},
 	},
@@ -164,6 +166,14 @@ func (r *request) giftsPage() error {
 	}
 	view := giftsView{table: r.newList("gifts", "Gifts", nil), filters: r.filters(giftListing, q), Tabs: r.givingTabs("gifts")}
 	view.Columns, view.Quick = view.sorted(view.Columns), view.quickTimes("from", "to", r.today())
+	if q.Get("thanks") != "" { // all of them were received
+		view.Tabs = r.givingTabs("thanks")
+		for i := range view.Columns {
+			if view.Columns[i].Name == "status" {
+				view.Columns[i] = tableColumn{Name: "thanks", Label: "Waits", Class: "wide"}
+			}
+		}
+	}
 	if plan := view.field("plan"); labelIn(plan.choices, q.Get("plan"), "") == "" {
 		plan.choices = append(slices.Clone(plan.choices), option{Value: q.Get("plan"), Label: "One recurring gift"})
 	}
@@ -222,10 +232,14 @@ func plural(n int64, thing string) string {
 	return shownCount(n) + " " + thing + "s"
 }
 
+// toThankPath leads to the gifts that someone still has to thank for, those first that wait the longest.
+const toThankPath = "/gifts?sort=transacted_at&thanks=" + giving.ToThank
+
 // givingTabs lead to gifts and to plans.
 func (r *request) givingTabs(current string) []tab {
 	return []tab{
 		{Label: "Gifts", Address: r.path("/gifts"), Current: current == "gifts"},
+		{Label: "To thank", Address: r.path(toThankPath), Current: current == "thanks"},
 		{Label: "Recurring gifts", Address: r.path("/plans"), Current: current == "plans"},
 	}
 }
@@ -273,6 +287,7 @@ var giftWords = map[string]string{
 // giftView is the page of one gift.
 type giftView struct {
 	*giftRow
+	Thanks  thanksView
 	Refund  *form
 	Receive *form // of a promise
 	History timeline
@@ -291,6 +306,9 @@ func (r *request) giftPage(record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	view := giftView{giftRow: rows[0], Refund: r.form.ifSentTo("/refund"), Receive: r.form.ifSentTo("/receive")}
 	if view.History, err = r.timelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: activitiesPerPage}); err != nil {
+		return err
+	}
+	if view.Thanks, err = r.thanksOf(g); err != nil {
 		return err
 	}
 	view.Refund.setUnsent("amount", text.MoneyInput(g.Left(), g.Currency))

@@ -22,6 +22,7 @@ const (
 	homeContacts  = 6
 	homeTags      = 8
 	homeCampaigns = 5
+	mostToThank   = 10_000
 )
 
 // homeView is an organization at a glance.
@@ -38,6 +39,7 @@ type homeView struct {
 	CampaignsTotal int64
 	Giving         *givingView // nil while no gift was recorded
 	Tidy           tidyView
+	ToThank        int64  // gifts
 	Steps          []step // nil when they are done, or the person has hidden them
 }
 
@@ -80,6 +82,11 @@ func (r *request) glance(ctx context.Context) (view homeView, err error) {
 	view.CampaignsTotal = result.Total
 	if view.Giving, err = r.glanceAtGiving(ctx); err != nil {
 		return view, err
+	}
+	if view.Giving != nil {
+		if view.ToThank, err = r.store.ToThank(ctx, account, mostToThank); err != nil {
+			return view, err
+		}
 	}
 	for _, campaign := range campaigns {
 		view.Campaigns = append(view.Campaigns, r.campaignRow(campaign))

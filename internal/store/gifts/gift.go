@@ -92,7 +92,11 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 		return GiftDocument{}, err
 	}
 	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account) (GiftDocument, error) {
-		return RecordGift(t, a, &in, now)
+		made, err := RecordGift(t, a, &in, now)
+		if err == nil && in.SendReceipt && made.Created {
+			err = s.thankAtOnce(t, a, &made.Gift, now)
+		}
+		return made, err
 	})
 }
 
@@ -249,6 +253,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	if from.isNew {
 		knowNone(a, &made.Gift)
 	}
+	nameThanker(t, &made.Gift)
 	if err := PutGift(t, a, &made.Gift, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, "")); err != nil {
 		return made, err
 	}
@@ -330,7 +335,15 @@ func knowNone(a *store.Account, g *giving.Gift) {
 // GiftValues are the columns of a gift. They follow from its document and the organization's clock.
 func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g)}
+		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g), thank(g)}
+}
+
+// thank is 1 while someone has to thank for the gift.
+func thank(g *giving.Gift) int64 {
+	if g.Awaits() {
+		return 1
+	}
+	return 0
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.
@@ -449,6 +462,7 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
 	before := old.Gift
+	nameThanker(t, &changed)
 	if !changed.At.Equal(before.At) {
 		changed.Local = time.Time{}
 	}
@@ -456,6 +470,13 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 		return err
 	}
 	return afterGift(t, a, &before, &changed, now)
+}
+
+// nameThanker notes who has thanked, where the change does not say it.
+func nameThanker(t *store.Tx, g *giving.Gift) {
+	if g.Thanks.Done() && g.Thanks.By == "" {
+		g.Thanks.By = t.Author.Who
+	}
 }
 
 // coded is what is found by its public id.
