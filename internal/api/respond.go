@@ -123,7 +123,7 @@ func (d *delivery) end(body []byte) error {
 // answerOf is how every change is answered; the body is appended to dst.
 func answerOf(dst []byte, made store.Made) (a store.Answer) {
 	a.Status = http.StatusOK
-	created, merged := made.Fate()
+	created, merged := made.Outcome()
 	if created || merged {
 		a.Status = http.StatusCreated
 	}

@@ -88,10 +88,12 @@ job                 0
 job_part            0
 job_row             0
 column_mapping      0
+mail                0
 request_answer      0
 api_key             1
 invitation          1
 app_user            0
+password_reset      0
 user_session        0
 member              0
 account_setting     0
@@ -114,7 +116,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []move.TableCount
 		Accounts []move.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 31 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 33 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

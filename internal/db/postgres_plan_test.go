@@ -29,7 +29,6 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlCheckTotal", "sqlCheckCampaigns", "sqlCampaignsOf", "sqlDisplaced", "sqlLostGivers", "sqlAnswerBytes", "sqlMostGiven"} // a check reads everything
 	planned := 0
 	many := []string{
-		"sqlSegmentRows",                     // an export of an account, which is rare, looks at all
 		"sqlFoldedAlike",                     // all tags of an account are compared
 		"sqlOpenBulkJobs", "sqlOpenZoneJobs", // what is to be done in an account, mostly nothing
 		"sqlKeys", "sqlKeyColumns", "sqlReaderCampaigns", // all keys and campaigns of an account are asked for

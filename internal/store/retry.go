@@ -23,8 +23,8 @@ type Attempt struct {
 
 // Made is what a change has made, for the caller to answer with.
 type Made interface {
-	Append(dst []byte) []byte     // the wire form
-	Fate() (created, merged bool) // it is new, or a create was merged into what was there
+	Append(dst []byte) []byte        // the wire form
+	Outcome() (created, merged bool) // it is new, or a create was merged into what was there
 }
 
 // Answer is what a client was told, as the caller writes it.
@@ -118,8 +118,8 @@ func (s *Base) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error
 
 type unshown struct{}
 
-func (unshown) Append(dst []byte) []byte     { return dst }
-func (unshown) Fate() (created, merged bool) { return true, false }
+func (unshown) Append(dst []byte) []byte        { return dst }
+func (unshown) Outcome() (created, merged bool) { return true, false }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.

@@ -23,7 +23,7 @@ import (
 // attempting is the context of a request that creates a contact, as the API makes it.
 func attempting(t *testing.T, key, request string) context.Context {
 	return store.Attempting(t.Context(), &store.Attempt{Key: key, Fingerprint: []byte(request), Answer: func(made store.Made) store.Answer {
-		created, _ := made.Fate()
+		created, _ := made.Outcome()
 		return store.Answer{Status: 201, Header: "X-Made: " + fmt.Sprint(created), Body: made.Append(nil)}
 	}})
 }

@@ -206,8 +206,8 @@ func (m MadeCampaign) ETag() doc.ETag {
 	return doc.TagOf(m.Append(nil))
 }
 
-// Fate tells what has become of a create.
-func (m MadeCampaign) Fate() (created, merged bool) { return m.Created, false }
+// Outcome tells what has become of a create.
+func (m MadeCampaign) Outcome() (created, merged bool) { return m.Created, false }
 
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
 func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {

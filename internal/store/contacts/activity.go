@@ -200,8 +200,8 @@ type NoteDocument struct{ store.Change }
 // Append appends the wire form.
 func (n NoteDocument) Append(dst []byte) []byte { return n.Change.Append(dst) }
 
-// Fate tells that it is new.
-func (NoteDocument) Fate() (created, merged bool) { return true, false }
+// Outcome tells that it is new.
+func (NoteDocument) Outcome() (created, merged bool) { return true, false }
 
 // AddNote adds a valid note to the history of an active contact. Its document stays as it is.
 func (s *ContactStore) AddNote(ctx context.Context, account, contact int64, in history.NoteInput) (NoteDocument, error) {

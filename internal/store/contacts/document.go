@@ -27,8 +27,8 @@ type Document struct {
 	fields *custom.Fields // that it is shown with; nil where it has none
 }
 
-// Fate tells what has become of a create.
-func (d Document) Fate() (created, merged bool) { return d.Created, d.Merged }
+// Outcome tells what has become of a create.
+func (d Document) Outcome() (created, merged bool) { return d.Created, d.Merged }
 
 // Append appends the wire form.
 func (d Document) Append(dst []byte) []byte {

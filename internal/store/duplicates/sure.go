@@ -188,7 +188,7 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 	}
 	given := make(map[int64]int64)
 	for i := range all {
-		counted, plans, err := gifts.GivenBy(t.Conn, account, all[i].ID)
+		counted, plans, err := gifts.GiftsAndPlansOf(t.Conn, account, all[i].ID)
 		if err != nil {
 			return nil, err
 		}

@@ -54,8 +54,8 @@ func (s *GiftStore) GiversOf(ctx context.Context, account int64, external []stri
 	})
 }
 
-// Fate tells what has become of a create.
-func (d GiftDocument) Fate() (created, merged bool) { return d.Created, false }
+// Outcome tells what has become of a create.
+func (d GiftDocument) Outcome() (created, merged bool) { return d.Created, false }
 
 // Append appends the wire form.
 func (d GiftDocument) Append(dst []byte) []byte {

@@ -212,8 +212,8 @@ const (
 	sqlPlansGiven  = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND contact_id = $2`
 )
 
-// GivenBy is how many gifts and plans a contact has.
-func GivenBy(c db.Conn, account, contact int64) (gifts, plans int64, err error) {
+// GiftsAndPlansOf is how many gifts and plans a contact has.
+func GiftsAndPlansOf(c db.Conn, account, contact int64) (gifts, plans int64, err error) {
 	if gifts, err = c.Int(sqlGiftsGiven, account, contact); err == nil {
 		plans, err = c.Int(sqlPlansGiven, account, contact)
 	}

@@ -53,8 +53,8 @@ type PlanDocument struct {
 	NewGiver bool // a create has made a contact
 }
 
-// Fate tells what has become of a create.
-func (d PlanDocument) Fate() (created, merged bool) { return d.Created, false }
+// Outcome tells what has become of a create.
+func (d PlanDocument) Outcome() (created, merged bool) { return d.Created, false }
 
 // Append appends the wire form.
 func (d PlanDocument) Append(dst []byte) []byte {

@@ -48,8 +48,8 @@ type TagChange struct {
 // Unfinished tells whether the change goes on in the background.
 func (c TagChange) Unfinished() bool { return c.unfinished }
 
-// Fate tells that nothing is new.
-func (TagChange) Fate() (created, merged bool) { return false, false }
+// Outcome tells that nothing is new.
+func (TagChange) Outcome() (created, merged bool) { return false, false }
 
 // RenameTag gives a tag another name on every contact that has it, also on archived ones. A contact that has both names keeps the one that
 // comes first.

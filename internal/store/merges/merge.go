@@ -109,7 +109,7 @@ func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, 
 			return p, err
 		}
 		p.Lost = append(p.Survivor.LostBy(&p.Merged, fields), p.Other.LostBy(&p.Merged, fields)...)
-		p.Gifts, p.Plans, err = gifts.GivenBy(c, account, in.Contact)
+		p.Gifts, p.Plans, err = gifts.GiftsAndPlansOf(c, account, in.Contact)
 		return p, err
 	})
 }

@@ -106,7 +106,7 @@ func (m merging) leftBehind(row *store.Merge) (int64, error) {
 	if row.Undone != 0 {
 		return 0, nil
 	}
-	given, plans, err := gifts.GivenBy(m.t.Conn, m.a.Account, row.Other)
+	given, plans, err := gifts.GiftsAndPlansOf(m.t.Conn, m.a.Account, row.Other)
 	return given + plans, err
 }
 

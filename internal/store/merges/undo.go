@@ -26,8 +26,8 @@ type Undone struct {
 // ID is the id of the undo, by which it can be undone itself.
 func (u Undone) ID() int64 { return u.undo }
 
-// Fate tells that it is a change.
-func (Undone) Fate() (created, merged bool) { return false, false }
+// Outcome tells that it is a change.
+func (Undone) Outcome() (created, merged bool) { return false, false }
 
 // Merging is the merge that an undone undo has made, 0 for none.
 func (u Undone) Merging() (id int64, review bool) { return u.Survivor.Merge, false }

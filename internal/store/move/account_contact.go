@@ -49,7 +49,7 @@ type (
 		Choice   string `json:"choice,omitempty"`
 		Place    int64  `json:"place,omitempty"` // where it is not at its own change
 	}
-	apartLine struct { // contacts that are not the same person
+	dismissedLine struct { // contacts that are not the same person
 		A       int64 `json:"contact_id_a"`
 		B       int64 `json:"contact_id_b"`
 		DigestA int64 `json:"digest_a"`
@@ -251,23 +251,23 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 	}, err
 }
 
-// apart writes which contacts a person has called different people. Other pairs are found again.
-func exportApart(x *accountExport, w *LineWriter) error {
+// exportDismissed writes which contacts a person has called different people. Other pairs are found again.
+func exportDismissed(x *accountExport, w *LineWriter) error {
 	at := store.DuplicateTable.At
 	return x.conn.EachOf(store.DuplicateTable, x.account.Number, func(row []any) error {
 		if row[at("state")].(int64) == 0 {
 			return nil
 		}
-		return w.encode(apartLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
+		return w.encode(dismissedLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
 	})
 }
 
-func readApart(r *accountReader, l *apartLine) (importLine, error) {
+func readDismissed(r *accountReader, l *dismissedLine) (importLine, error) {
 	err := cmp.Or(r.refers(l.A, 0), r.refers(l.B, 0))
-	if pair := [2]int64{l.A, l.B}; err == nil && (l.A >= l.B || slices.Compare(pair[:], r.apart[:]) <= 0) {
+	if pair := [2]int64{l.A, l.B}; err == nil && (l.A >= l.B || slices.Compare(pair[:], r.dismissed[:]) <= 0) {
 		err = problem("must name two contacts, the older one first, after those before it")
 	} else {
-		r.apart = pair
+		r.dismissed = pair
 	}
 	return func(w *accountWriter) error {
 		w.Insert(store.DuplicateTable, w.a.Account, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)

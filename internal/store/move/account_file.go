@@ -58,19 +58,19 @@ const (
 
 // The files, in the order in which they are written and read: what others refer to comes first.
 const (
-	AccountFile  = "account.jsonl"
-	FieldFile    = "custom_fields.jsonl"
-	SegmentFile  = "segments.jsonl"
-	CampaignFile = "campaigns.jsonl"
-	PictureFile  = "pictures.jsonl"
-	ContactFile  = "contacts.jsonl"
-	PlanFile     = "plans.jsonl"
-	GiftFile     = "transactions.jsonl"
-	HistoryFile  = "history.jsonl"
-	MergeFile    = "merges.jsonl"
-	ApartFile    = "different_people.jsonl"
-	memberFile   = "members.jsonl"
-	keyFile      = "keys.jsonl"
+	AccountFile   = "account.jsonl"
+	FieldFile     = "custom_fields.jsonl"
+	SegmentFile   = "segments.jsonl"
+	CampaignFile  = "campaigns.jsonl"
+	PictureFile   = "pictures.jsonl"
+	ContactFile   = "contacts.jsonl"
+	PlanFile      = "plans.jsonl"
+	GiftFile      = "transactions.jsonl"
+	HistoryFile   = "history.jsonl"
+	MergeFile     = "merges.jsonl"
+	DismissedFile = "different_people.jsonl"
+	memberFile    = "members.jsonl"
+	keyFile       = "keys.jsonl"
 )
 
 // LineWriter writes the lines of one file, and adds up what the manifest says about it.

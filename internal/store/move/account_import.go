@@ -399,7 +399,7 @@ type accountReader struct {
 	revision  int64           // of the last change
 	merges    int64           // the last one
 	merged    map[int64]int64 // the contacts that others were merged into
-	apart     [2]int64        // the last ones that are different people
+	dismissed [2]int64        // the last ones that are different people
 
 	seed       maphash.Seed
 	references map[uint64]bool // external ids, by their hashes

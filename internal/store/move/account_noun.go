@@ -54,7 +54,7 @@ var nouns = []*noun{
 		return ""
 	}},
 	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData},
-	{file: ApartFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportApart, read: line(readApart), lacks: always},
+	{file: DismissedFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportDismissed, read: line(readDismissed), lacks: always},
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys},
 }

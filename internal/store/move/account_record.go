@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
@@ -146,12 +145,14 @@ func readField(r *accountReader, l *fieldLine) (importLine, error) {
 	}, nil
 }
 
-const sqlSegmentRows = `SELECT id, name, query, actor, created_at FROM segment WHERE account_id = $1 ORDER BY id`
-
 func exportSegments(x *accountExport, w *LineWriter) error {
-	return x.conn.Each(func(r db.Row) error {
-		return w.encode(segmentLine{r.Int(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4)})
-	}, sqlSegmentRows, x.account.Number)
+	all, err := contacts.ReadSegments(x.conn, x.account.Number)
+	if err != nil {
+		return err
+	}
+	return encodeAll(w, all, func(s find.Segment) any {
+		return segmentLine{s.ID, s.Name, s.Query, s.Actor, store.Seconds(s.CreatedAt)}
+	})
 }
 
 func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
