@@ -80,20 +80,23 @@ type Facts struct {
 	Campaign     string // its title, "" for none
 }
 
-// fields are what a text may have in braces.
-var fields = []struct {
+// field is what a text may have in braces.
+type field struct {
 	name  string
+	typed bool // people have typed it, perhaps strangers
 	value func(*Facts) string
-}{
-	{"salutation", func(f *Facts) string { return Salutation(f.Contact) }},
-	{"first_name", func(f *Facts) string { return cmp.Or(f.Contact.FirstName, f.Contact.Name()) }},
-	{"last_name", func(f *Facts) string { return cmp.Or(f.Contact.LastName, f.Contact.Name()) }},
-	{"name", func(f *Facts) string { return f.Contact.Name() }},
-	{"amount", func(f *Facts) string { return Amount(f.Gift) }},
-	{"date", func(f *Facts) string { return f.Gift.Local.Format("January 2, 2006") }},
-	{"campaign", func(f *Facts) string { return cmp.Or(f.Campaign, f.Organization) }},
-	{"dedication", func(f *Facts) string { return dedication(f.Gift.Dedication) }},
-	{"organization", func(f *Facts) string { return f.Organization }},
+}
+
+var fields = []field{
+	{"salutation", true, func(f *Facts) string { return Salutation(f.Contact) }},
+	{"first_name", true, func(f *Facts) string { return cmp.Or(f.Contact.FirstName, f.Contact.Name()) }},
+	{"last_name", true, func(f *Facts) string { return cmp.Or(f.Contact.LastName, f.Contact.Name()) }},
+	{"name", true, func(f *Facts) string { return f.Contact.Name() }},
+	{"amount", false, func(f *Facts) string { return Amount(f.Gift) }},
+	{"date", false, func(f *Facts) string { return f.Gift.Local.Format("January 2, 2006") }},
+	{"campaign", true, func(f *Facts) string { return cmp.Or(f.Campaign, f.Organization) }},
+	{"dedication", true, func(f *Facts) string { return dedication(f.Gift.Dedication) }},
+	{"organization", true, func(f *Facts) string { return f.Organization }},
 }
 
 // Fields are the names of the fields, as texts have them.
@@ -198,27 +201,26 @@ func (t *Template) Check() error {
 	return v.Err()
 }
 
-// fill fills in one line of a text. Whatever a value says, it is no link.
+// fill fills in one line of a text. Whatever people have typed, it is no link.
 func fill(line string, f *Facts) mail.Line {
 	between, names, ok := split(line)
 	if !ok {
 		return mail.NewLine(line)
 	}
-	var values []string
-	for _, name := range names {
-		i := slices.IndexFunc(fields, func(known struct {
-			name  string
-			value func(*Facts) string
-		}) bool {
-			return known.name == name
-		})
-		if i < 0 { // a text of a later version
-			values = append(values, "")
-			continue
+	sentence := between[0]
+	var typed []string
+	for i, name := range names {
+		at := slices.IndexFunc(fields, func(known field) bool { return known.name == name })
+		switch {
+		case at < 0: // a field of a later version
+		case fields[at].typed:
+			sentence, typed = sentence+"{}", append(typed, fields[at].value(f))
+		default:
+			sentence += fields[at].value(f)
 		}
-		values = append(values, fields[i].value(f))
+		sentence += between[i+1]
 	}
-	return mail.Say(strings.Join(between, "{}"), values...)
+	return mail.Say(sentence, typed...)
 }
 
 // Note is a thank-you that is filled in, for a mail and for a letter.

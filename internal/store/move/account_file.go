@@ -61,6 +61,7 @@ const (
 	AccountFile   = "account.jsonl"
 	FieldFile     = "custom_fields.jsonl"
 	SegmentFile   = "segments.jsonl"
+	TemplateFile  = "templates.jsonl"
 	CampaignFile  = "campaigns.jsonl"
 	PictureFile   = "pictures.jsonl"
 	ContactFile   = "contacts.jsonl"
@@ -303,6 +304,9 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 			return err
 		}
 		for _, n := range nouns {
+			if n.export == nil {
+				continue
+			}
 			written, err := WriteFile(create, n.file, func(w *LineWriter) error { return n.export(x, w) })
 			if err != nil {
 				return err

@@ -391,6 +391,7 @@ type accountReader struct {
 	line      AccountLine
 	fields    *custom.Fields
 	segments  []find.Segment
+	occasion  string // of the last template
 	campaigns map[int64]bool
 	pictures  map[string]int64 // campaigns, by the names of the files that they lack
 	contacts  int64            // sequence number of the last one

@@ -44,6 +44,7 @@ var nouns = []*noun{
 			return ""
 		}},
 	{file: SegmentFile, tables: []*db.Table{store.SegmentTable}, export: exportSegments, read: line(readSegment)},
+	{file: TemplateFile, tables: []*db.Table{store.TemplateTable}, export: exportTemplates, read: line(readTemplate), lacks: always},
 	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact), person: contactData},
 	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan), person: planData},
 	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift), person: giftData},
@@ -55,6 +56,7 @@ var nouns = []*noun{
 	}},
 	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData},
 	{file: DismissedFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportDismissed, read: line(readDismissed), lacks: always},
+	{person: mailData}, // which no file has: it tells what this server has done
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys},
 }
@@ -65,7 +67,7 @@ func always(*accountReader) bool { return true }
 
 // placeOf is the place of a file among nouns, -1 for none.
 func placeOf(file string) int {
-	return slices.IndexFunc(nouns, func(n *noun) bool { return n.file == file })
+	return slices.IndexFunc(nouns, func(n *noun) bool { return file != "" && n.file == file })
 }
 
 // line reads lines that are values of a type. What an export would not write is refused.

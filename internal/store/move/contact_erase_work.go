@@ -53,6 +53,7 @@ func erasureSteps() []erasureStep {
 		{"segments", searching((*eraser).segments)},
 		{"history", searching((*eraser).segmentChanges)},
 		{"imports", searching((*eraser).imports)},
+		{"mails", searching((*eraser).mails)},
 		{"words", (*eraser).words},
 		{"merging", (*eraser).merging},
 		{"log", (*eraser).log},

@@ -142,6 +142,7 @@ func unchanged(head, revision int64, damage error) error {
 
 // eraseGift takes out of a gift what some parts of it say.
 func (p *erasedPiece) eraseGift(r heldRecord, parts []string) {
+	p.write(sqlForgetMails, gifts.AboutGift(r.id))
 	p.needs.Gifts = append(p.needs.Gifts, r.id)
 	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
 		g, err := gifts.Of(a).Gifts.Get(t, a.Account, r.id)
