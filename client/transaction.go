@@ -42,6 +42,9 @@ type Transaction struct {
 	CheckDepositedAt   time.Time     `json:"check_deposited_at"`
 	Note               string        `json:"note"`
 	Livemode           bool          `json:"livemode"` // false for a gift of a payment provider's test mode
+	Thanks             string        `json:"thanks"`   // waiting, or how someone has thanked; "" for older gifts
+	ThankedAt          time.Time     `json:"thanked_at"`
+	ThankedBy          string        `json:"thanked_by"`
 }
 
 // Dedication is whom a gift honors.
@@ -108,7 +111,9 @@ type TransactionInput struct {
 	CommunicationOptIn bool        `json:"communication_opt_in,omitzero"`
 	ExternalID         string      `json:"external_id,omitzero"` // recording the same one again gives the first gift
 	Note               string      `json:"note,omitzero"`
-	Livemode           *bool       `json:"livemode,omitzero"` // true by default
+	Livemode           *bool       `json:"livemode,omitzero"`     // true by default
+	SendReceipt        bool        `json:"send_receipt,omitzero"` // thank by mail at once
+	Thanks             string      `json:"thanks,omitzero"`       // how the donor was thanked elsewhere
 }
 
 // TransactionChange is what to change about a gift. Money that was entered wrong is corrected: set Correction, and Amount, Fee, FeeCovered or Method.

@@ -157,7 +157,11 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 	case "anonymous":
 		in.Anonymous = r.Boolean()
 	case "thanks":
-		in.Thanks = r.TextSent()
+		if in.Thanks = r.TextSent(); *in.Thanks == "" {
+			in.Thanks = nil
+		}
+	case "thanked_at", "thanked_by":
+		r.Skip()
 	case "send_receipt":
 		in.SendReceipt = r.Boolean()
 	default:
