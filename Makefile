@@ -106,7 +106,8 @@ bench: bin/bench
 bench-quick: bin/bench
 	$(BENCH) -contacts 100000 -rounds 2 -for 350ms -warm 100ms $(if $(OUT),-out $(OUT))
 
-# openapi makes the documents that the program serves anew. Run it after a change of openapi.yaml or of the page's template.
+# openapi makes the documents that the program serves, and the types and calls of the Go client, anew. Run it after a change of openapi.yaml, of the table of
+# operations or of the page's template.
 openapi:
 	UPDATE=1 go test ./internal/api -run TestServedDocumentsAreUpToDate
 

@@ -169,7 +169,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}{
 		{"tool", "docs/assistants.md", written("internal/assistant/tool.go", `(?m)^\t\{"([a-z_]+)", `), 20},
 		{"table", "docs/storage.md", tables, 30},
-		{"file of an account", "docs/data.md", written("internal/store/move/account_file.go", `"([a-z_]+\.jsonl?)"`), 14},
+		{"file of an account", "docs/data.md", written("internal/store/move/", `"([a-z_]+\.jsonl?)"`), 14},
 		{"setting", "docs/operations.md", settings, 25},
 		{"metric", "docs/operations.md", written("internal/", `"(donorbook_[a-z_]+[a-z])"`), 15},
 		{"permission", "docs/api.md", access.AllPermissions.Names(), 6},

@@ -1,6 +1,11 @@
 // Package client talks to the API of a Donorbook server: contacts, campaigns, transactions (gifts), plans and tags.
 //
-// Lists are iterators over all pages. A call that fails because the server is busy, or because the connection broke, is repeated; every
+// Its types and calls are made from the OpenAPI document of the API.
+//
+// Lists are iterators over all pages. A loop that changes what its filter or its order is about (removing the tag that it filters by, archiving) should collect
+// the items first, because its changes move items from page to page.
+//
+// A call that fails because the server is busy, or because the connection broke, is repeated; every
 // change carries an Idempotency-Key, so that it is made once even if it is sent twice. An answer that is not a success is an [*Error].
 //
 // A text, a time or an id that is not set is the zero value of its field: the API never sends an empty text, a zero time or the id 0.
@@ -26,6 +31,8 @@ type Client struct {
 	Plans        Plans
 	Tags         Tags
 	CustomFields CustomFields
+	Duplicates   Duplicates
+	Merges       Merges
 
 	base      string
 	authorize func(http.Header) // a function, so that no log of a Client shows its key
@@ -66,7 +73,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	// The API never redirects. Following one could send a change to another place, or as a GET.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.Contacts.c, c.Campaigns.c, c.Transactions.c, c.Plans.c, c.Tags.c, c.CustomFields.c = c, c, c, c, c, c
+	c.connect()
 	return c, nil
 }
 

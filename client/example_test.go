@@ -196,6 +196,51 @@ func ExampleTags() {
 	// Output: Volunteers 2027 1
 }
 
+func ExampleMerges() {
+	ctx, c := context.Background(), open()
+	kept, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eve", LastName: "Moss", Company: "Moss & Co"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	other, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eva", LastName: "Moss", Company: "Moss Gardens"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Contacts.AddNote(ctx, kept.ID, client.NoteInput{Note: "Has two records."}); err != nil {
+		log.Fatal(err)
+	}
+	contact, id, err := c.Contacts.MergeWith(ctx, kept.ID, client.MergeInput{ContactID: other.ID, Fields: map[string]int64{"company": other.ID}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(contact.FirstName, contact.Company)
+	for merge, err := range c.Merges.List(ctx, client.MergeFilter{ContactID: &other.ID, Undone: new(false)}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(merge.ID == id, merge.SurvivorID == kept.ID)
+	}
+	undone, err := c.Merges.Undo(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(undone.Survivor.Company, undone.Other.Company)
+	for activity, err := range c.Contacts.Activities(ctx, kept.ID, client.ActivityFilter{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s %q\n", activity.Type, activity.Data.Note)
+	}
+	// Output:
+	// Eve Moss Gardens
+	// true true
+	// Moss & Co Moss Gardens
+	// created ""
+	// note "Has two records."
+	// merged ""
+	// unmerged ""
+}
+
 func ExampleError() {
 	c := open()
 	_, _, err := c.Contacts.Create(context.Background(), client.ContactInput{LastName: "Okafor", Emails: []client.Email{{Value: "amelia at example"}}})

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"time"
 )
@@ -22,48 +22,55 @@ type Page[T any] struct {
 	Total  int64 // how many items the list has
 }
 
-// query is the parameters of a list. A filter is a pointer, and nil is no filter; a filter that is there but empty is an error, because
-// it would list everything.
-type query struct {
-	values url.Values
-	err    error
+// query is the parameters of a list: those fields of a filter that are set. One that is set but empty is an error, because it would list everything.
+func query(filter any) (url.Values, error) {
+	values := url.Values{}
+	if filter == nil {
+		return values, nil
+	}
+	fields := reflect.ValueOf(filter)
+	for i := range fields.NumField() {
+		field, name := fields.Field(i), fields.Type().Field(i).Tag.Get("query")
+		if field.IsZero() {
+			continue
+		}
+		texts, several := field.Interface().([]string)
+		if !several {
+			texts = []string{written(reflect.Indirect(field).Interface())}
+		}
+		for _, text := range texts {
+			if text == "" {
+				return nil, fmt.Errorf("the filter %s is empty; leave it out to list everything", name)
+			}
+			values.Add(name, text)
+		}
+	}
+	return values, nil
 }
 
-// filter adds a filter to a query.
-func filter[T string | int64 | bool | time.Time](q *query, name string, value *T) {
-	if value == nil {
-		return
+func written(value any) string {
+	if moment, is := value.(time.Time); is {
+		return moment.UTC().Format(time.RFC3339)
 	}
-	switch v := any(*value).(type) {
-	case time.Time:
-		q.add(name, v.UTC().Format(time.RFC3339))
-	default:
-		q.add(name, fmt.Sprint(v))
-	}
+	return fmt.Sprint(value)
 }
 
-func (q *query) add(name, value string) {
-	if value == "" {
-		q.err = fmt.Errorf("the filter %s is empty; leave it out to list everything", name)
+// first is the filter that a caller gave, or none.
+func first[F any](filters []F) (filter F) {
+	if len(filters) > 0 {
+		filter = filters[0]
 	}
-	if q.values == nil {
-		q.values = url.Values{}
-	}
-	q.values.Add(name, value)
-}
-
-// choice adds a parameter that has a default.
-func (q *query) choice(name, value string) {
-	if value != "" {
-		q.add(name, value)
-	}
+	return filter
 }
 
 // page reads one page of a list.
-func page[T any](ctx context.Context, c *Client, path string, q query, number int) (Page[T], error) {
-	if q.err != nil {
-		return Page[T]{}, q.err
+func page[T any](ctx context.Context, c *Client, path string, filter any, number int) (Page[T], error) {
+	values, err := query(filter)
+	if err != nil {
+		return Page[T]{}, err
 	}
+	values.Set("per_page", strconv.Itoa(perPage))
+	values.Set("page", strconv.Itoa(number))
 	var list struct {
 		Data []T
 		Meta struct {
@@ -71,8 +78,6 @@ func page[T any](ctx context.Context, c *Client, path string, q query, number in
 			Total    int64
 		}
 	}
-	values := url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(number)}}
-	maps.Copy(values, q.values)
 	a, err := c.send(ctx, http.MethodGet, path, values, nil, &list)
 	if err != nil {
 		return Page[T]{}, err
@@ -86,10 +91,10 @@ func page[T any](ctx context.Context, c *Client, path string, q query, number in
 
 // all walks through all pages of a list. The numbers of pages lead, not the links of the answer: those have the server's public address,
 // which need not be the one that this client was given. After an error, the walk ends.
-func all[T any](ctx context.Context, c *Client, path string, q query) iter.Seq2[T, error] {
+func all[T any](ctx context.Context, c *Client, path string, filter any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for number := 1; ; number++ {
-			p, err := page[T](ctx, c, path, q, number)
+			p, err := page[T](ctx, c, path, filter, number)
 			if err != nil {
 				var none T
 				yield(none, err)

@@ -12,6 +12,7 @@ import (
 	jitter "math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,20 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+}
+
+// isDone tells whether the server has done all that was asked for, and does not go on in the background.
+func (a answer) isDone() bool { return a.status != 0 && a.status != http.StatusAccepted }
+
+// at is a path with the id of what it is about.
+func at(path string, id any) string {
+	text := url.PathEscape(fmt.Sprint(id))
+	if text == "." || text == ".." { // which would mean another directory
+		text = strings.ReplaceAll(text, ".", "%2E")
+	}
+	begin, rest, _ := strings.Cut(path, "{")
+	_, end, _ := strings.Cut(rest, "}")
+	return begin + text + end
 }
 
 type idempotencyKey struct{}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,59 +23,118 @@ func NewCaller(openapi []byte, api http.Handler) *Caller {
 	return &Caller{parseDocument(openapi), api}
 }
 
-// Operations are the names of all operations with their summaries, in the order of their paths.
-func (c *Caller) Operations() (all [][2]string) {
-	type known struct{ path, name, summary string }
-	var found []known
-	for path, item := range object(c.document["paths"]) {
-		for method, described := range object(item) {
-			op := object(described)
-			found = append(found, known{path + " " + method, fmt.Sprint(op["operationId"]), fmt.Sprint(op["summary"])})
+// Operation is an operation of the API for the command line.
+type Operation struct {
+	Name, Noun, Summary, Words string // Noun is what its path begins with, such as contacts
+	Arguments                  []Argument
+	Columns                    []string // of the elements of a list: those that are no objects; nil where it is no list
+}
+
+// Argument is a value that an operation takes.
+type Argument struct {
+	Name, Words     string
+	IsPath          bool // it is a part of the path
+	IsList, IsYesNo bool
+	IsText          bool
+	IsOtherSpelling bool // of another argument
+}
+
+// Operations are all operations, in the order of their paths.
+func (c *Caller) Operations() (all []Operation) {
+	paths := object(c.document["paths"])
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		item := object(paths[path])
+		for _, method := range []string{"get", "post", "patch", "delete"} {
+			described := object(item[method])
+			if described == nil || described["x-same-as"] != nil {
+				continue
+			}
+			op := c.document.read(strings.ToUpper(method), path, described)
+			all = append(all, Operation{
+				Name: described["operationId"].(string), Noun: strings.Split(path, "/")[2], Summary: described["summary"].(string), Words: op.description,
+				Arguments: op.arguments(), Columns: c.document.columns(described),
+			})
 		}
-	}
-	slices.SortFunc(found, func(a, b known) int { return cmp.Compare(a.path, b.path) })
-	for _, op := range found {
-		all = append(all, [2]string{op.name, op.summary})
 	}
 	return all
 }
 
-// Explain says what an operation does and which arguments it takes.
-func (c *Caller) Explain(name string) (words string, arguments [][2]string, ok bool) {
-	op, ok := c.document.operation(name)
-	if !ok {
-		return "", nil, false
-	}
-	properties, required := object(op.schema["properties"]), op.schema["required"].([]string)
-	for argument, schema := range properties {
-		about := strings.TrimSpace(fmt.Sprint(cmp.Or(object(schema)["description"], any(""))))
-		if values := list(object(schema)["enum"]); values != nil {
-			about = strings.TrimSpace(about + " One of: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(values), "<nil>", "null"), "[]") + ".")
+// arguments are those of the path, those that are needed, and the others.
+func (op operation) arguments() (all []Argument) {
+	required := op.schema["required"].([]string)
+	for name, described := range object(op.schema["properties"]) {
+		schema := object(described)
+		about, _ := schema["description"].(string)
+		if values := list(schema["enum"]); values != nil {
+			about += " One of: " + strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " <nil>", "") + "."
 		}
-		if slices.Contains(required, argument) {
+		if slices.Contains(required, name) {
 			about = "Required. " + about
 		}
-		arguments = append(arguments, [2]string{argument, strings.Join(strings.Fields(about), " ")})
+		all = append(all, Argument{Name: name, Words: strings.Join(strings.Fields(about), " "), IsPath: op.place[name] == "path", IsList: isOf(schema, "array"), IsYesNo: isOf(schema, "boolean"),
+			IsText: isOf(schema, "string"), IsOtherSpelling: schema["x-other-spelling"] == true})
 	}
-	slices.SortFunc(arguments, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
-	return op.description, arguments, true
+	rank := func(a Argument) int {
+		switch {
+		case a.IsPath:
+			return 0
+		case slices.Contains(required, a.Name):
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(all, func(a, b Argument) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// columns are the fields of the elements of a list that fit into a line.
+func (d document) columns(described map[string]any) (names []string) {
+	content := object(object(object(object(described["responses"])["200"])["content"])["application/json"])
+	data := object(object(object(d.resolved(content["schema"]))["properties"])["data"])
+	items := object(data["items"])
+	for _, name := range list(items["required"]) {
+		field := object(object(items["properties"])[name.(string)])
+		if isOf(field, "string") || isOf(field, "integer") || isOf(field, "number") || isOf(field, "boolean") || isOf(field, "array") && isOf(object(field["items"]), "string") {
+			names = append(names, name.(string))
+		}
+	}
+	return names
+}
+
+// Result is the answer to a call.
+type Result struct {
+	Status int
+	Body   []byte
+	Notes  []string // what its headers say beside the body, such as the id of a merge
+}
+
+// notes are the headers of an answer that only some operations have.
+func (op operation) notes(header http.Header) (lines []string) {
+	for _, name := range op.headers {
+		if value := header.Get(name); value != "" {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	return lines
 }
 
 // Call makes a call with arguments such as tag=gala, beside those of a JSON object, which may be empty. The operation must be one of Operations. Nothing that is
 // sent is ignored: what the operation does not take is refused.
-func (c *Caller) Call(ctx context.Context, name string, more []byte, arguments []string) (status int, body []byte, err error) {
+func (c *Caller) Call(ctx context.Context, name string, more []byte, arguments []string) (Result, error) {
 	op, ok := c.document.operation(name)
 	if !ok {
-		return 0, nil, told("There is no operation " + name + ".")
+		return Result{}, told("There is no operation " + name + ".")
 	}
 	given, err := fields(more)
 	if err != nil {
-		return 0, nil, told("The input must be one JSON object in which each name occurs once.")
+		return Result{}, told("The input must be one JSON object in which each name occurs once.")
 	}
 	for _, argument := range arguments {
 		key, value, found := strings.Cut(argument, "=")
 		if !found {
-			return 0, nil, told(fmt.Sprintf("%q is no argument: write name=value.", argument))
+			return Result{}, told(fmt.Sprintf("%q is no argument: write name=value.", argument))
 		}
 		schema := object(object(op.schema["properties"])[key])
 		if isOf(schema, "array") && !strings.HasPrefix(value, "[") { // one element; the name may be repeated
@@ -87,23 +147,23 @@ func (c *Caller) Call(ctx context.Context, name string, more []byte, arguments [
 	}
 	all, err := json.Marshal(given)
 	if err != nil {
-		return 0, nil, err
+		return Result{}, err
 	}
 	r, err := op.request(ctx, all)
 	if err != nil {
-		return 0, nil, err
+		return Result{}, err
 	}
 	r.Header.Del("Idempotency-Key") // no connection can be lost
 	r.Header.Set("Prefer", "handling=strict")
 	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
 	record := &recorder{answer: answer{header: http.Header{}}, limit: maxPrinted}
 	if !record.serve(c.api, r) {
-		return 0, nil, broken
+		return Result{}, broken
 	}
 	if record.large {
-		return 0, nil, told("The answer is too long. Ask for fewer items with per_page.")
+		return Result{}, told("The answer is too long. Ask for fewer items with per_page.")
 	}
-	return record.status, record.body, nil
+	return Result{record.status, record.body, op.notes(record.header)}, nil
 }
 
 // maxPrinted is the longest answer that is printed: a page of the largest documents is shorter.

@@ -22,6 +22,7 @@ type operation struct {
 	description  string
 	place        map[string]string // of each argument: path, query or body
 	schema       map[string]any
+	headers      []string // of its answers, beside those that others have as well
 }
 
 func (op operation) readOnly() bool { return op.method == http.MethodGet }
@@ -58,11 +59,23 @@ func (d document) read(method, path string, described map[string]any) operation 
 		}
 		schema := object(p["schema"])
 		schema["description"] = p["description"]
+		if other := p["x-other-spelling"]; other != nil {
+			schema["x-other-spelling"] = other
+		}
 		op.place[name], properties[name] = place, schema
 		if p["required"] == true {
 			required = append(required, name)
 		}
 	}
+	for _, answer := range object(described["responses"]) {
+		for name := range object(object(answer)["headers"]) {
+			common := strings.HasPrefix(name, "X-RateLimit-") || strings.HasPrefix(name, "X-Ignored-") || name == "X-Request-Id" || !strings.HasPrefix(name, "X-")
+			if !common && !slices.Contains(op.headers, name) {
+				op.headers = append(op.headers, name)
+			}
+		}
+	}
+	slices.Sort(op.headers)
 	slices.Sort(required)
 	op.schema = map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 	return op

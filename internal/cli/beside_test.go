@@ -91,7 +91,7 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 	data := e.data(t)
 	account, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "0")
-	const writers, requests, lines = 3, 20, 4
+	const writers, requests, lines = 3, 20, 2
 	var group sync.WaitGroup
 	for w := range writers {
 		group.Go(func() {

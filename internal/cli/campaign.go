@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
-	"donorbook/internal/config"
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
@@ -76,83 +73,4 @@ func readImport(path string) ([]byte, error) {
 		err = &doc.Malformed{Message: fmt.Sprintf("%s is larger than %d MiB. Import it in parts.", path, maxImport>>20)}
 	}
 	return document, err
-}
-
-type campaignList struct {
-	Account string `help:"Account ID." required:"" placeholder:"ID"`
-	Scope   string `help:"own, benefiting (the account is a beneficiary), chapters (of its chapters) or all. Default: ${default}." enum:"own,benefiting,chapters,all" default:"own" placeholder:"SCOPE"`
-	BaseURL string `help:"Public address of the service, used in the campaigns' URLs. Default: ${default}." env:"DONORBOOK_BASE_URL" default:"https://localhost:8443" placeholder:"URL" name:"base-url"`
-	JSON    bool   `help:"Print a JSON array of campaigns as the API returns them." name:"json"`
-}
-
-// campaignsAtOnce is the largest page of the store.
-const campaignsAtOnce = 100
-
-func (c *campaignList) Run(t *terminal) error {
-	if err := config.CheckBaseURL(c.BaseURL); err != nil {
-		return err
-	}
-	scope := campaign.Scope(c.Scope)
-	if c.Scope == "own" {
-		scope = campaign.OwnCampaigns
-	}
-	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
-		list := []byte{'['}
-		page := crm.PageRequest{Page: 1, PerPage: campaignsAtOnce}
-		for more := true; more; page.Page++ {
-			part, found, err := s.Campaigns(t.ctx, account.Number, scope, page, c.BaseURL, nil, nil)
-			if err != nil {
-				return err
-			}
-			if page.Page > 1 && len(part) > 0 {
-				list = append(list, ',')
-			}
-			list = append(list, part...)
-			more = page.Page < page.LastPage(found.Total)
-		}
-		return c.print(t, append(list, ']'))
-	})
-}
-
-// campaignLine is a campaign in the table.
-type campaignLine struct {
-	ID       int64       `json:"id" heading:"ID"`
-	Type     string      `json:"type" heading:"TYPE"`
-	Title    string      `json:"title" heading:"TITLE"`
-	Slug     string      `json:"slug" heading:"SLUG"`
-	Raised   json.Number `json:"raised" heading:"RAISED"`
-	Goal     json.Number `json:"goal" heading:"GOAL"`
-	Currency string      `json:"currency" heading:"CURRENCY"`
-}
-
-func (c *campaignList) print(t *terminal, list []byte) error {
-	if c.JSON {
-		return t.printJSON(json.RawMessage(list))
-	}
-	var lines []campaignLine
-	if err := json.Unmarshal(list, &lines); err != nil {
-		return err
-	}
-	return printTable(t, lines)
-}
-
-type campaignDelete struct {
-	Account string `help:"ID of the account that owns the campaign." required:"" placeholder:"ID"`
-	ID      int64  `arg:"" name:"campaign-id" help:"Campaign ID; see \"donorbook campaign list\"."`
-}
-
-func (campaignDelete) Help() string {
-	return `A campaign that has ever had gifts or recurring gifts cannot be deleted; close it instead. The slug of a deleted campaign is free again.
-
-	donorbook campaign delete --account ID 7`
-}
-
-func (c *campaignDelete) Run(t *terminal) error {
-	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
-		if err := s.DeleteCampaign(t.ctx, account, c.ID, ""); err != nil {
-			return fmt.Errorf("campaign %d: %w", c.ID, err)
-		}
-		fmt.Fprintf(t.stderr, "Deleted campaign %d.\n", c.ID)
-		return nil
-	})
 }

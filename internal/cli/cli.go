@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,8 @@ const description = `Fundraising and donor management: one program, one data dir
 
 Start here: "donorbook serve --demo" fills an empty database and prints a curl command and a password to try.
 For real data: "donorbook serve" prints a link that creates the first user and organization. To work without the
-console, use "donorbook account create" and "donorbook key create".
+console, use "donorbook account create" and "donorbook key create". Commands about contacts, gifts, plans, tags and
+campaigns do what the API does, without a key, and whether the server runs or not.
 
 Settings come from flags, then DONORBOOK_* variables, then the file of --config; "donorbook config" shows them.
 Results go to standard output, everything else to standard error.
@@ -67,11 +69,10 @@ type commands struct {
 		Settings accountSettings `cmd:"" help:"Show or change an account's currency, time zone, address and tax ID."`
 	} `cmd:"" help:"Organizations and their chapters."`
 	Contact struct {
+		kong.Plugins
 		Import     contactImport     `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
 		Export     contactExport     `cmd:"" help:"Export contacts to a file, or everything about one contact."`
-		Merge      contactMerge      `cmd:"" help:"Merge one contact into another, with its gifts and recurring gifts."`
 		Duplicates contactDuplicates `cmd:"" help:"Find contacts that may be the same person."`
-		Unmerge    contactUnmerge    `cmd:"" help:"Undo a merge."`
 		Erase      contactErase      `cmd:"" help:"Erase a person for good. Their gifts stay in all totals."`
 	} `cmd:"" help:"Contacts."`
 	Key struct {
@@ -85,34 +86,33 @@ type commands struct {
 		ResetPassword userResetPassword `cmd:"" help:"Set a new password for a user, print it, and sign them out everywhere."`
 	} `cmd:"" help:"People who sign in to the console."`
 	Campaign struct {
+		kong.Plugins
 		Import campaignImport `cmd:"" help:"Create campaigns from a JSON file, or update those with the same slug."`
 		Export campaignExport `cmd:"" help:"Export campaigns to a file."`
-		List   campaignList   `cmd:"" help:"List an account's campaigns."`
-		Delete campaignDelete `cmd:"" help:"Delete a campaign without gifts or recurring gifts."`
 	} `cmd:"" help:"Campaigns."`
 	Gift struct {
-		Add        giftAdd        `cmd:"" help:"Record a gift and print its ID."`
-		List       giftList       `cmd:"" help:"List an account's gifts."`
-		Correct    giftCorrect    `cmd:"" help:"Correct a gift's amount, method or fee."`
-		Refund     giftRefund     `cmd:"" help:"Record a full or partial refund of a gift."`
-		UndoRefund giftUndoRefund `cmd:"" help:"Undo a full or partial refund."`
-		Export     giftExport     `cmd:"" help:"Export gifts to a file."`
-		Import     giftImport     `cmd:"" help:"Import gifts from a CSV, JSON Lines or XLSX file."`
+		kong.Plugins
+		Export giftExport `cmd:"" help:"Export gifts to a file."`
+		Import giftImport `cmd:"" help:"Import gifts from a CSV, JSON Lines or XLSX file."`
 	} `cmd:"" help:"Gifts."`
 	Import struct {
 		List importList `cmd:"" help:"List an account's imports, the latest first."`
 		Undo importUndo `cmd:"" help:"Undo an import."`
 	} `cmd:"" help:"Imports of contacts and gifts."`
 	Plan struct {
+		kong.Plugins
 		Export planExport `cmd:"" help:"Export recurring gifts (plans) to a file."`
 	} `cmd:"" help:"Recurring gifts."`
-	Donor struct {
+	Tag         struct{ kong.Plugins } `cmd:"" help:"Tags of contacts."`
+	CustomField struct{ kong.Plugins } `cmd:"" help:"Custom fields of contacts."`
+	Duplicate   struct{ kong.Plugins } `cmd:"" help:"Contacts that may be the same person."`
+	Merge       struct{ kong.Plugins } `cmd:"" help:"Merges of contacts."`
+	Donor       struct {
 		Export donorExport `cmd:"" help:"Export the donors of a year or a campaign, with what they gave."`
 	} `cmd:"" help:"Donors."`
 	Mail struct {
 		Test mailTest `cmd:"" help:"Send a test mail through the mail relay, and print what the relay says."`
 	} `cmd:"" help:"Mail."`
-	API        apiCommand     `cmd:"" name:"api" help:"Call any operation of the API for an account, without a server or a key."`
 	MCP        mcpCommand     `cmd:"" name:"mcp" help:"Let an assistant work with contacts, gifts and campaigns."`
 	Check      checkCommand   `cmd:"" help:"Check the database for damage and inconsistencies; exit 1 if there are any."`
 	Copy       copyCommand    `cmd:"" help:"Copy everything to another, empty database, such as from SQLite to PostgreSQL."`
@@ -164,20 +164,28 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return report(stderr, err)
 	}
 	var c commands
+	data := c.addData(func(noun string) bool {
+		return slices.Contains(args, noun) || slices.Contains(args, "--help") || slices.Contains(args, "-h")
+	})
 	helped := false
 	parser, err := kong.New(&c, kong.Resolvers(file), kong.Name("donorbook"), kong.Description(description), kong.Writers(help, stderr),
-		kong.Vars{"methods": methods}, kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 110}))
+		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true, WrapUpperBound: 110}))
 	if err != nil {
 		return report(stderr, err)
 	}
+	explain(parser, data)
 	parsed, err := parser.Parse(args)
 	switch {
 	case helped:
 		return helpCode
 	case err != nil:
-		return report(stderr, usageError{err})
+		return report(stderr, cmp.Or(whatReplaced(args), error(usageError{err})))
 	}
-	return report(stderr, parsed.Run(&terminal{ctx: store.By(ctx, history.CommandChannel, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}))
+	t := &terminal{ctx: store.By(ctx, history.CommandChannel, commandLine), stdin: stdin, stdout: stdout, stderr: stderr, storage: c.Storage}
+	if d := data[commandName(parsed.Selected())]; d != nil {
+		return report(stderr, d.run(t))
+	}
+	return report(stderr, parsed.Run(t))
 }
 
 // spelled accepts other common ways to ask for the version and for help.

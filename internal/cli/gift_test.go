@@ -22,7 +22,7 @@ func ledger(t *testing.T, data, account string) string {
 		Transacted                                string  `json:"transacted_at"`
 		Campaign                                  *string `json:"campaign_code"`
 		ExternalID                                string  `json:"external_id"`
-	}](t, []byte(result(t, "gift", "list", "--data", data, "--account", account, "--all", "--json")))
+	}](t, []byte(result(t, "gift", "list", "--data", data, "--account", account, "--json")))
 	lines := make([]string, 0, len(list))
 	for _, g := range list {
 		campaign := ""

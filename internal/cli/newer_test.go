@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/ncruces/go-sqlite3"
 )
 
@@ -44,7 +43,7 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 		"contact import file": table, "gift import file": table, "campaign import file": campaigns, "account import dir": exported,
 		"contact": "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1", "campaign-id": "1", "import-id": "1",
 	}
-	parser, err := kong.New(new(commands), kong.Vars{"methods": methods})
+	parser, err := newParser()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,19 +73,13 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 		for _, argument := range leaf.Positional {
 			args = append(args, valueOf(argument.Name))
 		}
-		switch name {
-		case "gift correct":
-			args = append(args, "--amount", "6")
-		case "api":
-			args = append(args[:3], "--account", valueOf("account"), "listContacts")
-		}
 		code, _, stderr := runLine(t, args...)
 		if code == exitOK || !strings.Contains(stderr, "use a newer donorbook") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
 		tried++
 	}
-	if tried < 25 {
+	if tried < 60 {
 		t.Errorf("only %d commands were tried", tried)
 	}
 	if after, err := os.ReadFile(filepath.Join(data, "donorbook.db")); err != nil || string(after[header:]) != string(before[header:]) {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // setUpLink is everything that serve prints if there is no user yet.
@@ -42,4 +44,11 @@ func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 			t.Errorf("it printed %q although there is a user", third)
 		}
 	})
+}
+
+// newParser knows the whole command line.
+func newParser() (*kong.Kong, error) {
+	var c commands
+	c.addData(func(string) bool { return true })
+	return kong.New(&c, kong.Name("donorbook"))
 }

@@ -18,8 +18,9 @@ type Identity struct {
 	First   []string `json:"first,omitempty"` // names, also those that they had before
 	Last    []string `json:"last,omitempty"`
 	Emails  []string `json:"emails,omitempty"`
-	Phones  []string `json:"phones,omitempty"` // digits
-	Others  []string `json:"others,omitempty"` // what merges have brought that were undone since: it is what other people are known by
+	Phones  []string `json:"phones,omitempty"`  // digits
+	Details []string `json:"details,omitempty"` // companies and addresses, which gifts repeat
+	Others  []string `json:"others,omitempty"`  // what merges have brought that were undone since: it is what other people are known by
 }
 
 // maxIdentity is how many names, emails and phones of each kind are looked for.
@@ -33,6 +34,10 @@ func (c *Contact) Identity() Identity {
 	if c.IsCompany { // its name is both
 		i.add(&i.First, c.Company)
 		i.add(&i.Last, c.Company)
+	}
+	i.add(&i.Details, c.Company)
+	for n := range c.Addresses {
+		i.add(&i.Details, c.Addresses[n].normal())
 	}
 	for _, e := range c.Emails {
 		i.add(&i.Emails, text.FoldCase(e.Value))
@@ -64,6 +69,8 @@ func (i *Identity) Learn(change doc.Differences) {
 			to = &i.Emails
 		case "phones":
 			to = &i.Phones
+		case "company", "addresses":
+			to = &i.Details
 		}
 		for _, known := range knownBy(d.Field, d.Before, d.Out) {
 			if !slices.Contains(i.Others, known) {
@@ -85,8 +92,13 @@ func (i *Identity) LearnOthers(merge doc.Differences) {
 // knownBy is what one side of a difference says that a person is known by.
 func knownBy(field string, value json.RawMessage, elements []json.RawMessage) (all []string) {
 	switch field {
-	case "first_name", "last_name":
+	case "first_name", "last_name", "company":
 		return []string{textIn(value)}
+	case "addresses":
+		for _, element := range elements {
+			a := addressIn(element)
+			all = append(all, a.normal())
+		}
 	case "emails":
 		for _, email := range elements {
 			all = append(all, text.FoldCase(valueIn(email)))
@@ -110,6 +122,30 @@ func valueIn(element json.RawMessage) string {
 	var one struct{ Value string }
 	_ = json.Unmarshal(element, &one)
 	return one.Value
+}
+
+// Has tells whether a detail of a giver is one of the person's.
+func (i *Identity) Has(detail string) bool {
+	return detail != "" && (slices.Contains(i.First, detail) || slices.Contains(i.Last, detail) || slices.Contains(i.Details, detail) || i.reaches(detail))
+}
+
+// HasAddress is Has for an address.
+func (i *Identity) HasAddress(a *Address) bool {
+	return a != nil && slices.Contains(i.Details, a.normal())
+}
+
+// HasIn is Has or HasAddress for what the history keeps of a gift.
+func (i *Identity) HasIn(said json.RawMessage) bool {
+	if strings.HasPrefix(string(said), "{") {
+		a := addressIn(said)
+		return i.HasAddress(&a)
+	}
+	return i.Has(textIn(said))
+}
+
+func addressIn(element json.RawMessage) (a Address) {
+	doc.ReadKept(element, func(r *doc.Reader) { loadAddress(r, &a) })
+	return a
 }
 
 // minNamingPhone is how many digits a number must have to name a person.

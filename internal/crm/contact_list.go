@@ -222,22 +222,24 @@ var AddressTable = doc.Table[*Address, *Address]{
 	doc.Part("country", "country", doc.Choice(doc.MaxText, doc.Country, text.IsCountry), func(a *Address) *string { return &a.Country }),
 }
 
+func loadAddress(r *doc.Reader, a *Address) {
+	r.Element(func(key string) {
+		switch key {
+		case "created_at":
+			a.CreatedAt = microTime.Read(r)
+		case "updated_at":
+			a.UpdatedAt = microTime.Read(r)
+		default:
+			AddressTable.Load(r, key, a)
+		}
+	})
+}
+
 func addressesField() doc.Field[*Contact, *ContactInput] {
 	of := doc.Objects(AddressTable, 256, (*Address).inWords)
 	of.Append = func(dst []byte, a *Address, i int) []byte { return a.append(dst, i == 0) }
 	of.Key = func(a *Address, _ string) string { return a.normal() }
-	of.Load = func(r *doc.Reader, a *Address) {
-		r.Element(func(key string) {
-			switch key {
-			case "created_at":
-				a.CreatedAt = microTime.Read(r)
-			case "updated_at":
-				a.UpdatedAt = microTime.Read(r)
-			default:
-				AddressTable.Load(r, key, a)
-			}
-		})
-	}
+	of.Load = loadAddress
 	f := doc.List("addresses", "Address", "Addresses", maxEmails, maxSent, of,
 		func(c *Contact) *[]Address { return &c.Addresses }, func(in *ContactInput) **[]Address { return &in.Addresses })
 	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {

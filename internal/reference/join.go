@@ -66,11 +66,12 @@ func (op *Operation) describe(texts *yaml.Node) *yaml.Node {
 		panic(op.Name + " is not in openapi.yaml")
 	}
 	of := prose
+	var same *yaml.Node
 	if op.Like != "" {
-		of = get(texts, op.Like)
+		of, same = get(texts, op.Like), text(op.Like)
 	}
 	d := object("operationId", text(op.Name), "summary", get(prose, "summary"), "description", get(prose, "description"), "tags", get(of, "tags"),
-		"security", list(object("key", list())), "x-permission", text(op.Permission))
+		"security", list(object("key", list())), "x-permission", text(op.Permission), "x-same-as", same)
 	if parameters := op.parameters(of); len(parameters.Content) > 0 {
 		put(d, "parameters", parameters)
 	}

@@ -74,11 +74,10 @@ type Change = history.Activity
 
 // The nouns and kinds of package history, as texts of statements have them. TestStatementsNameNounsAndKinds compares them.
 const (
-	ContactNoun, CampaignNoun, GiftNoun, PlanNoun, TagNoun, KeyNoun = "1", "2", "3", "4", "5", "6"
-	UserNoun, SettingNoun, FieldNoun, SegmentNoun, JobNoun          = "7", "8", "9", "10", "11"
-	DidCreate, DidUpdate, DidTag, DidUntag, DidGive, DidRefund      = "1", "2", "3", "4", "9", "10"
-	DidNote, DidPlan, DidDismiss                                    = "11", "16", "19"
-	AboutGifts                                                      = DidGive + ", " + DidRefund + ", " + DidPlan // what the history of a contact tells of gifts and plans
+	ContactNoun, GiftNoun, PlanNoun                            = "1", "3", "4"
+	DidCreate, DidUpdate, DidTag, DidUntag, DidGive, DidRefund = "1", "2", "3", "4", "9", "10"
+	DidNote, DidPlan, DidDismiss                               = "11", "16", "19"
+	AboutGifts                                                 = DidGive + ", " + DidRefund + ", " + DidPlan // what the history of a contact tells of gifts and plans
 )
 
 const (

@@ -1,9 +1,11 @@
 package giving
 
 import (
+	"encoding/json"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 )
 
 // erasedGiver is what gifts and plans say of a giver who was erased.
@@ -46,6 +48,41 @@ func (g Gift) EraseParts(parts []string) Gift {
 		}
 	}
 	return g
+}
+
+// Without is a giver without what a person has brought to the contact while both were one: there it says what the contact says now.
+func (g Giver) Without(person *crm.Identity, contact *crm.Contact) Giver {
+	own, now := contact.Identity(), GiverOf(contact)
+	for _, one := range []struct {
+		detail *string
+		now    string
+	}{{&g.FirstName, now.FirstName}, {&g.LastName, now.LastName}, {&g.Company, now.Company}, {&g.Email, now.Email}, {&g.Phone, now.Phone}} {
+		if person.Has(*one.detail) && !own.Has(*one.detail) {
+			*one.detail = one.now
+		}
+	}
+	if person.HasAddress(g.Address) && !own.HasAddress(g.Address) {
+		g.Address = now.Address
+	}
+	return g
+}
+
+// ChangeWithout is Giver.Without for a change of a gift: if it tells of the person, it says nothing of the giver any more.
+func ChangeWithout(change doc.Differences, person *crm.Identity, contact *crm.Contact) (left doc.Differences, told bool) {
+	own := contact.Identity()
+	for _, d := range change {
+		if PersonalPart(d.Field) != "giver" {
+			left = append(left, d)
+			continue
+		}
+		for _, said := range []json.RawMessage{d.Before, d.After} {
+			told = told || person.HasIn(said) && !own.HasIn(said)
+		}
+	}
+	if !told {
+		left = change
+	}
+	return left, told
 }
 
 // Erase takes out of a plan all that tells who gives, and ends it: no one is left to give.

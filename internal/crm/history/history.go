@@ -32,6 +32,11 @@ var nounNames = []string{"", "contact", "campaign", "transaction", "plan", "tag"
 
 func (n Noun) String() string { return nameAt(nounNames, int64(n)) }
 
+// Nouns are those that a part of the history is about, by the name of the part. Some changes of contacts are about gifts.
+var Nouns = map[string][]Noun{
+	"contacts": {ContactNoun, TagNoun, SegmentNoun, JobNoun}, "gifts": {GiftNoun, PlanNoun}, "campaigns": {CampaignNoun}, "settings": {KeyNoun, SettingNoun, FieldNoun}, "people": {UserNoun},
+}
+
 // Kind is what a change did. The numbers are stored.
 type Kind int64
 

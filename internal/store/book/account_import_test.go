@@ -50,9 +50,9 @@ func atLine(what string, n int64, do func()) func(string, int64, int64) {
 	}
 }
 
-// TestConcurrentOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the command, readiness answers and accounts and
+// TestOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the command, readiness answers and accounts and
 // contacts are created, and the imported account is not there before all of it is.
-func TestConcurrentOthersGoOnWhileAnAccountIsImported(t *testing.T) {
+func TestOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, server *Book) {
 		files := manyContacts(t, s, 4*move.ImportedAtOnce)
 		other := newAccount(t, server)

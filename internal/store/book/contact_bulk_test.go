@@ -164,7 +164,7 @@ func TestConcurrentContactsAreArchivedRestoredAndUntaggedTogether(t *testing.T) 
 
 // Ten thousand contacts are changed by two nodes in the background. The first node is stopped in the middle. Contacts that match only later
 // are left alone, because the selection was frozen.
-func TestConcurrentManyContactsAreChangedInTheBackground(t *testing.T) {
+func TestManyContactsAreChangedInTheBackground(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		closeAfter(t, a) // the other tests check that everything is consistent, with fewer contacts
 		closeAfter(t, b)
@@ -224,7 +224,7 @@ func TestConcurrentAnotherNumberThanWasSeenIsTold(t *testing.T) {
 }
 
 // A contact that cannot be read is counted, and does not keep the others from being changed.
-func TestConcurrentDamagedContactDoesNotStopABulkChange(t *testing.T) {
+func TestDamagedContactDoesNotStopABulkChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
@@ -284,7 +284,7 @@ func TestConcurrentWorkOnTagsIsUndone(t *testing.T) {
 }
 
 // What waits for the worker is shown.
-func TestConcurrentTagsUnderWayAreTold(t *testing.T) {
+func TestTagsUnderWayAreTold(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")

@@ -162,8 +162,8 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 	})
 }
 
-// TestConcurrentErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
-func TestConcurrentErasureHoldsTheDatabaseBriefly(t *testing.T) {
+// TestErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
+func TestErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)

@@ -222,8 +222,8 @@ func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 	})
 }
 
-// TestConcurrentPeopleWhoAreErasedTogetherShareTheWork: everything is looked through once for all of them, and all are gone.
-func TestConcurrentPeopleWhoAreErasedTogetherShareTheWork(t *testing.T) {
+// TestPeopleWhoAreErasedTogetherShareTheWork: everything is looked through once for all of them, and all are gone.
+func TestPeopleWhoAreErasedTogetherShareTheWork(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number

@@ -95,8 +95,8 @@ func tableNames() (names []string) {
 	return names
 }
 
-// TestConcurrentErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
-func TestConcurrentErasedPersonIsNowhere(t *testing.T) {
+// TestErasedPersonIsNowhere: nothing that a person was known by can be read anywhere in the database, and the sums stay.
+func TestErasedPersonIsNowhere(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s)

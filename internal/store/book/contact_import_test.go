@@ -317,7 +317,7 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 }
 
 // A file that changes one contact in every row is undone as a whole, in several units of work.
-func TestConcurrentImportIntoOneContactIsUndone(t *testing.T) {
+func TestImportIntoOneContactIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		const rows = 2*jobs.UndoUnit + 50
 		account := newAccount(t, s).Number

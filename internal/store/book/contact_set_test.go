@@ -77,7 +77,7 @@ func TestConcurrentSetsFollowEveryChange(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		m := &tagModel{T: t, random: rand.New(rand.NewPCG(16, 1)), account: newAccount(t, a).Number}
 		fillNamed(t, a, m.account, before, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","tags":["tag %d"]}`, i, i%9) })
-		for round := range 60 {
+		for round := range 40 {
 			node := []*Book{a, b}[round%2]
 			changes := make([]func() error, 1+m.random.IntN(8))
 			for i := range changes {

@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestConcurrentLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
-func TestConcurrentLongRejectedRowsAreReadInPieces(t *testing.T) {
+// TestLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
+func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		long := strings.Repeat("x", 100_000)

@@ -310,7 +310,7 @@ func TestConcurrentFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
 		s.Light, s.Heavy = 0, store.NewGate(1)
 		const n = move.PieceRows + 100
 		var accounts []int64
-		for range 4 {
+		for range 3 {
 			account := newAccount(t, s).Number
 			fillNamed(t, s, account, n, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L"}`, i) })
 			accounts = append(accounts, account)

@@ -163,7 +163,7 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 }
 
 // Work that goes on in the background is by the person who has asked for it.
-func TestConcurrentChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
+func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillTagged(t, s, account, 600, "old")
@@ -524,7 +524,7 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 
 // The history of an organization tells of a job, or of a program that does the same again and again, once, can be asked for a part of it, and finds
 // days without reading what lies between.
-func TestConcurrentTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
+func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		key := store.By(t.Context(), history.APIChannel, "API key X")

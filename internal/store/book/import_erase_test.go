@@ -54,9 +54,9 @@ func TestConcurrentImportIsErased(t *testing.T) {
 	})
 }
 
-// TestConcurrentFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
+// TestFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
 // people are erased by two jobs, however many units of work erase them.
-func TestConcurrentFieldThatOthersUseStays(t *testing.T) {
+func TestFieldThatOthersUseStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		other := create(t, s, account, `{"first_name":"Old","last_name":"Friend"}`)

@@ -219,13 +219,22 @@ func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
 				}
 			}
 		}
+		takes[many], takes[one] = 20*time.Millisecond, 20*time.Millisecond
 		begin(many, 20)
 		begin(idle, 1)
 		rounds(10)
 		begin(one, 1)
 		rounds(10)
-		if len(worked) != 21 || steps[one] < 5 || steps[one] > steps[many]+5 {
-			t.Errorf("%d jobs were worked on: %v", len(worked), steps)
+		if steps[one] < 3 || steps[many] < 3 {
+			t.Errorf("of two whose units take as long, one had %d turns, and the other %d", steps[one], steps[many])
+		}
+		for range 100 {
+			if len(worked) < 21 {
+				rounds(1)
+			}
+		}
+		if len(worked) != 21 {
+			t.Errorf("%d of 21 jobs were worked on", len(worked))
 		}
 		takes[many], takes[one] = 100*time.Millisecond, 5*time.Millisecond // far more than a busy machine needs for the rest
 		rounds(20)
@@ -353,9 +362,9 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 	})
 }
 
-// TestConcurrentUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
+// TestUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
 // rested does.
-func TestConcurrentUndoThatWasStoppedGoesOn(t *testing.T) {
+func TestUndoThatWasStoppedGoesOn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, j := startJob(t, s, 160)
 		finishJobs(t, s)

@@ -96,7 +96,7 @@ func TestConcurrentTagOfFewContactsIsChangedAtOnce(t *testing.T) {
 }
 
 // The server is stopped in the middle of a rename. The next one goes on by itself, and what was tagged meanwhile is renamed, too.
-func TestConcurrentTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
+func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
@@ -229,7 +229,7 @@ func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
 }
 
 // A contact that cannot be read is told, and the others are changed. What is left is done once it was restored.
-func TestConcurrentDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
+func TestDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		closeAfter(t, s)
 		account := newAccount(t, s).Number

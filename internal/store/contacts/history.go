@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm/history"
@@ -25,12 +26,18 @@ const (
 )
 
 // HistoryAbout are the parts of a history that a person may ask for, as conditions.
-var HistoryAbout = map[string]string{
-	"contacts":  `(noun = ` + store.ContactNoun + ` AND kind NOT IN (` + store.AboutGifts + `) OR noun IN (` + store.TagNoun + `, ` + store.SegmentNoun + `, ` + store.JobNoun + `))`,
-	"gifts":     `(noun IN (` + store.GiftNoun + `, ` + store.PlanNoun + `) OR noun = ` + store.ContactNoun + ` AND kind IN (` + store.AboutGifts + `))`,
-	"campaigns": `noun = ` + store.CampaignNoun,
-	"settings":  `noun IN (` + store.KeyNoun + `, ` + store.SettingNoun + `, ` + store.FieldNoun + `)`,
-	"people":    `noun = ` + store.UserNoun,
+var HistoryAbout = historyAbout()
+
+func historyAbout() map[string]string {
+	const ofGifts = `(noun = ` + store.ContactNoun + ` AND kind IN (` + store.AboutGifts + `))`
+	all := make(map[string]string)
+	for part, nouns := range history.Nouns {
+		numbers := store.Collect(nouns, func(n history.Noun) string { return strconv.FormatInt(int64(n), 10) })
+		all[part] = `noun IN (` + strings.Join(numbers, ", ") + `)`
+	}
+	all["contacts"] += ` AND NOT ` + ofGifts
+	all["gifts"] = `(` + all["gifts"] + ` OR ` + ofGifts + `)`
+	return all
 }
 
 const (

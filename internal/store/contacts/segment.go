@@ -23,11 +23,6 @@ func (s *ContactStore) Segments(ctx context.Context, account int64) ([]find.Segm
 	return store.List(ctx, s.Base, scanSegment, sqlSegments, account)
 }
 
-// ReadSegments is Segments on a snapshot or in a unit of work.
-func ReadSegments(c db.Conn, account int64) ([]find.Segment, error) {
-	return db.List(c, scanSegment, sqlSegments, account)
-}
-
 // CreateSegment saves a filter that was checked.
 func (s *ContactStore) CreateSegment(ctx context.Context, account int64, made find.Segment) (find.Segment, error) {
 	made.CreatedAt = s.Now()
@@ -80,7 +75,7 @@ func (s *ContactStore) DeleteSegment(ctx context.Context, account, id int64) (ol
 // changeSegments decides about one segment with a look at all of them: there are few.
 func (s *ContactStore) changeSegments(ctx context.Context, account int64, change func(*store.Tx, *store.Account, []find.Segment) error) error {
 	return s.UpdateOnce(ctx, account, func(t *store.Tx) error {
-		all, err := ReadSegments(t.Conn, account)
+		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
 		if err != nil {
 			return err
 		}

@@ -35,14 +35,9 @@ func scanTemplate(r db.Row) thanks.Template {
 	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3), Own: true}
 }
 
-// OwnTemplates are the texts that an organization has written.
-func OwnTemplates(c db.Conn, account int64) ([]thanks.Template, error) {
-	return db.List(c, scanTemplate, sqlTemplates, account)
-}
-
 // readTemplates are the texts of an account, one for each occasion.
 func readTemplates(c db.Conn, account int64) (all []thanks.Template, err error) {
-	own, err := OwnTemplates(c, account)
+	own, err := db.List(c, scanTemplate, sqlTemplates, account)
 	for _, o := range thanks.Occasions {
 		t := thanks.Default(o)
 		if i := slices.IndexFunc(own, func(t thanks.Template) bool { return t.Occasion == o }); i >= 0 {

@@ -164,7 +164,7 @@ func lineOf(c *store.Change) changeLine {
 const maxActor = 1000
 
 func readChange(r *accountReader, l *changeLine) (importLine, error) {
-	noun, nounErr := history.ParseNoun(l.Noun)
+	about, nounErr := history.ParseNoun(l.Noun)
 	kind, kindErr := history.ParseKind(l.Kind)
 	channel, channelErr := history.ParseChannel(l.Channel)
 	if err := cmp.Or(nounErr, kindErr, channelErr); err != nil {
@@ -178,18 +178,18 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 	case len(l.Actor) > maxActor || len(l.Data) > 0 && l.Data[0] != '{' && l.Data[0] != '[' && string(l.Data) != "null":
 		return nil, problem("does not say who made the change, or what it was")
 	}
-	numbered := noun == history.ContactNoun || noun == history.GiftNoun || noun == history.PlanNoun || noun == history.KeyNoun || noun == history.SegmentNoun
+	numbered := slices.ContainsFunc(r.nouns, func(n *noun) bool { return n.numbered == about })
 	if numbered && l.ID != 0 {
 		if err := r.own(l.ID); err != nil {
 			return nil, err
 		}
 	}
 	return func(w *accountWriter) error {
-		c := store.Change{Revision: w.revision(l.Revision), Noun: noun, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
+		c := store.Change{Revision: w.revision(l.Revision), Noun: about, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)
-		case noun == history.CampaignNoun:
+		case about == history.CampaignNoun:
 			c.ID = cmp.Or(w.campaigns[l.ID], l.ID) // one that was deleted keeps its id
 		}
 		if string(l.Data) != "null" {

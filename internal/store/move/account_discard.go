@@ -49,7 +49,12 @@ func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more
 			return err
 		}
 		a.Touch(t)
-		a.ContactSeq, a.ContactActive, a.GiftSeq, a.PlanSeq = 0, 0, 0, 0 // from the first step on the account reads as an empty one
+		for _, n := range nouns {
+			if n.seq != nil {
+				*n.seq(&a.Tally) = 0 // from the first step on the account reads as an empty one
+			}
+		}
+		a.ContactActive = 0
 		a.SetRevision++
 		if more, err = discardRows(t, a, spec.Revision); err != nil || !more {
 			if err == nil {
@@ -118,6 +123,6 @@ func endDiscard(t *store.Tx, a *store.Account, j *jobs.Job, spec *accountSpec) e
 	a.Touch(t)
 	a.FieldSeq++ // what nodes remember of the definitions is read again, and of sets
 	a.SetRevision++
-	a.LastCreated, a.CampaignSeq, a.SegmentSeq, a.Revision, a.Importing, a.Timezone = 0, 0, 0, spec.Revision, 0, spec.Timezone
+	a.LastCreated, a.Revision, a.Importing, a.Timezone = 0, spec.Revision, 0, spec.Timezone
 	return jobs.RemoveJob(t, j)
 }

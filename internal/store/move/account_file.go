@@ -60,7 +60,6 @@ const (
 const (
 	AccountFile   = "account.jsonl"
 	FieldFile     = "custom_fields.jsonl"
-	SegmentFile   = "segments.jsonl"
 	TemplateFile  = "templates.jsonl"
 	CampaignFile  = "campaigns.jsonl"
 	PictureFile   = "pictures.jsonl"

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
@@ -192,7 +192,7 @@ func fillAccount(t *store.Tx, a *store.Account, line *AccountLine, spec accountS
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if len(fields) > 0 || a.ContactSeq+a.GiftSeq+a.PlanSeq+a.CampaignSeq+a.SegmentSeq+a.JobSeq > 0 {
+	if len(fields) > 0 || a.JobSeq > 0 || slices.ContainsFunc(nouns, func(n *noun) bool { return n.seq != nil && *n.seq(&a.Tally) > 0 }) {
 		return jobs.Job{}, ErrAccountNotEmpty
 	}
 	if line.Sequences.Oldest > 1 {
@@ -348,7 +348,7 @@ func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, w
 
 // end counts on from where the account has been, notes where it came from, and makes it one that people can find and change.
 func (r *accountRun) end(ctx context.Context) error {
-	account, q := &r.spec.Account, r.line.Sequences
+	account := &r.spec.Account
 	return r.store.Update(r.job.By(ctx), account.Number, store.Needs{}, func(t *store.Tx) error {
 		a, err := t.LockAccount(account.Number)
 		if err != nil {
@@ -364,8 +364,9 @@ func (r *accountRun) end(ctx context.Context) error {
 		if !r.spec.Into {
 			t.Insert(store.AccountTable, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro())
 		}
-		a.FieldSeq, a.SegmentSeq, a.JobSeq = max(a.FieldSeq, q.Fields), max(a.SegmentSeq, q.Segments), q.Jobs
-		a.CampaignSeq, a.KeySeq = max(a.CampaignSeq, q.Campaigns), max(a.KeySeq, q.Keys)
+		for _, c := range r.line.Sequences.counters(&a.Tally) {
+			*c.counted = max(*c.counted, *c.kept)
+		}
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
 		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors)})
@@ -382,6 +383,7 @@ type importLine func(*accountWriter) error
 
 // accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it. It needs no database.
 type accountReader struct {
+	nouns    []*noun
 	files    fs.FS
 	manifest *Manifest
 	region   string
@@ -390,7 +392,6 @@ type accountReader struct {
 	row       int64 // of the file that is read
 	line      AccountLine
 	fields    *custom.Fields
-	segments  []find.Segment
 	occasion  string // of the last template
 	campaigns map[int64]bool
 	pictures  map[string]int64 // campaigns, by the names of the files that they lack
@@ -403,17 +404,17 @@ type accountReader struct {
 	dismissed [2]int64        // the last ones that are different people
 
 	seed       maphash.Seed
-	references map[uint64]bool // external ids, by their hashes
+	references map[uint64]bool // external ids, and names of other records, by their hashes
 }
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
-	return &accountReader{files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
+	return &accountReader{nouns: nouns, files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
 		merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
 func (r *accountReader) each(ctx context.Context, take func(n *noun, line int64, size int, write importLine) error) error {
-	for _, n := range nouns {
+	for _, n := range r.nouns {
 		r.row = 0
 		if n.read == nil || n.lacks != nil && !r.manifest.lists(n.file) && n.lacks(r) {
 			continue
@@ -469,13 +470,19 @@ func (r *accountReader) refers(contact, campaign int64) error {
 	return nil
 }
 
-// isNew refuses an external id that a record before it has. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
-// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+// isNew refuses an external id that a record before it has.
 func (r *accountReader) isNew(kind, external string) error {
-	hash := maphash.String(r.seed, kind+external)
-	if external != "" && r.references[hash] {
+	if external != "" && r.repeats(kind+external) {
 		return problem("has the external id of an earlier record")
 	}
-	r.references[hash] = true
 	return nil
+}
+
+// repeats tells whether something that only one record has was there before. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
+// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+func (r *accountReader) repeats(what string) bool {
+	hash := maphash.String(r.seed, what)
+	known := r.references[hash]
+	r.references[hash] = true
+	return known
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -23,6 +24,10 @@ type noun struct {
 	lacks  func(r *accountReader) bool                             // tells whether files without it are those of an earlier version
 	end    func(r *accountReader) (reason string)                  // what is wrong with the whole file
 	person *personal                                               // how its records hold data of people, nil where they hold none
+	search []erasureLook                                           // what of it may name people, and has to be looked through
+
+	numbered history.Noun                // in the history, where the number of the account is in its ids
+	seq      func(a *store.Tally) *int64 // how many there have been; nil where an empty account may have counted, too
 }
 
 // nouns are in the order in which their files are written and read: what others refer to comes first.
@@ -33,8 +38,8 @@ var nouns = []*noun{
 		}
 		return ""
 	}},
-	{file: FieldFile, tables: []*db.Table{store.FieldTable}, export: exportFields, read: line(readField)},
-	{file: CampaignFile, shown: "campaigns", export: exportCampaigns, read: document(readCampaign)},
+	{file: FieldFile, tables: []*db.Table{store.FieldTable}, export: exportRows(store.FieldTable), read: line(readField)},
+	{file: CampaignFile, shown: "campaigns", export: exportCampaigns, read: document(readCampaign), seq: func(a *store.Tally) *int64 { return &a.CampaignSeq }},
 	{file: PictureFile, tables: []*db.Table{store.PictureTable}, export: exportPictures, read: line(readPicture),
 		lacks: func(r *accountReader) bool { return len(r.pictures) == 0 },
 		end: func(r *accountReader) string {
@@ -43,27 +48,48 @@ var nouns = []*noun{
 			}
 			return ""
 		}},
-	{file: SegmentFile, tables: []*db.Table{store.SegmentTable}, export: exportSegments, read: line(readSegment)},
-	{file: TemplateFile, tables: []*db.Table{store.TemplateTable}, export: exportTemplates, read: line(readTemplate), lacks: always},
-	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact), person: contactData},
-	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan), person: planData},
-	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift), person: giftData},
+	segmentNoun,
+	{file: TemplateFile, tables: []*db.Table{store.TemplateTable}, export: exportRows(store.TemplateTable), read: line(readTemplate), lacks: always},
+	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact), person: contactData,
+		numbered: history.ContactNoun, seq: func(a *store.Tally) *int64 { return &a.ContactSeq }},
+	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan), person: planData,
+		numbered: history.PlanNoun, seq: func(a *store.Tally) *int64 { return &a.PlanSeq }},
+	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift), person: giftData,
+		search: []erasureLook{{"givers", (*eraser).givers}, {"loose gifts", (*eraser).looseGifts}}, numbered: history.GiftNoun, seq: func(a *store.Tally) *int64 { return &a.GiftSeq }},
 	{file: HistoryFile, shown: "history", export: exportHistory, read: line(readChange), person: changeData, end: func(r *accountReader) string {
 		if r.revision != r.line.Sequences.Revision {
 			return "does not end with the last change of the account"
 		}
 		return ""
 	}},
-	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData},
+	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData, search: []erasureLook{{"sent", (*eraser).sent}}},
 	{file: DismissedFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportDismissed, read: line(readDismissed), lacks: always},
-	{person: mailData}, // which no file has: it tells what this server has done
+	{person: mailData, search: []erasureLook{{"mails", (*eraser).mails}}}, // which no file has: it tells what this server has done
 	{file: memberFile, export: exportMembers},
-	{file: keyFile, export: exportKeys},
+	{file: keyFile, export: exportKeys, numbered: history.KeyNoun},
 }
 
 const oneLine = "must have one line, with the account's settings and counters"
 
 func always(*accountReader) bool { return true }
+
+// exportRows writes the rows of a table as they are, but for the account.
+func exportRows(table *db.Table) func(*accountExport, *LineWriter) error {
+	return func(x *accountExport, w *LineWriter) error {
+		return x.conn.EachOf(table, x.account.Number, func(row []any) error {
+			line := []byte("{")
+			for i, column := range table.Columns[1:] {
+				value, err := plainJSON(row[i+1])
+				if err != nil {
+					return err
+				}
+				line = append(append(append(line, `"`+column.Name+`":`...), value...), ',')
+			}
+			line[len(line)-1] = '}'
+			return w.write(line)
+		})
+	}
+}
 
 // placeOf is the place of a file among nouns, -1 for none.
 func placeOf(file string) int {

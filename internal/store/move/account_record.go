@@ -2,21 +2,20 @@ package move
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/people"
 )
 
-// What an organization has beside people and gifts: settings, custom fields, segments, pictures, members and keys.
+// What an organization has beside people and gifts: settings, custom fields, pictures, members and keys.
 type (
 	AccountLine struct {
 		ID          string       `json:"id"`
@@ -54,13 +53,6 @@ type (
 		CreatedAt   int64  `json:"created_at"`
 		EndedAt     int64  `json:"ended_at"`
 	}
-	segmentLine struct {
-		ID        int64  `json:"id"`
-		Name      string `json:"name"`
-		Query     string `json:"query"`
-		Actor     string `json:"actor"`
-		CreatedAt int64  `json:"created_at"`
-	}
 	pictureLine struct {
 		Name     string `json:"name"`
 		Campaign int64  `json:"campaign_id"` // 0 where it is the logo of the organization
@@ -78,9 +70,19 @@ type (
 	}
 )
 
+// counter is how far an account has counted one kind of record, and what its files say of that.
+type counter struct{ counted, kept *int64 }
+
+func (q *accountCount) counters(a *store.Tally) []counter {
+	return []counter{{&a.CampaignSeq, &q.Campaigns}, {&a.KeySeq, &q.Keys}, {&a.FieldSeq, &q.Fields}, {&a.SegmentSeq, &q.Segments}, {&a.JobSeq, &q.Jobs}}
+}
+
 func exportSettings(x *accountExport, w *LineWriter) error {
 	line := AccountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.Currency, Timezone: x.row.Timezone,
-		Sequences: accountCount{x.row.CampaignSeq, x.row.KeySeq, x.row.FieldSeq, x.row.SegmentSeq, x.row.JobSeq, x.row.Oldest, x.row.Revision}}
+		Sequences: accountCount{Oldest: x.row.Oldest, Revision: x.row.Revision}}
+	for _, c := range line.Sequences.counters(&x.row) {
+		*c.kept = *c.counted
+	}
 	settings, err := people.AccountSettings(x.conn, x.account.Number)
 	if err != nil {
 		return err
@@ -97,7 +99,8 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	}
 	r.line = *l
 	q := r.line.Sequences
-	if q.Oldest < 1 || q.Revision < q.Oldest-1 || min(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) < 0 || max(q.Campaigns, q.Keys, q.Fields, q.Segments, q.Jobs) > doc.MaxSeq {
+	strange := slices.ContainsFunc(q.counters(&store.Tally{}), func(c counter) bool { return *c.kept < 0 || *c.kept > doc.MaxSeq })
+	if q.Oldest < 1 || q.Revision < q.Oldest-1 || strange {
 		return nil, problem("does not have the account's counters")
 	}
 	if year := r.line.CreatedAt.Year(); year < 1970 || year > 2199 {
@@ -121,16 +124,6 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	return func(*accountWriter) error { return nil }, nil // they are written at the end
 }
 
-func exportFields(x *accountExport, w *LineWriter) error {
-	fields, err := contacts.ReadCustomFields(x.conn, x.account.Number)
-	if err != nil {
-		return err
-	}
-	return encodeAll(w, fields.All, func(f custom.Field) any {
-		return fieldLine{f.ID, f.Title, f.Description, string(f.Type), store.JoinKeys(f.Options), f.Place, store.Seconds(f.CreatedAt), store.Seconds(f.EndedAt)}
-	})
-}
-
 func readField(r *accountReader, l *fieldLine) (importLine, error) {
 	f := custom.Field{ID: l.ID, Title: l.Title, Description: l.Description, Type: custom.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
 		CreatedAt: store.Moment(l.CreatedAt), EndedAt: store.Moment(l.EndedAt)}
@@ -141,39 +134,6 @@ func readField(r *accountReader, l *fieldLine) (importLine, error) {
 	return func(w *accountWriter) error {
 		w.a.FieldSeq = max(w.a.FieldSeq, l.ID)
 		w.Insert(store.FieldTable, w.a.Account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
-		return nil
-	}, nil
-}
-
-func exportSegments(x *accountExport, w *LineWriter) error {
-	all, err := contacts.ReadSegments(x.conn, x.account.Number)
-	if err != nil {
-		return err
-	}
-	return encodeAll(w, all, func(s find.Segment) any {
-		return segmentLine{s.ID, s.Name, s.Query, s.Actor, store.Seconds(s.CreatedAt)}
-	})
-}
-
-func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
-	made, err := find.NewSegment(l.Name, l.Query, r.region)
-	if err == nil {
-		err = cmp.Or(find.SegmentLimit.Check(int64(len(r.segments)), 1), r.own(l.ID))
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range r.segments {
-		if other.ID == l.ID || other.IsCalled(made.Name) {
-			return nil, problem("has the id or the name of an earlier segment")
-		}
-	}
-	made.ID = l.ID
-	r.segments = append(r.segments, made)
-	return func(w *accountWriter) error {
-		id := w.id(l.ID)
-		w.a.SegmentSeq = max(w.a.SegmentSeq, doc.IDSeq(id))
-		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
 		return nil
 	}, nil
 }

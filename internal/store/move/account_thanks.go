@@ -7,7 +7,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // templateLine is a thank-you text of the organization.
@@ -16,14 +15,6 @@ type templateLine struct {
 	Subject  string `json:"subject"`
 	Body     string `json:"body"`
 	Amount   int64  `json:"amount"` // from which on a gift is large, in the smallest unit of the currency
-}
-
-func exportTemplates(x *accountExport, w *LineWriter) error {
-	all, err := gifts.OwnTemplates(x.conn, x.account.Number)
-	if err != nil {
-		return err
-	}
-	return encodeAll(w, all, func(t thanks.Template) any { return templateLine{string(t.Occasion), t.Subject, t.Body, t.Amount} })
 }
 
 func readTemplate(r *accountReader, l *templateLine) (importLine, error) {

@@ -24,8 +24,9 @@ import (
 // Erasure says whom a job erases.
 type Erasure struct {
 	Contacts []int64        `json:"contacts"`
-	People   []crm.Identity `json:"people,omitempty"` // what they were known by, until it was looked for everywhere
-	Asked    []int64        `json:"asked,omitempty"`  // the contacts that it began with, while it is at others that were merged into these
+	People   []crm.Identity `json:"people,omitempty"`  // what they were known by, until it was looked for everywhere
+	PartOf   []int64        `json:"part_of,omitempty"` // other contacts that they were part of for a while
+	Asked    []int64        `json:"asked,omitempty"`   // the contacts that it began with, while it is at others that were merged into these
 }
 
 // add adds as many people as there is room for.
@@ -196,7 +197,7 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 	if e.spec.Asked == nil {
 		e.spec.Asked = e.spec.Contacts
 	}
-	e.spec.Contacts, e.spec.People = contactsOf(people), people
+	e.spec.Contacts, e.spec.People, e.spec.PartOf = contactsOf(people), people, nil
 	e.at = erasureProgress{Parts: e.at.Parts}
 	p := &erasedPiece{}
 	p.write(sqlTakePart, e.job.ID, part)

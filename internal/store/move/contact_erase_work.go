@@ -9,7 +9,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -43,21 +42,21 @@ type erasureStep struct {
 	do   func(*eraser, context.Context) error
 }
 
+// erasureLook reads some rows after those that were looked at last, adds to a piece what names anyone, and tells whether no row is left.
+type erasureLook struct {
+	name string
+	look func(*eraser, context.Context, *erasedPiece) (ended bool, err error)
+}
+
 // erasureSteps are the steps of the work, by the names that are stored. The search and the log come last: they have what everything before has removed.
 func erasureSteps() []erasureStep {
-	return []erasureStep{
-		{"", (*eraser).begin},
-		{"records", (*eraser).records},
-		{"loose gifts", searching((*eraser).looseGifts)},
-		{"sent", searching((*eraser).sent)},
-		{"segments", searching((*eraser).segments)},
-		{"history", searching((*eraser).segmentChanges)},
-		{"imports", searching((*eraser).imports)},
-		{"mails", searching((*eraser).mails)},
-		{"words", (*eraser).words},
-		{"merging", (*eraser).merging},
-		{"log", (*eraser).log},
+	steps := []erasureStep{{"", (*eraser).begin}, {"records", (*eraser).records}}
+	for _, n := range nouns {
+		for _, l := range n.search {
+			steps = append(steps, erasureStep{l.name, searching(l.look)})
+		}
 	}
+	return append(steps, erasureStep{"imports", searching((*eraser).imports)}, erasureStep{"words", (*eraser).words}, erasureStep{"merging", (*eraser).merging}, erasureStep{"log", (*eraser).log})
 }
 
 // EraseKind removes what still names people who were erased.
@@ -159,7 +158,7 @@ func (p *erasedPiece) forget(t *store.Tx, a *store.Account) error {
 	return t.EmptyAnswers(a, p.answers)
 }
 
-// searching is a step that looks for people in texts, to which nothing leads by an index. look reads some rows after those that were looked at last, adds to a piece what names anyone, and tells whether no row is left.
+// searching is a step that looks for people in texts, to which nothing leads by an index.
 func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, err error)) func(*eraser, context.Context) error {
 	return func(e *eraser, ctx context.Context) error {
 		p, ended := &erasedPiece{}, false
@@ -176,15 +175,12 @@ func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, er
 	}
 }
 
-const (
-	sqlSegmentChanges = store.ChangeColumns + ` AND noun = ` + store.SegmentNoun + ` AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`
-	// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
-	sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
-)
+// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
+const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 
 // changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.
-func (e *eraser) changesAfter(ctx context.Context, sql string, look func(*store.Change) error) (ended bool, err error) {
-	changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, e.job.Account, e.at.ID, e.at.At, int64(eraseUnit))
+func (e *eraser) changesAfter(ctx context.Context, look func(*store.Change) error, sql string, args ...any) (ended bool, err error) {
+	changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, append([]any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}, args...)...)
 	for i := 0; i < len(changes) && err == nil; i++ {
 		e.at.ID, e.at.At = changes[i].ID, changes[i].Revision
 		err = look(&changes[i])
@@ -194,7 +190,7 @@ func (e *eraser) changesAfter(ctx context.Context, sql string, look func(*store.
 
 // looseGifts are gifts that were the person's, of which their history does not tell.
 func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	return e.changesAfter(ctx, sqlLooseGifts, func(change *store.Change) error {
+	return e.changesAfter(ctx, func(change *store.Change) error {
 		for _, contact := range e.spec.Contacts {
 			if theirs, _ := history.WhileOf([]store.Change{*change}, contact); len(theirs) == 0 {
 				continue
@@ -211,7 +207,7 @@ func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, er
 			}
 		}
 		return nil
-	})
+	}, sqlLooseGifts)
 }
 
 // sent is what merges keep of what was sent and named a person, as part of another contact.
@@ -255,33 +251,6 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true }, "")
 	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
 	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), nil
-}
-
-// segments deletes saved filters that name a person. Without that word, one would find other people.
-func (e *eraser) segments(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	all, err := e.Segments(ctx, e.job.Account)
-	for _, s := range slices.DeleteFunc(all, func(s find.Segment) bool {
-		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
-	}) {
-		p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-			return func() error {
-				t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
-				t.Delete(store.SegmentTable, a.Account, s.ID)
-				return nil
-			}, nil
-		})
-	}
-	return true, err
-}
-
-// segmentChanges are changes of saved filters that name a person, also of those that were deleted.
-func (e *eraser) segmentChanges(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	return e.changesAfter(ctx, sqlSegmentChanges, func(c *store.Change) error {
-		if e.names(func(i *crm.Identity) bool { return i.InJSON(c.Data) }) {
-			p.changes = append(p.changes, c.Revision)
-		}
-		return nil
-	})
 }
 
 const (

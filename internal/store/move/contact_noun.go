@@ -1,8 +1,10 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"donorbook/internal/crm"
@@ -28,6 +30,10 @@ type personal struct {
 	shown string                                             // what kept answers call a record that they show
 	erase func(e *eraser, p *erasedPiece, r heldRecord)      // adds to a piece what takes the person out of a record; nil where nothing is left to do
 	past  func(*eraser, db.Conn, heldRecord) (former, error) // what else tells of the person because of a record
+
+	// Where a record repeats what the giver was called: that, with what a change of it is made by.
+	giver  func(r db.Row) (heldRecord, giving.Giver, error)
+	rename func(p *erasedPiece, r heldRecord, to giving.Giver)
 }
 
 // heldRecord is a record about a contact.
@@ -72,17 +78,14 @@ var (
 			return line, err
 		},
 		erase: func(e *eraser, p *erasedPiece, r heldRecord) {
-			p.needs.More = append(p.needs.More, store.Needs{Plan: r.id})
-			p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-				plan, err := gifts.Of(a).Plans.Get(t, a.Account, r.id)
-				if err == nil {
-					err = unchanged(r.head, plan.Revision, plan.Damage)
-				}
-				return func() error {
-					erased := plan.Plan.Erase(e.Now())
-					return gifts.PutPlan(t, a, &erased, t.Record(a, history.PlanNoun, r.id, history.DidErase, ""))
-				}, err
-			})
+			p.erasePlan(r, func(plan giving.Plan) giving.Plan { return plan.Erase(e.Now()) })
+		},
+		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
+			id, plan := gifts.ScanPlan(r)
+			return heldRecord{id: id, head: plan.Revision}, plan.Giver, plan.Damage
+		},
+		rename: func(p *erasedPiece, r heldRecord, to giving.Giver) {
+			p.erasePlan(r, func(plan giving.Plan) giving.Plan { plan.Giver = to; return plan })
 		}}
 
 	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: gifts.SQLGiftsByID, noun: history.GiftNoun, shown: gifts.GiftShown,
@@ -90,7 +93,14 @@ var (
 			line, _, err = giftLine(r)
 			return line, err
 		},
-		erase: func(_ *eraser, p *erasedPiece, r heldRecord) { p.eraseGift(r, giving.PersonalParts) }}
+		erase: func(_ *eraser, p *erasedPiece, r heldRecord) { p.eraseGift(r, giving.Gift.Erase) },
+		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
+			id, g := gifts.ScanGift(r)
+			return heldRecord{id: id, head: g.Revision}, g.Giver, g.Damage
+		},
+		rename: func(p *erasedPiece, r heldRecord, to giving.Giver) {
+			p.eraseGift(r, func(g giving.Gift) giving.Gift { g.Giver = to; return g })
+		}}
 
 	changeData = &personal{list: "history", of: sqlHistoryAbout, byID: contacts.SQLOldest,
 		show: func(_ *ContactData, r db.Row) ([]byte, error) {
@@ -118,13 +128,32 @@ func timeAsAPart(e *eraser, c db.Conn, r heldRecord) (f former, err error) {
 	}
 	f = former{id: m.Survivor, from: m.ID, to: m.Undone}
 	change, err := store.FindIn(c, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
-	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+	if errors.Is(err, crm.ErrNotFound) {
+		err = nil // what it said is forgotten
+	}
+	if f.brought = doc.KnownDifferences(change.Data); err == nil {
+		err = f.keepOwn(c, e.job.Account)
+	}
+	if err != nil {
 		return f, err
 	}
-	f.brought = doc.KnownDifferences(change.Data)
 	further, err := db.List(c, store.ScanMerge, sqlPartsOf, e.job.Account, m.Survivor, m.ID, m.Undone)
 	f.further = store.Collect(further, func(m store.Merge) int64 { return m.ID })
 	return f, err
+}
+
+// keepOwn leaves with the other contact what it still says, because it was told the same: its history has to say where that came from, so that it can be undone.
+func (f *former) keepOwn(c db.Conn, account int64) error {
+	row, err := store.FindIn(c, crm.ErrNotFound, contacts.ScanContact, contacts.SQLLoadContacts, account, []int64{f.id})
+	switch {
+	case errors.Is(err, crm.ErrNotFound), err == nil && row.Damage != nil:
+		return nil // a check tells of it
+	case err != nil:
+		return err
+	}
+	without := row.Contact.Back([]crm.Event{{Edit: f.brought}}, func(string) bool { return true }, "")
+	f.brought = f.brought.Without(doc.Compare(crm.ContactTable, &without, &row.Contact))
+	return nil
 }
 
 // tells is whether a change of the other record tells of the person.
@@ -140,8 +169,23 @@ func unchanged(head, revision int64, damage error) error {
 	return damage
 }
 
-// eraseGift takes out of a gift what some parts of it say.
-func (p *erasedPiece) eraseGift(r heldRecord, parts []string) {
+// erasePlan takes out of a plan what tells of a person.
+func (p *erasedPiece) erasePlan(r heldRecord, erase func(giving.Plan) giving.Plan) {
+	p.needs.More = append(p.needs.More, store.Needs{Plan: r.id})
+	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
+		plan, err := gifts.Of(a).Plans.Get(t, a.Account, r.id)
+		if err == nil {
+			err = unchanged(r.head, plan.Revision, plan.Damage)
+		}
+		return func() error {
+			erased := erase(plan.Plan)
+			return gifts.PutPlan(t, a, &erased, t.Record(a, history.PlanNoun, r.id, history.DidErase, ""))
+		}, err
+	})
+}
+
+// eraseGift takes out of a gift what tells of a person.
+func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gift) {
 	p.write(sqlForgetMails, gifts.AboutGift(r.id))
 	p.needs.Gifts = append(p.needs.Gifts, r.id)
 	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
@@ -150,7 +194,7 @@ func (p *erasedPiece) eraseGift(r heldRecord, parts []string) {
 			err = unchanged(r.head, g.Revision, g.Damage)
 		}
 		return func() error {
-			erased := g.EraseParts(parts)
+			erased := erase(g.Gift)
 			if g.Contact != r.contact && erased.Version() == g.Version() {
 				return nil
 			}
@@ -231,6 +275,7 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 		}
 		if of.past != nil && time.id != 0 {
 			p.answer(contacts.ContactShown, time.id)
+			e.partOf(time.id)
 		}
 		e.at.Also, from = append(e.at.Also, time.further...), time.to
 	}
@@ -319,9 +364,112 @@ func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 		return err
 	}
 	if len(parts) > 0 {
-		p.eraseGift(r, parts)
+		p.eraseGift(r, func(g giving.Gift) giving.Gift { return g.EraseParts(parts) })
 	}
 	p.changes, p.unit = append(p.changes, theirs...), p.unit-len(theirs)-1
 	p.answer(gifts.GiftShown, r.id)
 	return nil
+}
+
+// partOf notes a contact that a person was part of for a while.
+func (e *eraser) partOf(contact int64) {
+	if !slices.Contains(e.spec.PartOf, contact) {
+		e.spec.PartOf = append(e.spec.PartOf, contact)
+	}
+}
+
+// givers takes the people out of gifts and plans of contacts that they were part of for a while. These repeat what their giver was called, and that may have been what a person had brought.
+func (e *eraser) givers(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	if e.at.Person >= len(e.spec.PartOf) {
+		e.spec.PartOf = nil
+		return true, nil
+	}
+	contact, err := e.ContactRecord(ctx, e.job.Account, e.spec.PartOf[e.at.Person])
+	switch {
+	case errors.Is(err, crm.ErrNotFound), errors.As(err, new(*store.Damaged)): // a check tells of it
+		e.at = erasureProgress{Step: e.at.Step, Person: e.at.Person + 1, Parts: e.at.Parts}
+		return false, nil
+	case err != nil:
+		return false, err
+	case contact.MergedInto != 0: // and has its gifts now
+		e.partOf(contact.MergedInto)
+	}
+	some := 0
+	begun := e.at
+	err = e.View(ctx, func(c db.Conn) (err error) {
+		*p, e.at, some = erasedPiece{}, begun, 0
+		if e.at.List == changeData.list {
+			some, err = e.giverChanges(c, p, &contact)
+		} else {
+			some, err = e.giverRecords(c, p, &contact)
+		}
+		return err
+	})
+	if err == nil && some == 0 {
+		switch e.at.ID, e.at.At = 0, 0; e.at.List {
+		case "", giftData.list:
+			e.at.List = planData.list
+		case planData.list:
+			e.at.List = changeData.list
+		default:
+			e.at.List, e.at.Person = "", e.at.Person+1
+		}
+	}
+	return false, err
+}
+
+// giverRecords looks at some gifts or plans of a contact, and tells how many there were.
+func (e *eraser) giverRecords(c db.Conn, p *erasedPiece, contact *crm.Contact) (int, error) {
+	of := giftData
+	if e.at.List == planData.list {
+		of = planData
+	}
+	some, err := db.List(c, store.Number, of.of, e.job.Account, contact.ID, e.at.ID, int64(eraseUnit))
+	if err != nil || len(some) == 0 {
+		return 0, err
+	}
+	e.at.ID = some[len(some)-1]
+	return len(some), c.Each(func(row db.Row) error {
+		r, giver, damage := of.giver(row)
+		is := giver
+		for i := range e.spec.People {
+			is = is.Without(&e.spec.People[i], contact)
+		}
+		if damage == nil && is != giver {
+			r.contact = contact.ID
+			of.rename(p, r, is)
+			p.answer(of.shown, r.id)
+		}
+		return nil
+	}, of.byID, e.job.Account, some)
+}
+
+// giverChanges looks at the histories of some gifts that a contact has or had.
+func (e *eraser) giverChanges(c db.Conn, p *erasedPiece, contact *crm.Contact) (int, error) {
+	if e.at.At == 0 {
+		e.at.At = math.MaxInt64
+	}
+	some, err := db.List(c, store.ScanChange, store.SQLBackFrom, e.job.Account, int64(history.ContactNoun), contact.ID, e.at.At, int64(0), int64(eraseUnit))
+	for i := 0; i < len(some) && err == nil; i++ {
+		e.at.At = cmp.Or(some[i].Revision-1, -1)
+		gift := mentioned(e.job.Account, &some[i])
+		if gift == 0 {
+			continue
+		}
+		var changes []store.Change
+		changes, err = store.DocumentChanges(c, e.job.Account, history.GiftNoun, gift, math.MaxInt64)
+		for _, change := range changes {
+			left, told := doc.KnownDifferences(change.Data), false
+			for n := range e.spec.People {
+				var one bool
+				left, one = giving.ChangeWithout(left, &e.spec.People[n], contact)
+				told = told || one
+			}
+			if told {
+				p.write(sqlRewriteChange, change.Revision, left.Text())
+				p.answer(giftData.shown, gift)
+			}
+		}
+	}
+	return len(some), err
 }
