@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 )
@@ -50,6 +51,7 @@ func TestAGiftIsThankedFor(t *testing.T) {
 	p.shoot("texts")
 	p.click("Another gift")
 	p.fill("Text", "Dear {first_name}, thanks for {amout}.")
+	p.expects(http.StatusUnprocessableEntity)
 	p.click("Save text")
 	p.sees("has the unknown field {amout}")
 	p.audit()
