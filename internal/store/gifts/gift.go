@@ -448,6 +448,7 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if err != nil {
 			return made, err
 		}
+		nameThanker(t, &changed)
 		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
@@ -462,7 +463,6 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
 	before := old.Gift
-	nameThanker(t, &changed)
 	if !changed.At.Equal(before.At) {
 		changed.Local = time.Time{}
 	}
