@@ -46,7 +46,7 @@ test: build
 
 # Rules, store and doors, without processes, databases and files. Tests on PostgreSQL are called so, or are subtests called postgres.
 check: lint
-	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/crm/... ./internal/store/... ./internal/api ./internal/console ./internal/assistant ./internal/config ./client
+	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/crm/... ./internal/store/... ./internal/api ./internal/console/... ./internal/assistant ./internal/config ./client
 
 test-packages:
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"internal/store/gifts":     {"internal/crm", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
 	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
-	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
+	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
 	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
@@ -56,7 +56,6 @@ var arrows = map[string][]string{
 	"internal/web/certs": {},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
 	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
-	"internal/console":   {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/web", "internal/web/certs"},
 	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book"},
@@ -71,6 +70,31 @@ var arrows = map[string][]string{
 	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
 	"bench/pocketbase": {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":          {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
+}
+
+// What the pages of the console may know: the rules, the store and the plumbing.
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+
+// The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
+// is under the same rule.
+func init() {
+	arrows["internal/console"] = slices.Clone(belowConsole)
+	for _, folder := range consoleFolders() {
+		arrows["internal/console"] = append(arrows["internal/console"], folder)
+		arrows[folder] = append([]string{"internal/console/page"}, belowConsole...)
+	}
+	arrows["internal/console/page"] = belowConsole
+	outside["net/http"] = append(outside["net/http"], consoleFolders()...)
+}
+
+func consoleFolders() (folders []string) {
+	entries, _ := os.ReadDir("internal/console") // an empty one fails the test below
+	for _, entry := range entries {
+		if entry.IsDir() {
+			folders = append(folders, "internal/console/"+entry.Name())
+		}
+	}
+	return folders
 }
 
 // outside lists packages that only some packages may know.

@@ -2,6 +2,8 @@ package browser_test
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 // The page with every part passes the audit in all widths and colors, also with what opens over it.
 func TestEveryPartOfTheDesignPassesTheAudit(t *testing.T) {
 	t.Parallel()
-	p := demo(t)
+	p := parts(t).open()
 	p.visit("/console/design")
 	p.audit()
 	if lost := p.told(`[...document.querySelectorAll("main a")].map((a) => a.getAttribute("href")).filter((to) => to.includes("/o/")).join(" ")`); lost != "" {
@@ -54,6 +56,30 @@ func TestEveryPartOfTheDesignPassesTheAudit(t *testing.T) {
 	p.sees("New gift from Ada Lund")
 	p.click("Close drawer")
 	p.doesNotSee("New gift from Ada Lund")
+}
+
+// parts serves the page with every part, which is not one of the program.
+func parts(t *testing.T) *server {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "design")
+	if out, err := exec.Command("go", "build", "-C", "..", "-o", path, "./internal/console/design").CombinedOutput(); err != nil {
+		t.Fatalf("building the page: %v\n%s", err, out)
+	}
+	s := &server{t: t, cmd: exec.Command(path), exited: make(chan struct{})}
+	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = s.cmd.Wait() // it runs until it is killed
+		close(s.exited)
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	})
+	s.url = s.prints(`(https://\S+)/console/design`)
+	return s
 }
 
 func TestTheKeyboardLeadsEverywhere(t *testing.T) {

@@ -95,7 +95,7 @@ func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bo
 }
 
 // writeMade answers with what a change has made.
-func writeMade(w http.ResponseWriter, made store.Made, err error) error {
+func writeMade(w http.ResponseWriter, made store.Result, err error) error {
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (d *delivery) end(body []byte) error {
 }
 
 // answerOf is how every change is answered; the body is appended to dst.
-func answerOf(dst []byte, made store.Made) (a store.Answer) {
+func answerOf(dst []byte, made store.Result) (a store.Answer) {
 	a.Status = http.StatusOK
 	created, merged := made.Outcome()
 	if created || merged {
@@ -165,7 +165,7 @@ func mergeHeader(of interface {
 
 // writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the answer must
 // not be refused.
-func writeDocument(w http.ResponseWriter, made store.Made) error {
+func writeDocument(w http.ResponseWriter, made store.Result) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	answer := answerOf((*buffer)[:0], made)

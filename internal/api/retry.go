@@ -23,7 +23,7 @@ func (a *API) once(w http.ResponseWriter, r *http.Request, c call, keys []string
 		return err
 	}
 	ctx := store.Attempting(r.Context(), &store.Attempt{
-		Key: key, Fingerprint: fingerprint(r, body), Answer: func(made store.Made) store.Answer { return answerOf(nil, made) },
+		Key: key, Fingerprint: fingerprint(r, body), Answer: func(made store.Result) store.Answer { return answerOf(nil, made) },
 		BaseURL: a.options.Proxies.BaseURL(r),
 	})
 	err = a.run(w, web.WithBody(r.WithContext(ctx), body), c)

@@ -65,7 +65,7 @@ type importUndo struct {
 }
 
 func (importUndo) Help() string {
-	return `Undoing an import archives the contacts that it created and reverses its changes to others; its gifts are canceled and no longer count, and its changes to earlier gifts are reversed. What someone has changed since then stays as it is. Undo several imports in turn, the latest first.`
+	return `Undoing an import archives the contacts that it created and reverses its changes to others; its gifts are canceled and no longer count, and its changes to earlier gifts are reversed. What someone has changed since then stays as it is. Undo several imports in turn, the latest first. An undo that was interrupted goes on when you repeat the command, and a running server goes on with it by itself.`
 }
 
 func (c *importUndo) Run(t *terminal) error {
@@ -76,7 +76,9 @@ func (c *importUndo) Run(t *terminal) error {
 		if _, err := s.Import(t.ctx, account.Number, c.ID); err != nil {
 			return err
 		}
-		undo, err := s.UndoWhole(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, c.ID, c.PhoneRegion)
+		w := newWatch(t, watch{quiet: true})
+		undo, err := s.UndoWhole(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, c.ID, c.PhoneRegion, func(done, total int64) { w.progress("undoing changes", done, total) })
+		w.end()
 		if errors.Is(err, crm.ErrChanged) {
 			return &doc.Malformed{Message: fmt.Sprintf("Import %d cannot be undone: it has not ended, has changed nothing, or was undone before.", c.ID)}
 		}

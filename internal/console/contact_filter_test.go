@@ -102,7 +102,7 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 				t.Errorf("%s: %s, want %s", path, got, want)
 			}
 		}
-		if a := p.get(p.org("/contacts/columns?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1")); a.location() != p.org("/contacts?tag=vip") {
+		if a := p.get(p.org("/columns/contacts?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1")); a.location() != p.org("/contacts?tag=vip") {
 			t.Errorf("choosing columns leads to %s", a.location())
 		}
 		p.sees(p.get(p.org("/contacts?tag=vip")), "Total given", "Last gift", "Jan 31, 2026", "$50")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"donorbook/internal/console/page"
 	"donorbook/internal/crm/access"
 )
 
@@ -25,7 +26,7 @@ func UserRoutes() []Route {
 
 func StrangerRoutes() []Route {
 	all := routesFor(func(role access.Role) bool { return role == stranger })
-	return append(all, Route{Pattern: "GET " + root + "/static/{file}"})
+	return append(all, Route{Pattern: "GET " + page.Root + "/static/{file}"})
 }
 
 func routesFor(is func(access.Role) bool) (all []Route) {
@@ -39,7 +40,7 @@ func routesFor(is func(access.Role) bool) (all []Route) {
 
 // ParsePages parses every page; the program parses each one when it is first shown.
 func ParsePages() error {
-	found, err := findPages("US")
+	found, err := page.FindTemplates("US", folders...)
 	for name, parse := range found {
 		if _, parseErr := parse(); parseErr != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, parseErr))
@@ -50,7 +51,9 @@ func ParsePages() error {
 
 // Uploading tells whether a file of an account is arriving.
 func (c *Console) Uploading(account int64) bool {
-	c.uploads.mu.Lock()
-	defer c.uploads.mu.Unlock()
-	return c.uploads.accounts[account]
+	end, err := c.site.Uploads.Begin(account)
+	if err == nil {
+		end()
+	}
+	return err != nil
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"donorbook/internal/console"
+	"donorbook/internal/console/page"
 	"donorbook/internal/crm/access"
 )
 
@@ -35,7 +35,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := s.signIns[console.SignedIn].Load(); n != 120 {
+	if n := s.signIns[page.SignedIn].Load(); n != 120 {
 		t.Errorf("%d sign-ins were counted", n)
 	}
 }

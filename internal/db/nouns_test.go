@@ -122,7 +122,7 @@ func creating(t *testing.T, s *book.Book, account int64, name string) func() err
 func attempting(t *testing.T, s *book.Book, account int64, name string) func() error {
 	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
 	return func() error {
-		ctx := store.Attempting(t.Context(), &store.Attempt{Key: name, Fingerprint: []byte(name), Answer: func(made store.Made) store.Answer {
+		ctx := store.Attempting(t.Context(), &store.Attempt{Key: name, Fingerprint: []byte(name), Answer: func(made store.Result) store.Answer {
 			return store.Answer{Status: 201, Body: made.Append(nil)}
 		}})
 		_, err := s.CreateContact(ctx, account, in, crm.Dedupe)

@@ -152,12 +152,12 @@ func (g *Gate) remove(account int64, at int) {
 // errHeavy: a read has found out that it must wait for its turn.
 var errHeavy = errors.New("the read must wait for its turn")
 
-// Weigh is told how many rows a read will walk through, before it does.
-type Weigh func(rows int64) error
+// Admit is told how many rows a read will walk through, before it does.
+type Admit func(rows int64) error
 
 // InTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one does
 // not wait.
-func (s *Base) InTurn(ctx context.Context, account int64, read func(Weigh) error) error {
+func (s *Base) InTurn(ctx context.Context, account int64, read func(Admit) error) error {
 	err := read(func(rows int64) error {
 		if rows > s.Light {
 			return errHeavy

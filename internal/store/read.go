@@ -48,9 +48,9 @@ func Snapshot[T any](ctx context.Context, s *Base, fn func(db.Conn) (T, error)) 
 	return Lend(ctx, s.View, fn)
 }
 
-// Weighed is snapshot for a read that may have to wait for its turn.
-func Weighed[T any](ctx context.Context, s *Base, account int64, fn func(db.Conn, Weigh) (T, error)) (found T, err error) {
-	err = s.InTurn(ctx, account, func(w Weigh) error {
+// Admitted is snapshot for a read that may have to wait for its turn.
+func Admitted[T any](ctx context.Context, s *Base, account int64, fn func(db.Conn, Admit) (T, error)) (found T, err error) {
+	err = s.InTurn(ctx, account, func(w Admit) error {
 		found, err = Snapshot(ctx, s, func(c db.Conn) (T, error) { return fn(c, w) })
 		return err
 	})

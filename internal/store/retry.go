@@ -16,13 +16,13 @@ import (
 // finds both or neither.
 type Attempt struct {
 	Key         string
-	Fingerprint []byte            // of all that was sent, to tell the request from another one with the same key
-	Answer      func(Made) Answer // how the caller answers what the change has made; it may be called again
-	BaseURL     string            // of the server as the request names it, for what is made and has an address
+	Fingerprint []byte              // of all that was sent, to tell the request from another one with the same key
+	Answer      func(Result) Answer // how the caller answers what the change has made; it may be called again
+	BaseURL     string              // of the server as the request names it, for what is made and has an address
 }
 
-// Made is what a change has made, for the caller to answer with.
-type Made interface {
+// Result is what a change has made, for the caller to answer with.
+type Result interface {
 	Append(dst []byte) []byte        // the wire form
 	Outcome() (created, merged bool) // it is new, or a create was merged into what was there
 }
@@ -68,7 +68,7 @@ func BaseURLOf(ctx context.Context) string {
 
 // Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
 // an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it. The account is locked.
-func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
+func Answered[T Result](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
 		err = s.Update(ctx, account, n, func(t *Tx) error {
@@ -83,8 +83,8 @@ func Answered[T Made](ctx context.Context, s *Base, account int64, n Needs, chan
 	err = s.once(ctx, account, n, attempt, func(t *Tx, a *Account) (answer Answer, err error) {
 		if made, err = change(t, a); err == nil {
 			answer = attempt.Answer(made)
-			if made, ok := any(made).(interface{ Shown() Shown }); ok {
-				answer.document = made.Shown().String()
+			if made, ok := any(made).(interface{ Resource() Resource }); ok {
+				answer.document = made.Resource().String()
 			}
 		}
 		return answer, err
@@ -290,19 +290,19 @@ func (t *Tx) CountAnswer(a *Account, length int, sign int64) {
 	}
 }
 
-// Shown is a document that an answer shows, by which an erasure finds the answer, and as it is named in place of a large one.
-type Shown struct {
+// Resource is a document that an answer shows, by which an erasure finds the answer, and as it is named in place of a large one.
+type Resource struct {
 	Kind string
 	ID   int64
 }
 
-func (s Shown) String() string { return s.Kind + " " + strconv.FormatInt(s.ID, 10) }
+func (s Resource) String() string { return s.Kind + " " + strconv.FormatInt(s.ID, 10) }
 
 // Reader reads a document again that an answer has shown.
-type Reader = func(t *Tx, a *Account, id int64, baseURL string) (Made, error)
+type Reader = func(t *Tx, a *Account, id int64, baseURL string) (Result, error)
 
 // readAgain reads a document that an answer has shown.
-func (t *Tx) readAgain(a *Account, name, baseURL string) (Made, error) {
+func (t *Tx) readAgain(a *Account, name, baseURL string) (Result, error) {
 	kind, number, _ := strings.Cut(name, " ")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {

@@ -146,8 +146,8 @@ var Table = doc.Table[*Campaign, *Input]{
 	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *Input) **time.Time { return &in.UpdatedAt }).InFiles().
 		NotBefore("created_at", func(in *Input) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
 	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *Input) ***Event { return &in.Event }),
-	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).Beside().InFiles(),
-	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *Input) **string { return &in.PaymentLink }).Beside(),
+	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).InColumn().InFiles(),
+	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *Input) **string { return &in.PaymentLink }).InColumn(),
 	beneficiariesField(),
 }
 

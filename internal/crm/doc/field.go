@@ -486,8 +486,8 @@ func (k Kind[V]) Staying() Kind[V] {
 	return k
 }
 
-// Beside makes a field one that is kept beside the document.
-func (f Field[D, I]) Beside() Field[D, I] {
+// InColumn makes a field one that is kept in a column of its own, and not in the document.
+func (f Field[D, I]) InColumn() Field[D, I] {
 	f.Load, f.Append = nil, nil
 	return f
 }

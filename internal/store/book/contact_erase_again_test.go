@@ -23,7 +23,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
 		attempt := func(key string) *store.Attempt {
-			return &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer {
+			return &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Result) store.Answer {
 				return store.Answer{Status: 201, Header: "X: Quetzalina", Body: m.Append(nil)}
 			}}
 		}

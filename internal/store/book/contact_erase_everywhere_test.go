@@ -32,7 +32,7 @@ var otherWords = []string{"ottoline", "bystander", "ottosrow", "otto's own"}
 
 func (e *everywhere) ctx(key string) context.Context {
 	e.t.Helper()
-	return store.Attempting(store.By(e.t.Context(), history.ConsoleChannel, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
+	return store.Attempting(store.By(e.t.Context(), history.ConsoleChannel, "owner@example.org"), &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Result) store.Answer { return store.Answer{Status: 201, Body: m.Append(nil)} }})
 }
 
 func (e *everywhere) must(err error) {

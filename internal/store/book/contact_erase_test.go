@@ -147,7 +147,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
+		attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Result) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
 		if _, err := s.UpdateContact(store.Attempting(ctx, attempt), number, person.ID, input(t, `{"title":"Zookeeperess"}`)); err != nil {
 			t.Fatal(err)
 		}

@@ -139,7 +139,7 @@ func TestErasingAPersonWhoWasPartOfSeveral(t *testing.T) {
 			_, _, err = s.UndoChange(t.Context(), account, second, edited.Tag.Revision, "US")
 		}
 		if err == nil {
-			kept := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Made) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
+			kept := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Result) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
 			_, err = s.UpdateContact(store.Attempting(t.Context(), kept), account, second, input(t, `{"title":"Benstitle"}`)) // the answer that is kept shows the person
 		}
 		if err != nil {

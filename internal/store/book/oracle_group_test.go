@@ -14,11 +14,18 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// undoGroup undoes a job.
+// undoGroup undoes a job: one that is begun by a person, and gone on with by another.
 func (o *oracle) undoGroup(job int64) {
 	undo, err := o.s.UndoJob(store.By(o.Context(), history.ConsoleChannel, "bob@example.org"), o.account.Number, job, "US", false)
 	if err != nil {
 		o.fault("undo of a group", "%v", err)
+	}
+	if again, err := o.s.UndoWhole(o.Context(), o.account.Number, job, "US", func(done, total int64) {
+		if done < 0 || done > total {
+			o.fault("progress of an undo", "%d of %d", done, total)
+		}
+	}); err != nil || again.ID != undo.ID {
+		o.fault("undo of a group", "it went on as job %d: %v", again.ID, err)
 	}
 	o.work()
 	if undo, err = o.s.Job(o.Context(), o.account.Number, undo.ID); err != nil || undo.State != jobs.JobDone {

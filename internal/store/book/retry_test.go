@@ -22,7 +22,7 @@ import (
 
 // attempting is the context of a request that creates a contact, as the API makes it.
 func attempting(t *testing.T, key, request string) context.Context {
-	return store.Attempting(t.Context(), &store.Attempt{Key: key, Fingerprint: []byte(request), Answer: func(made store.Made) store.Answer {
+	return store.Attempting(t.Context(), &store.Attempt{Key: key, Fingerprint: []byte(request), Answer: func(made store.Result) store.Answer {
 		created, _ := made.Outcome()
 		return store.Answer{Status: 201, Header: "X-Made: " + fmt.Sprint(created), Body: made.Append(nil)}
 	}})
@@ -247,18 +247,18 @@ func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
 			account := newAccount(t, s)
 			number, long := account.Number, strings.Repeat("x", 3_000)
 			person := create(t, s, number, `{"first_name":"Ann","last_name":"Lee"}`)
-			for name, change := range map[string]func(context.Context) (store.Made, error){
-				"contact": func(ctx context.Context) (store.Made, error) {
+			for name, change := range map[string]func(context.Context) (store.Result, error){
+				"contact": func(ctx context.Context) (store.Result, error) {
 					return s.CreateContact(ctx, number, input(t, fmt.Sprintf(`{"first_name":"Bob","last_name":"Ray","note":%q}`, long)), crm.Dedupe)
 				},
-				"campaign": func(ctx context.Context) (store.Made, error) {
+				"campaign": func(ctx context.Context) (store.Result, error) {
 					made, err := s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Gala"), Description: ptr(long)})
 					return campaigns.MadeCampaign{Campaign: made}, err
 				},
-				"gift": func(ctx context.Context) (store.Made, error) {
+				"gift": func(ctx context.Context) (store.Result, error) {
 					return s.CreateGift(ctx, number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":%q}`, person.ID, long), true, s.Now()))
 				},
-				"note": func(ctx context.Context) (store.Made, error) {
+				"note": func(ctx context.Context) (store.Result, error) {
 					return s.AddNote(ctx, number, person.ID, history.NoteInput{Note: &long})
 				},
 			} {

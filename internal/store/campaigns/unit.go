@@ -22,18 +22,20 @@ func Part() *store.Part {
 		Begin: func() any {
 			return &campaignUnit{Campaigns: store.NewLookup(SQLOwnCampaigns, scanOwnCampaign)}
 		},
-		Readers: map[string]store.Reader{campaignShown: rereadCampaign},
+		Readers: map[string]store.Reader{campaignResource: rereadCampaign},
 	}
 }
 
 func Of(a *store.Account) *campaignUnit { return a.Known(partName).(*campaignUnit) }
 
-const campaignShown = "campaign"
+const campaignResource = "campaign"
 
-// Shown names the campaign for an answer that shows it.
-func (m MadeCampaign) Shown() store.Shown { return store.Shown{Kind: campaignShown, ID: m.ID} }
+// Resource names the campaign for an answer that shows it.
+func (m MadeCampaign) Resource() store.Resource {
+	return store.Resource{Kind: campaignResource, ID: m.ID}
+}
 
-func rereadCampaign(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Made, error) {
+func rereadCampaign(t *store.Tx, a *store.Account, id int64, baseURL string) (store.Result, error) {
 	campaign, err := ParseFound(FindCampaign(t.Conn, sqlCampaign, a.Account, id))
 	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
 }

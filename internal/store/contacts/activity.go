@@ -41,7 +41,7 @@ func (s *ContactStore) Activities(ctx context.Context, account, contact int64, p
 			return change.Append(dst), nil
 		}, sql, account, revisions)
 	}
-	err := s.InTurn(ctx, account, func(w store.Weigh) error {
+	err := s.InTurn(ctx, account, func(w store.Admit) error {
 		return s.View(ctx, func(c db.Conn) error {
 			archived, err := store.FindIn(c, crm.ErrNotFound, store.Number, sqlIsArchived, account, contact)
 			if err == nil && archived != 0 {
@@ -65,7 +65,7 @@ func (s *ContactStore) Activities(ctx context.Context, account, contact int64, p
 
 // Timeline is one page of the history of a contact, a campaign, a gift or a plan in any state, newest first.
 func (s *ContactStore) Timeline(ctx context.Context, account int64, noun history.Noun, id int64, page crm.PageRequest) (changes []store.Change, result store.ListResult, err error) {
-	changes, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]store.Change, error) {
+	changes, err = store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) ([]store.Change, error) {
 		found, err := readTimeline(c, w, account, noun, id, page, true)
 		if result = found.ListResult; err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ type timelinePage struct {
 	undone    map[int64]bool // those of them that a later one has taken back
 }
 
-func readTimeline(c db.Conn, w store.Weigh, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
+func readTimeline(c db.Conn, w store.Admit, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
 	ids := []int64{id}
 	if noun == history.ContactNoun { // the history of those that were merged into it is its own
 		merged, err := store.MergedInto(c, account, id)
@@ -371,12 +371,14 @@ func undoNote(t *store.Tx, row *Stored, change store.Change) (made Document, lef
 	return Document{ID: row.ID, Body: row.Body}, nil, err
 }
 
-const NoteShown = "note"
+const NoteResource = "note"
 
-// Shown names the note for an answer that shows it.
-func (n NoteDocument) Shown() store.Shown { return store.Shown{Kind: NoteShown, ID: n.Revision} }
+// Resource names the note for an answer that shows it.
+func (n NoteDocument) Resource() store.Resource {
+	return store.Resource{Kind: NoteResource, ID: n.Revision}
+}
 
-func rereadNote(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+func rereadNote(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
 	note, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, a.Account, id)
 	return NoteDocument{note}, err
 }

@@ -111,12 +111,12 @@ func (s *ContactStore) CheckContact(ctx context.Context, account, id int64) erro
 	return err
 }
 
-const ContactShown = "contact"
+const ContactResource = "contact"
 
-// Shown names the contact for an answer that shows it.
-func (d Document) Shown() store.Shown { return store.Shown{Kind: ContactShown, ID: d.ID} }
+// Resource names the contact for an answer that shows it.
+func (d Document) Resource() store.Resource { return store.Resource{Kind: ContactResource, ID: d.ID} }
 
-func rereadContact(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+func rereadContact(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
 	return Current(t, a, id)
 }
 

@@ -51,7 +51,7 @@ type Filtering struct {
 	filter find.Filter
 	costs  FilterCosts
 	sets   *SetCache
-	weigh  store.Weigh
+	weigh  store.Admit
 
 	Set  db.Set
 	own  bool  // no one else holds the set
@@ -72,7 +72,7 @@ var UsualCosts = FilterCosts{Few: 200, Document: 16, Sorted: 2000, Key: 4}
 
 // Filtered runs fn on a snapshot, with the contacts that pass a filter.
 func (s *ContactStore) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, fn func(c db.Conn, w *Filtering) error) error {
-	return s.InTurn(ctx, account, func(weigh store.Weigh) error {
+	return s.InTurn(ctx, account, func(weigh store.Admit) error {
 		return s.View(ctx, func(c db.Conn) error {
 			row, err := store.ReadTally(c, account)
 			if err != nil {

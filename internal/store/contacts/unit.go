@@ -49,7 +49,7 @@ func Part() *store.Part {
 			return db.First(func() error { return lookUpContacts(a, t, foundByKeys(a)) }, func() error { return lookUpFoundSets(a, t, all) })
 		},
 		Write:   forgetPairs,
-		Readers: map[string]store.Reader{ContactShown: rereadContact, NoteShown: rereadNote},
+		Readers: map[string]store.Reader{ContactResource: rereadContact, NoteResource: rereadNote},
 	}
 }
 

@@ -149,7 +149,7 @@ func paged(sql string, args []any, page crm.PageRequest) (string, []any) {
 
 // view reads the pairs of an account, in its turn where there are many.
 func (s *DuplicateStore) view(ctx context.Context, account int64, dismissed bool, read func(db.Conn) error) error {
-	return s.base.InTurn(ctx, account, func(weigh store.Weigh) error {
+	return s.base.InTurn(ctx, account, func(weigh store.Admit) error {
 		return s.base.View(ctx, func(c db.Conn) error {
 			rows, err := c.Int(sqlWeight, account, contacts.Flag(dismissed), s.base.Light+1)
 			if err == nil {

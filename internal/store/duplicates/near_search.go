@@ -27,7 +27,7 @@ func (s *DuplicateStore) NearSearches(ctx context.Context, account int64, typed,
 	if _, ok := find.ParseNear(typed, region); !ok {
 		return nil, nil
 	}
-	err = s.base.InTurn(ctx, account, func(weigh store.Weigh) error {
+	err = s.base.InTurn(ctx, account, func(weigh store.Admit) error {
 		return s.base.View(ctx, func(c db.Conn) error {
 			row, err := store.ReadTally(c, account)
 			if err == nil {

@@ -46,7 +46,7 @@ type DonorPage struct {
 
 // Donors finds contacts who gave.
 func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
-	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (page DonorPage, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (page DonorPage, err error) {
 		if page.Currency, err = weighDonors(c, w, account, f); err != nil {
 			return page, err
 		}
@@ -79,7 +79,7 @@ func (s *GiftStore) Donors(ctx context.Context, account int64, f giving.DonorFil
 
 // GivenBy is what all contacts gave whom a filter finds, and the currency in which most of it is.
 func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Given, currency string, err error) {
-	given, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (map[int64]giving.Given, error) {
+	given, err = store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (map[int64]giving.Given, error) {
 		if currency, err = weighDonors(c, w, account, f); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *GiftStore) GivenBy(ctx context.Context, account int64, f giving.DonorFi
 }
 
 // weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
-func weighDonors(c db.Conn, w store.Weigh, account int64, f giving.DonorFilter) (currency string, err error) {
+func weighDonors(c db.Conn, w store.Admit, account int64, f giving.DonorFilter) (currency string, err error) {
 	row, err := store.ReadTally(c, account)
 	if err != nil {
 		return "", err

@@ -33,7 +33,7 @@ const sqlGivenBetween = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift 
 
 // GivingOverview sums up what was given until now.
 func (s *GiftStore) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
-	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (o GivingOverview, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (o GivingOverview, err error) {
 		row, err := store.ReadTally(c, account)
 		if err == nil {
 			err = w(row.GiftSeq)
@@ -87,7 +87,7 @@ const sqlGivenToCampaigns = `SELECT campaign_id, net FROM gift WHERE account_id 
 
 // TopCampaigns are the account's own campaigns that were given most in a year, in the account's currency.
 func (s *GiftStore) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
-	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (top []CampaignGiving, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (top []CampaignGiving, err error) {
 		row, err := store.ReadTally(c, account)
 		if err == nil {
 			err = w(row.GiftSeq)
@@ -153,7 +153,7 @@ const sqlReport = `SELECT contact_id, given_at, campaign_id, method, net FROM gi
 
 // YearReport sums up a year. Months are kept; everything else comes from one walk through the gifts of two years, after that which finds the donors.
 func (s *GiftStore) YearReport(ctx context.Context, account, year int64, now time.Time) (YearReport, error) {
-	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (report YearReport, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (report YearReport, err error) {
 		row, err := store.ReadTally(c, account)
 		if err == nil {
 			err = w(row.GiftSeq)

@@ -203,7 +203,7 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Sco
 	}
 	sorted := filter.Sort != giving.Sort{}
 	var found []giftPage
-	err = s.InTurn(ctx, account, func(w store.Weigh) error {
+	err = s.InTurn(ctx, account, func(w store.Admit) error {
 		return s.View(ctx, func(c db.Conn) (err error) {
 			found, result, err = findGifts(c, w, parts, page)
 			p.Found = result
@@ -290,7 +290,7 @@ func (s *GiftStore) ByCampaign(ctx context.Context, f giving.GiftFilter) (giving
 }
 
 // findGifts finds the gifts of one page: parts one after the other, each in the order of its ids, unless a filter says how to sort them all.
-func findGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (found []giftPage, result store.ListResult, err error) {
+func findGifts(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (found []giftPage, result store.ListResult, err error) {
 	if len(parts) > 0 && parts[0].Filter.Sort != (giving.Sort{}) {
 		return findSorted(c, w, parts, page)
 	}
@@ -378,7 +378,7 @@ const GivingYears = 6
 
 // ContactGiving sums up what a contact has given.
 func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (sums ContactGiving, err error) {
-	return store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (g ContactGiving, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (g ContactGiving, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
 			return g, err

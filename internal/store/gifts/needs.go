@@ -30,7 +30,7 @@ func Part() *store.Part {
 		LookUpFound: func(t *store.Tx, a *store.Account, all []*store.Needs) error {
 			return db.First(func() error { return lookUpPlanSets(a, t, all) }, func() error { return lookUpGiving(a, t, all) })
 		},
-		Readers: map[string]store.Reader{GiftShown: rereadGift, PlanShown: rereadPlan},
+		Readers: map[string]store.Reader{GiftResource: rereadGift, PlanResource: rereadPlan},
 	}
 }
 

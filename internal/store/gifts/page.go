@@ -26,7 +26,7 @@ type GiftTotals struct {
 
 // GiftPage is one page of gifts for people: the latest first, unless the filter says otherwise.
 func (s *GiftStore) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
-	records, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (records []GiftRecord, err error) {
+	records, err = store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (records []GiftRecord, err error) {
 		weight, err := GiftPart{account, filter}.Weight(c)
 		if filter.OnlyMonths() { // the totals are kept
 			weight = min(weight, page.Skip())

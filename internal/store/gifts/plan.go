@@ -280,7 +280,7 @@ func (s *GiftStore) Plans(ctx context.Context, account int64, f giving.PlanFilte
 		return s.planPage(ctx, account, page, f.Sort.Descending)
 	}
 	var ids []int64
-	plans, err = store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) ([]giving.Plan, error) {
+	plans, err = store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) ([]giving.Plan, error) {
 		keys, err := planKeys(c, w, account, f)
 		result = store.ListResult{Total: int64(len(keys))}
 		from, to := store.OldestFirst(page)(result.Total)
@@ -295,7 +295,7 @@ func (s *GiftStore) Plans(ctx context.Context, account int64, f giving.PlanFilte
 }
 
 // planKeys are what the plans that a filter finds are sorted by.
-func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (keys []sortKey, err error) {
+func planKeys(c db.Conn, w store.Admit, account int64, f giving.PlanFilter) (keys []sortKey, err error) {
 	if f.Campaign, err = campaigns.Coded(c, f.Campaign, f.CampaignCode); err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ func planKeys(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (key
 }
 
 // PlanSet are the plans that a filter finds, by their sequence numbers.
-func PlanSet(c db.Conn, w store.Weigh, account int64, f giving.PlanFilter) (set db.Set, err error) {
+func PlanSet(c db.Conn, w store.Admit, account int64, f giving.PlanFilter) (set db.Set, err error) {
 	keys, err := planKeys(c, w, account, f)
 	for _, k := range keys {
 		set.Add(doc.IDSeq(k.id))

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	GiftShown = "gift"
-	PlanShown = "plan"
+	GiftResource = "gift"
+	PlanResource = "plan"
 )
 
-// Shown names the gift for an answer that shows it.
-func (d GiftDocument) Shown() store.Shown { return store.Shown{Kind: GiftShown, ID: d.ID} }
+// Resource names the gift for an answer that shows it.
+func (d GiftDocument) Resource() store.Resource { return store.Resource{Kind: GiftResource, ID: d.ID} }
 
-// Shown names the plan for an answer that shows it.
-func (d PlanDocument) Shown() store.Shown { return store.Shown{Kind: PlanShown, ID: d.ID} }
+// Resource names the plan for an answer that shows it.
+func (d PlanDocument) Resource() store.Resource { return store.Resource{Kind: PlanResource, ID: d.ID} }
 
-func rereadGift(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+func rereadGift(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
 	g, err := Of(a).Gifts.Get(t, a.Account, id)
 	if err = cmp.Or(err, store.Missing(g == nil)); err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func rereadGift(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, 
 	return GiftDocument{Gift: g.Gift, Slug: slug(t, a, g.Campaign)}, g.Damage
 }
 
-func rereadPlan(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+func rereadPlan(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
 	p, err := Of(a).Plans.Get(t, a.Account, id)
 	if err = cmp.Or(err, store.Missing(p == nil)); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func sortedIDs(keys []sortKey, descending bool, from, to int64) []int64 {
 const bodyRows = 8
 
 // findSorted is findGifts for a list that is sorted.
-func findSorted(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) ([]giftPage, store.ListResult, error) {
+func findSorted(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) ([]giftPage, store.ListResult, error) {
 	ids, total, err := sortGifts(c, w, parts, page)
 	result := store.ListResult{Total: total, Count: int64(len(ids))}
 	var found []giftPage
@@ -49,7 +49,7 @@ func findSorted(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest
 
 // sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts, which all go on
 // with the time. Nothing but the documents has amounts, and no index has the gifts of several accounts: those are read and sorted when it is their turn.
-func sortGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
+func sortGifts(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	switch sort := parts[0].Filter.Sort; {
 	case len(parts) > 1:
 	case sort.InOrder():
@@ -61,7 +61,7 @@ func sortGifts(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest)
 }
 
 // sortByID sorts the gifts of one account as they were recorded.
-func sortByID(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
+func sortByID(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
 	weight, err := part.Weight(c)
 	if err == nil {
@@ -87,7 +87,7 @@ func sortByID(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) 
 
 // sortByTime sorts the gifts of one account by when they were made. Its indexes have that by the organization's clock, so that the gifts of a page lie around
 // those of the same page by that clock: no clock is ahead or behind by more than clockSpan.
-func sortByTime(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
+func sortByTime(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
 	weight, err := part.Weight(c)
 	if err == nil {
@@ -139,7 +139,7 @@ func (part GiftPart) count(c db.Conn) (int64, error) {
 }
 
 // edges are the first and the last gift of a page by the organization's clock, the latest first.
-func (part GiftPart) edges(c db.Conn, w store.Weigh, from, to int64) (first, last sortKey, err error) {
+func (part GiftPart) edges(c db.Conn, w store.Admit, from, to int64) (first, last sortKey, err error) {
 	before, skip := part.Filter, from
 	if before.IsEmpty() {
 		if before.To, skip, err = skipMonths(c, part.Account, from); err != nil {
@@ -169,7 +169,7 @@ type timedGift struct {
 }
 
 // around are the gifts up to a time of the organization's clock and from another one on.
-func (part GiftPart) around(c db.Conn, w store.Weigh, latest, earliest int64) ([]timedGift, error) {
+func (part GiftPart) around(c db.Conn, w store.Admit, latest, earliest int64) ([]timedGift, error) {
 	condition, args := giftCondition(part.Account, part.Filter)
 	condition += fmt.Sprintf(` AND g.given_at <= $%d AND g.given_at >= $%d`, len(args)+1, len(args)+2)
 	args = append(args, latest, earliest)
@@ -186,7 +186,7 @@ func (part GiftPart) around(c db.Conn, w store.Weigh, latest, earliest int64) ([
 }
 
 // sortInMemory reads what all gifts of the parts are sorted by.
-func sortInMemory(c db.Conn, w store.Weigh, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
+func sortInMemory(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	sort, weight := parts[0].Filter.Sort, int64(0)
 	for _, part := range parts {
 		rows, err := part.Weight(c)

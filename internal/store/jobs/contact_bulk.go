@@ -249,19 +249,37 @@ func nextPicked(t *store.Tx, a *store.Account, j *Job, at *BulkProgress) (rows [
 // UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
 // end.
 func (s *JobStore) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
-	return s.undoSome(ctx, account, id, region, undoAtOnce)
-}
-
-// UndoWhole is UndoJob that ends when all is undone.
-func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region string) (Job, error) {
-	return s.undoSome(ctx, account, id, region, math.MaxInt)
-}
-
-func (s *JobStore) undoSome(ctx context.Context, account, id int64, region string, units int) (Job, error) {
 	undo, err := s.UndoJob(ctx, account, id, region, false)
+	return s.undoSome(ctx, undo, err, undoAtOnce, func(*Job) {})
+}
+
+// UndoWhole is UndoJob that ends when all is undone. It goes on with an undo that was begun or stopped before.
+func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region string, progress func(done, total int64)) (Job, error) {
+	of, err := s.Job(ctx, account, id)
+	if err != nil {
+		return of, err
+	}
+	undo := of
+	if of.Undo != 0 {
+		undo, err = s.Job(ctx, account, of.Undo)
+	}
+	if err == nil && (undo.ID == of.ID || undo.Ended()) {
+		undo, err = s.UndoJob(ctx, account, undo.ID, region, false)
+	}
+	return s.undoSome(ctx, undo, err, math.MaxInt, func(j *Job) {
+		var at UndoProgress
+		if json.Unmarshal(j.Progress, &at) == nil {
+			progress(of.Last-max(at.At, of.First-1), of.Last-of.First+1)
+		}
+	})
+}
+
+// undoSome works on an undo that was begun.
+func (s *JobStore) undoSome(ctx context.Context, undo Job, err error, units int, progress func(*Job)) (Job, error) {
 	for w, n := NewJobWorker(s), 0; n < units && err == nil && !undo.Ended(); n++ {
+		progress(&undo)
 		if _, err = w.Step(ctx, &undo); err == nil || errors.Is(err, ErrJobMoved) { // the server's own worker may be at it
-			undo, err = s.Job(ctx, account, undo.ID)
+			undo, err = s.Job(ctx, undo.Account, undo.ID)
 		}
 	}
 	return undo, err

@@ -79,7 +79,7 @@ func (s *MergeStore) Merges(ctx context.Context, account int64, f Filter, page c
 	if f.Newest {
 		order += ` DESC`
 	}
-	found, err = store.Weighed(ctx, s.base, account, func(c db.Conn, w store.Weigh) (found []store.Merge, err error) {
+	found, err = store.Admitted(ctx, s.base, account, func(c db.Conn, w store.Admit) (found []store.Merge, err error) {
 		if result.Total, err = c.Int(`SELECT COUNT(*) FROM contact_merge AS m`+condition, args...); err == nil {
 			err = w(result.Total)
 		}

@@ -25,7 +25,7 @@ type MergeStore struct {
 
 // Part is what a unit of work does with merges: answers show what was undone.
 func Part() *store.Part {
-	return &store.Part{Name: "merges", Readers: map[string]store.Reader{UndoneShown: rereadUndone}}
+	return &store.Part{Name: "merges", Readers: map[string]store.Reader{UndoneResource: rereadUndone}}
 }
 
 func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Base, j} }

@@ -49,12 +49,12 @@ func (u Undone) Append(dst []byte) []byte {
 	return append(doc.AppendTexts(append(dst, `,"left":`...), u.Left), '}')
 }
 
-const UndoneShown = "unmerge"
+const UndoneResource = "unmerge"
 
-// Shown names what was undone for an answer that shows it.
-func (u Undone) Shown() store.Shown { return store.Shown{Kind: UndoneShown, ID: u.merge} }
+// Resource names what was undone for an answer that shows it.
+func (u Undone) Resource() store.Resource { return store.Resource{Kind: UndoneResource, ID: u.merge} }
 
-func rereadUndone(t *store.Tx, a *store.Account, id int64, _ string) (store.Made, error) {
+func rereadUndone(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
 	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 	if d.fields, err = s.CustomFields(ctx, account); err != nil {
 		return nil, err
 	}
-	err = s.InTurn(ctx, account, func(w store.Weigh) error {
+	err = s.InTurn(ctx, account, func(w store.Admit) error {
 		return s.View(ctx, func(c db.Conn) error {
 			*d = ContactData{store: s, account: account, fields: d.fields}
 			return d.find(c, w, id)
@@ -48,7 +48,7 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 }
 
 // find finds what is in the file: what is known of the contact, and of all that were merged into it.
-func (d *ContactData) find(c db.Conn, w store.Weigh, id int64) error {
+func (d *ContactData) find(c db.Conn, w store.Admit, id int64) error {
 	row, err := store.FindIn(c, crm.ErrNotFound, contacts.ScanContact, contacts.SQLLoadContacts, d.account, []int64{id})
 	if err == nil {
 		err = row.Damage

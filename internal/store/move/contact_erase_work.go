@@ -132,7 +132,7 @@ func (p *erasedPiece) empty() bool { return len(p.decisions)+len(p.changes)+len(
 
 // answer notes that answers which show a record are emptied.
 func (p *erasedPiece) answer(kind string, id int64) {
-	p.answers = append(p.answers, store.Shown{Kind: kind, ID: id}.String())
+	p.answers = append(p.answers, store.Resource{Kind: kind, ID: id}.String())
 }
 
 const sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`

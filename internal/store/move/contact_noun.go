@@ -63,7 +63,7 @@ const (
 )
 
 var (
-	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID, noun: history.ContactNoun, shown: contacts.ContactShown,
+	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID, noun: history.ContactNoun, shown: contacts.ContactResource,
 		show: func(d *ContactData, r db.Row) ([]byte, error) {
 			row := contacts.ScanContact(r)
 			if row.ID == d.contact.ID || row.Damage != nil {
@@ -72,7 +72,7 @@ var (
 			return wire(row, d.fields)
 		}}
 
-	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun, shown: gifts.PlanShown,
+	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun, shown: gifts.PlanResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = planLine(r)
 			return line, err
@@ -88,7 +88,7 @@ var (
 			p.erasePlan(r, func(plan giving.Plan) giving.Plan { plan.Giver = to; return plan })
 		}}
 
-	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: gifts.SQLGiftsByID, noun: history.GiftNoun, shown: gifts.GiftShown,
+	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: gifts.SQLGiftsByID, noun: history.GiftNoun, shown: gifts.GiftResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = giftLine(r)
 			return line, err
@@ -108,7 +108,7 @@ var (
 			return plainJSON(lineOf(&c))
 		}}
 
-	mergeData = &personal{list: "merges", of: sqlMergesAbout, byID: sqlMergesByID, shown: merges.UndoneShown,
+	mergeData = &personal{list: "merges", of: sqlMergesAbout, byID: sqlMergesByID, shown: merges.UndoneResource,
 		show: func(d *ContactData, r db.Row) ([]byte, error) {
 			m := store.ScanMerge(r)
 			if m.Undone != 0 && !slices.Contains(d.person, m.Other) { // of what is another person now
@@ -274,7 +274,7 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			of.erase(e, p, r)
 		}
 		if of.past != nil && time.id != 0 {
-			p.answer(contacts.ContactShown, time.id)
+			p.answer(contacts.ContactResource, time.id)
 			e.partOf(time.id)
 		}
 		e.at.Also, from = append(e.at.Also, time.further...), time.to
@@ -299,7 +299,7 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			p.write(sqlRewriteChange, change.Revision, doc.KnownDifferences(change.Data).Without(time.brought).Text())
 		}
 		if change.Kind == history.DidNote {
-			p.answer(contacts.NoteShown, change.Revision)
+			p.answer(contacts.NoteResource, change.Revision)
 		}
 		if gift := mentioned(e.job.Account, change); err == nil && moved[gift] != 0 {
 			err = e.forgetMoved(c, p, heldRecord{r.contact, gift, moved[gift]})
@@ -367,7 +367,7 @@ func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 		p.eraseGift(r, func(g giving.Gift) giving.Gift { return g.EraseParts(parts) })
 	}
 	p.changes, p.unit = append(p.changes, theirs...), p.unit-len(theirs)-1
-	p.answer(gifts.GiftShown, r.id)
+	p.answer(gifts.GiftResource, r.id)
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter givin
 	if err != nil {
 		return nil, err
 	}
-	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (set db.Set, err error) {
+	set, err := store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (set db.Set, err error) {
 		part := gifts.GiftPart{Account: account, Filter: filter}
 		weight, err := part.Weight(c)
 		if err == nil {
@@ -64,7 +64,7 @@ func (s *MoveStore) eachGift(ctx context.Context, account int64, ids []int64, re
 
 // ExportPlans prepares a file of the plans that pass a filter, in the order in which they were recorded.
 func (s *MoveStore) ExportPlans(ctx context.Context, account int64, filter giving.PlanFilter, how ExportOptions) (*Export, error) {
-	set, err := store.Weighed(ctx, s.Base, account, func(c db.Conn, w store.Weigh) (db.Set, error) { return gifts.PlanSet(c, w, account, filter) })
+	set, err := store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (db.Set, error) { return gifts.PlanSet(c, w, account, filter) })
 	if err != nil {
 		return nil, err
 	}

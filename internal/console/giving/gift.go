@@ -1,0 +1,158 @@
+package giving
+
+import (
+	"slices"
+	"time"
+
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/store/gifts"
+)
+
+const giftsPerPage = 50
+
+// GiftListing is the list of gifts.
+var GiftListing = &page.Listing{
+	Name: "gifts", Columns: page.GiftColumns, Order: "-" + string(giving.ByTime), More: []string{"sort"}, Passing: []string{"contact", "plan", giving.ImportParameter},
+	Fields: []page.Filter{
+		{Name: "from", Label: "From", Kind: page.DayAsked, Ends: "Given"},
+		{Name: "to", Label: "To", Kind: page.DayAsked},
+		{Name: "min", Label: "Smallest amount", Kind: page.AmountAsked, Ends: "Amount"},
+		{Name: "max", Label: "Largest amount", Kind: page.AmountAsked},
+		{Name: "campaign", Label: "Campaign"},
+		{Name: "method", Label: "Method", Choices: append([]page.Option{{Label: "All methods"}}, page.SpokenOptions(giving.Methods...)...)},
+		{Name: "plan", Label: "Recurring", Choices: page.NewOptions("=All gifts", "any=Recurring gifts")},
+		{Name: "status", Label: "Status", Choices: append(page.NewOptions("=All statuses", giving.CountedGifts+"=Counted in totals"), page.SpokenOptions(text.Strings(giving.GiftStatuses)...)...)},
+		{Name: "thanks", Label: "Thanks", Choices: page.NewOptions("=All gifts", giving.ToThank+"=To thank for")},
+		{Name: "contact", Said: "From "},
+		{Name: giving.ImportParameter, Said: "Import "},
+	},
+}
+
+// giftsView is the list of all gifts, or of those that the filters find.
+type giftsView struct {
+	page.Table
+	page.Filters
+	Tabs  []page.Tab
+	Quick []page.Tab
+	Found string // how many gifts, and how much
+}
+
+func GiftsPage(r *page.Request) error {
+	q, to := r.Asked(GiftListing)
+	if to != "" {
+		return r.Redirect(to)
+	}
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err != nil {
+		return err
+	}
+	view := giftsView{Table: r.NewList(GiftListing, "Gifts", nil), Filters: r.Filters(GiftListing, q), Tabs: givingTabs(r, "gifts")}
+	view.Columns, view.Quick = view.Sorted(view.Columns), view.QuickTimes("from", "to", r.Today())
+	if q.Get("thanks") != "" { // all of them were received
+		view.Tabs = givingTabs(r, "thanks")
+		for i := range view.Columns {
+			if view.Columns[i].Name == "status" {
+				view.Columns[i] = page.Column{Name: "thanks", Label: "Waits", Class: "wide"}
+			}
+		}
+	}
+	if plan := view.Field("plan"); page.LabelIn(plan.Choices, q.Get("plan"), "") == "" {
+		plan.Choices = append(slices.Clone(plan.Choices), page.Option{Value: q.Get("plan"), Label: "One recurring gift"})
+	}
+	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns", currency); err != nil {
+		return err
+	}
+	filter, err := giving.ParseGiftSearch(view.Value, currency)
+	if err == nil {
+		err = listGifts(r, &view, filter, currency)
+	}
+	if err := view.Refuse(err); err != nil {
+		return err
+	}
+	return r.Render("gifts", page.View{Title: "Gifts", Section: "gifts", Form: view.Panel, Data: &view})
+}
+
+// listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
+func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter, currency string) error {
+	l := view.List(r, giftsPerPage)
+	gifts, totals, err := r.Store.GiftPage(r.Context(), r.Account(), filter, l.PageRequest)
+	if err != nil {
+		return err
+	}
+	view.Rows, err = r.GiftRows(gifts)
+	view.Field("contact").Word = func(string) string {
+		if len(gifts) > 0 {
+			return page.GiverName(gifts[0].Giver)
+		}
+		return "one contact"
+	}
+	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, currency)
+	return err
+}
+
+// foundGifts says how many gifts there are and what they sum up to, in each currency.
+func foundGifts(t gifts.GiftTotals, currency string) string {
+	if t.Total == 0 {
+		return ""
+	}
+	const why = " excluded: failed, refunded or pledged"
+	if t.Gifts == 0 {
+		return page.Plural(t.Total, "gift") + why
+	}
+	text := page.MoneyList(t.Sums, currency) + " from " + page.Plural(t.Gifts, "gift")
+	if t.Gifts != t.Total {
+		text += ", " + page.Count(t.Total-t.Gifts) + why
+	}
+	return text
+}
+
+// toThankPath leads to the gifts that someone still has to thank for, those first that wait the longest.
+const toThankPath = "/gifts?sort=transacted_at&thanks=" + giving.ToThank
+
+// givingTabs lead to gifts and to plans.
+func givingTabs(r *page.Request, current string) []page.Tab {
+	return []page.Tab{
+		{Label: "Gifts", Address: r.Path("/gifts"), Current: current == "gifts"},
+		{Label: "To thank", Address: r.Path(toThankPath), Current: current == "thanks"},
+		{Label: "Recurring gifts", Address: r.Path("/plans"), Current: current == "plans"},
+	}
+}
+
+// giftView is the page of one gift.
+type giftView struct {
+	*page.GiftRow
+	Thanks  thanksView
+	Refund  *page.Form
+	Receive *page.Form // of a promise
+	History page.Timeline
+}
+
+func GiftOf(r *page.Request) (gifts.GiftRecord, error) {
+	return r.Store.GiftRecord(r.Context(), r.Account(), r.PathValue("gift"))
+}
+
+// GiftPage shows a gift, with the forms that refund it and that receive a promise.
+func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
+	rows, err := r.GiftRows([]gifts.GiftRecord{record})
+	if err != nil {
+		return err
+	}
+	g := &record.Gift
+	view := giftView{GiftRow: rows[0], Refund: r.Form.IfSentTo("/refund"), Receive: r.Form.IfSentTo("/receive")}
+	if view.History, err = r.TimelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: page.ActivitiesPerPage}); err != nil {
+		return err
+	}
+	if view.Thanks, err = thanksOf(r, g); err != nil {
+		return err
+	}
+	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
+	view.Receive.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
+	for _, form := range []*page.Form{view.Refund, view.Receive} {
+		form.SetUnsent(page.SeenField, g.Version())
+	}
+	return r.Render("gift", page.View{Title: page.GiftName(g), Section: "gifts", Form: r.Form, Data: view})
+}

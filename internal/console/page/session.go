@@ -1,0 +1,45 @@
+package page
+
+import (
+	"net/http"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+)
+
+// sessionCookie holds the token of a session, userCookie who had the last one, so that a form which was typed before it ended is
+// shown to no one else, and deviceCookie the tokens of users who have signed in with the browser before. Their prefix makes browsers refuse them from anywhere but this very host over HTTPS.
+const (
+	SessionCookie = "__Host-session"
+	SessionTime   = 30 * 24 * time.Hour
+	UserCookie    = "__Host-user"
+	UserTime      = SessionTime + 24*time.Hour // it outlives the session
+	DeviceCookie  = "__Host-device"
+	DeviceTime    = 400 * 24 * time.Hour // browsers keep no cookie longer
+)
+
+func (s *Site) SessionOf(r *http.Request) (access.Session, error) {
+	cookie, err := r.Cookie(SessionCookie)
+	if err != nil {
+		return access.Session{}, crm.ErrUnauthenticated
+	}
+	return s.Store.Session(r.Context(), cookie.Value)
+}
+
+func SetCookie(w http.ResponseWriter, name, value string, age time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(age.Seconds()),
+		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func DropCookie(w http.ResponseWriter, name string) { SetCookie(w, name, "", -time.Second) }
+
+func CookieValue(r *http.Request, name string) string {
+	cookie, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}

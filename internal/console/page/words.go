@@ -1,0 +1,166 @@
+package page
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/text"
+)
+
+// Spoken makes words of a value of the API: in_person is In person.
+func Spoken(value string) string {
+	return cmp.Or(campaignWords[value], GiftWords[value], value)
+}
+
+// SpokenOptions are choices of such values.
+func SpokenOptions(values ...string) (all []Option) {
+	for _, value := range values {
+		all = append(all, Option{Value: value, Label: Spoken(value)})
+	}
+	return all
+}
+
+var campaignWords = map[string]string{
+	campaign.Draft: "Draft", campaign.Published: "Published", campaign.Closed: "Closed",
+	"general": "General fund", "collect": "Donations", "fundraise": "Fundraisers", "event": "Event",
+	"in_person": "In person", "virtual": "Online", "hybrid": "In person and online",
+	"upload": "Upload", "youtube": "YouTube", "vimeo": "Vimeo", "twitch": "Twitch", "facebook": "Facebook", "image": "Image", "video": "Video",
+}
+
+// dialed is a phone number as a telephone takes it: without what people write between the digits, and without an extension.
+func dialed(number string) string {
+	end := strings.IndexFunc(number, unicode.IsLetter)
+	if end < 0 {
+		end = len(number)
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '+' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, number[:end])
+}
+
+// Choose is the one text for one thing, and the other for several.
+func Choose(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// MoneyList are sums of several currencies: $7, €5 and £6. That of the organization comes first. It is "" for none.
+func MoneyList(sums map[string]int64, first string) string {
+	return MoneyTexts(sums, first, text.Money)
+}
+
+func MoneyTexts(sums map[string]int64, first string, money func(int64, string) string) string {
+	texts := []string{}
+	for _, currency := range giving.CurrenciesOf(sums, first) {
+		texts = append(texts, money(sums[currency], currency))
+	}
+	if n := len(texts); n > 1 {
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+	return strings.Join(texts, "")
+}
+
+// reasonsText is what speaks for a pair, as a sentence.
+func reasonsText(reasons []string) string { return Capital(strings.Join(reasons, "; ")) }
+
+// Link leads to another page, or is only a name where it has no address.
+type Link struct{ Label, Address string }
+
+// Mark is a word about what is special, with its color.
+type Mark struct{ Label, Color string }
+
+// Plural is a number of things: 1 gift, 2 gifts.
+func Plural(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Count(n) + " " + thing + "s"
+}
+
+// GiftWords are what people call the values of gifts and plans.
+var GiftWords = map[string]string{
+	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled",
+	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
+	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",
+	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
+	"active": "Active", "paused": "Paused", "past_due": "Past due", "ended": "Ended",
+	"in_honor_of": "In honor of", "in_memory_of": "In memory of",
+}
+
+// ParseID is a number that was typed or linked, 0 where it is none.
+func ParseID(text string) int64 {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return 0
+	}
+	return id
+}
+
+func IDText(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
+// Rounded is a quotient to the nearest integer, 0 where there is nothing to divide by.
+func Rounded(n, by int64) int64 {
+	if by == 0 {
+		return 0
+	}
+	return (n + by/2) / by
+}
+
+// PercentText is a share in whole percent, and a dash where there is nothing to compare with.
+func PercentText(part, whole int64) string {
+	if whole == 0 {
+		return "–"
+	}
+	share := 100 * float64(part) / float64(whole)
+	if part > 0 && share < 0.5 {
+		return "under 1%"
+	}
+	return Count(int64(share+0.5)) + "%"
+}
+
+// mailState says how far a mail is.
+func mailState(m mail.Mail) string {
+	return [...]string{mail.Waiting: "Waiting", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
+}
+
+// mailKind says what a mail is for.
+func mailKind(m mail.Mail) string {
+	switch m.Kind {
+	case mail.Invitation:
+		return "Invitation"
+	case mail.Test:
+		return "Test"
+	case mail.Thanks:
+		return "Thank-you"
+	}
+	return string(m.Kind)
+}
+
+// WithArchived is a number of contacts of which some are archived.
+func WithArchived(contacts, archived int64) string {
+	switch {
+	case archived == 0:
+		return Plural(contacts, "contact")
+	case archived == contacts:
+		return Plural(contacts, "archived contact")
+	}
+	return Plural(contacts-archived, "contact") + " and " + Plural(archived, "archived contact")
+}
+
+// QuotedTags are names in quotation marks.
+func QuotedTags(names []string) string { return "“" + strings.Join(names, "”, “") + "”" }
