@@ -338,14 +338,6 @@ func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g), thank(g)}
 }
 
-// thank is 1 while someone has to thank for the gift.
-func thank(g *giving.Gift) int64 {
-	if g.Awaits() {
-		return 1
-	}
-	return 0
-}
-
 // ahead is by how many seconds the organization's clock was ahead of UTC.
 func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
@@ -470,13 +462,6 @@ func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gif
 		return err
 	}
 	return afterGift(t, a, &before, &changed, now)
-}
-
-// nameThanker notes who has thanked, where the change does not say it.
-func nameThanker(t *store.Tx, g *giving.Gift) {
-	if g.Thanks.Done() && g.Thanks.By == "" {
-		g.Thanks.By = t.Author.Who
-	}
 }
 
 // coded is what is found by its public id.

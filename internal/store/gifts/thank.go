@@ -230,3 +230,18 @@ func (s *GiftStore) thankAgain(ctx context.Context, account int64, m mail.Mail) 
 		return SaveGift(t, a, old, old.Gift.Thanked(giving.ToThank, "", s.Now()), s.Now())
 	})
 }
+
+// thank is 1 while someone has to thank for the gift.
+func thank(g *giving.Gift) int64 {
+	if g.Awaits() {
+		return 1
+	}
+	return 0
+}
+
+// nameThanker notes who has thanked, where the change does not say it.
+func nameThanker(t *store.Tx, g *giving.Gift) {
+	if g.Thanks.Done() && g.Thanks.By == "" {
+		g.Thanks.By = t.Author.Who
+	}
+}
