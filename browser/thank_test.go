@@ -28,7 +28,7 @@ func TestAGiftIsThankedFor(t *testing.T) {
 	p.sees("Not thanked yet")
 	p.audit()
 	p.shoot("gift")
-	p.click("Thank")
+	p.click("Thank donor")
 	p.sees("Thank Amelia Okafor", "$42.00", "Thank you for your gift")
 	p.audit()
 	p.shoot("thank")
