@@ -17,6 +17,7 @@ var arrows = map[string][]string{
 	"internal/crm/doc":  {"internal/crm/text"},
 
 	"internal/crm/mail":      {"internal/crm/text"},
+	"internal/crm/thanks":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/mail", "internal/crm/text"},
 	"internal/crm/picture":   {"internal/crm/doc"},
 	"internal/crm/access":    {"internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm/custom":    {"internal/crm/doc", "internal/crm/text"},
@@ -40,10 +41,10 @@ var arrows = map[string][]string{
 	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/mails"},
 	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people"},
-	"internal/store/gifts":     {"internal/crm", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
+	"internal/store/gifts":     {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
 	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
-	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
+	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
 	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
@@ -72,7 +73,7 @@ var arrows = map[string][]string{
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
 
 // The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
 // is under the same rule.

@@ -277,6 +277,7 @@ type TransactionFilter struct {
 	Status           *string    `query:"status"`            // only transactions with this status (succeeded, pending, failed or cancelled)
 	Method           *string    `query:"method"`            // only transactions with this method (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
 	ExternalID       *string    `query:"external_id"`       // only the transaction with this external id
+	Thanks           *string    `query:"thanks"`            // with waiting, only transactions that someone still has to thank for
 	TransactedAfter  *time.Time `query:"transacted_after"`  // only transactions of this time or later
 	TransactedBefore *time.Time `query:"transacted_before"` // only transactions before this time
 	Sort             string     `query:"sort"`              // the order of the list, with a - before it for descending order (id, transacted_at, created_at or amount)
@@ -625,6 +626,9 @@ type Transaction struct {
 	CheckNumber        string        `json:"check_number"`          // number of the check
 	CheckDepositedAt   time.Time     `json:"check_deposited_at"`    // when the check was deposited
 	Note               string        `json:"note"`                  // a note about the gift
+	Thanks             string        `json:"thanks,omitzero"`       // whether someone has thanked for the gift, and how (waiting, mail, letter, other or none)
+	ThankedAt          time.Time     `json:"thanked_at,omitzero"`   // when
+	ThankedBy          string        `json:"thanked_by,omitzero"`   // who, as the history names them
 	Livemode           bool          `json:"livemode"`              // false for a gift of a payment provider's test mode, which counts nowhere
 	ExternalIDs        []ExternalID  `json:"external_ids,omitzero"` // all IDs that imported files have for the gift, if there is more than one
 }
@@ -655,6 +659,8 @@ type TransactionInput struct {
 	CommunicationOptIn bool        `json:"communication_opt_in,omitzero"` // whether the donor wants to hear from your organization
 	ExternalID         string      `json:"external_id,omitzero"`          // id of the gift in the system that it came from, unique in your account
 	Note               string      `json:"note,omitzero"`                 // a note about the gift
+	SendReceipt        bool        `json:"send_receipt,omitzero"`         // whether the donor is thanked by mail at once, with the thank-you text of the organization that fits
+	Thanks             string      `json:"thanks,omitzero"`               // how the donor was thanked, if that was done elsewhere (waiting, mail, letter, other or none)
 	Livemode           *bool       `json:"livemode,omitzero"`             // false for a gift of a payment provider's test mode, which counts nowhere
 }
 
@@ -666,6 +672,7 @@ type TransactionChange struct {
 	PlanID             Optional[string]     `json:"plan_id,omitzero"`              // a plan of the same contact, zero for none
 	Status             Optional[string]     `json:"status,omitzero"`               // any other status, while it is pending (succeeded, pending, failed or cancelled)
 	Fee                Optional[Money]      `json:"fee,omitzero"`                  // the payment provider's fee
+	Thanks             Optional[string]     `json:"thanks,omitzero"`               // how the donor was thanked, which is noted with the time and who did it (waiting, mail, letter, other or none)
 	Correction         bool                 `json:"correction,omitzero"`           // whether an amount, fee, fee_covered or method that differs was entered wrong, and is to be corrected
 	Amount             Optional[Money]      `json:"amount,omitzero"`               // what was paid
 	FeeCovered         Optional[Money]      `json:"fee_covered,omitzero"`          // the part of the fee that the donor covered

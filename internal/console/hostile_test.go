@@ -153,7 +153,7 @@ func address(pattern string, org string, e estate) string {
 	case strings.Contains(path, "/fields/"):
 		id = e.field.ID
 	}
-	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{plan}", e.plan,
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{plan}", e.plan,
 		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)

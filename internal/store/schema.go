@@ -22,7 +22,7 @@ var (
 	SlugTable     = db.NewTable("campaign_slug", "slug:text", "campaign_id left_at")
 	PictureTable  = db.NewTable("picture", "account_id name:text", "campaign_id body:bytes checksum")
 
-	GiftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead")
+	GiftTable      = db.NewTable("gift", "account_id id", "contact_id campaign_id plan_id status method currency:text net given_at code:text body:bytes checksum revision ahead thank")
 	PlanTable      = db.NewTable("plan", "account_id id", "contact_id campaign_id status next_bill code:text body:bytes checksum revision")
 	ReferenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
@@ -38,6 +38,8 @@ var (
 
 	DuplicateTable    = db.NewTable("duplicate", "account_id a b", "person level probability reasons:text against:text state digest_a digest_b")
 	DuplicateRunTable = db.NewTable("duplicate_run", "account_id", "revision at busy learned contacts changed model:text")
+
+	TemplateTable = db.NewTable("template", "account_id occasion:text", "subject:text body:text amount")
 
 	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 
@@ -67,7 +69,7 @@ func newSchema() db.Schema {
 		Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 		Tables: []*db.Table{
 			ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
+			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, TemplateTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
 			MemberTable, SettingTable, TallyTable, AccountTable,
 		},
 		Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // book.Open says how

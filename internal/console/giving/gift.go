@@ -26,6 +26,7 @@ var GiftListing = &page.Listing{
 		{Name: "method", Label: "Method", Choices: append([]page.Option{{Label: "All methods"}}, page.SpokenOptions(giving.Methods...)...)},
 		{Name: "plan", Label: "Recurring", Choices: page.NewOptions("=All gifts", "any=Recurring gifts")},
 		{Name: "status", Label: "Status", Choices: append(page.NewOptions("=All statuses", giving.CountedGifts+"=Counted in totals"), page.SpokenOptions(text.Strings(giving.GiftStatuses)...)...)},
+		{Name: "thanks", Label: "Thanks", Choices: page.NewOptions("=All gifts", giving.ToThank+"=To thank for")},
 		{Name: "contact", Said: "From "},
 		{Name: giving.ImportParameter, Said: "Import "},
 	},
@@ -51,6 +52,14 @@ func GiftsPage(r *page.Request) error {
 	}
 	view := giftsView{Table: r.NewList(GiftListing, "Gifts", nil), Filters: r.Filters(GiftListing, q), Tabs: givingTabs(r, "gifts")}
 	view.Columns, view.Quick = view.Sorted(view.Columns), view.QuickTimes("from", "to", r.Today())
+	if q.Get("thanks") != "" { // all of them were received
+		view.Tabs = givingTabs(r, "thanks")
+		for i := range view.Columns {
+			if view.Columns[i].Name == "status" {
+				view.Columns[i] = page.Column{Name: "thanks", Label: "Waits", Class: "wide"}
+			}
+		}
+	}
 	if plan := view.Field("plan"); page.LabelIn(plan.Choices, q.Get("plan"), "") == "" {
 		plan.Choices = append(slices.Clone(plan.Choices), page.Option{Value: q.Get("plan"), Label: "One recurring gift"})
 	}
@@ -101,10 +110,14 @@ func foundGifts(t gifts.GiftTotals, currency string) string {
 	return text
 }
 
+// toThankPath leads to the gifts that someone still has to thank for, those first that wait the longest.
+const toThankPath = "/gifts?sort=transacted_at&thanks=" + giving.ToThank
+
 // givingTabs lead to gifts and to plans.
 func givingTabs(r *page.Request, current string) []page.Tab {
 	return []page.Tab{
 		{Label: "Gifts", Address: r.Path("/gifts"), Current: current == "gifts"},
+		{Label: "To thank", Address: r.Path(toThankPath), Current: current == "thanks"},
 		{Label: "Recurring gifts", Address: r.Path("/plans"), Current: current == "plans"},
 	}
 }
@@ -112,6 +125,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 // giftView is the page of one gift.
 type giftView struct {
 	*page.GiftRow
+	Thanks  thanksView
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
@@ -130,6 +144,9 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	view := giftView{GiftRow: rows[0], Refund: r.Form.IfSentTo("/refund"), Receive: r.Form.IfSentTo("/receive")}
 	if view.History, err = r.TimelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: page.ActivitiesPerPage}); err != nil {
+		return err
+	}
+	if view.Thanks, err = thanksOf(r, g); err != nil {
 		return err
 	}
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))

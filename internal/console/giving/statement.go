@@ -212,8 +212,13 @@ func lookUpCampaigns(r *page.Request) campaignLookup {
 
 // OrganizationAddress is the lines of the organization's address.
 func (view *statementsView) OrganizationAddress() []string {
-	if view.Settings.Address == "" {
+	return addressLines(view.Settings.Address)
+}
+
+// addressLines are the lines of an address, none for one that is not set.
+func addressLines(address string) []string {
+	if address == "" {
 		return nil
 	}
-	return strings.Split(view.Settings.Address, "\n")
+	return strings.Split(address, "\n")
 }

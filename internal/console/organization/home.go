@@ -23,6 +23,7 @@ const (
 	homeContacts  = 6
 	homeTags      = 8
 	homeCampaigns = 5
+	mostToThank   = 10_000
 )
 
 // homeView is an organization at a glance.
@@ -39,6 +40,7 @@ type homeView struct {
 	CampaignsTotal int64
 	Giving         *givingView // nil while no gift was recorded
 	Tidy           page.TidyView
+	ToThank        int64  // gifts
 	Steps          []step // nil when they are done, or the person has hidden them
 }
 
@@ -81,6 +83,11 @@ func glance(r *page.Request, ctx context.Context) (view homeView, err error) {
 	view.CampaignsTotal = result.Total
 	if view.Giving, err = glanceAtGiving(r, ctx); err != nil {
 		return view, err
+	}
+	if view.Giving != nil {
+		if view.ToThank, err = r.Store.ToThank(ctx, account, mostToThank); err != nil {
+			return view, err
+		}
 	}
 	for _, campaign := range campaigns {
 		view.Campaigns = append(view.Campaigns, r.CampaignRow(campaign))

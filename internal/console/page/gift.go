@@ -17,6 +17,7 @@ type GiftRow struct {
 	gifts.GiftRecord
 	Title string
 	Marks []Mark
+	Waits string // for thanks
 }
 
 // GiftColumns are those of a list of gifts.
@@ -71,9 +72,19 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []Mark) {
 func (r *Request) GiftRows(all []gifts.GiftRecord) (rows []*GiftRow, err error) {
 	titles, err := titlesOf(r, all, func(g *gifts.GiftRecord) int64 { return g.Campaign })
 	for _, g := range all {
-		rows = append(rows, &GiftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.Now(), r.Zone()))})
+		rows = append(rows, &GiftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.Now(), r.Zone())), WaitWords(&g.Gift, r.Today())})
 	}
 	return rows, err
+}
+
+// WaitWords say for how long a gift waits for thanks.
+func WaitWords(g *giving.Gift, today time.Time) string {
+	switch days := int64(today.Sub(g.Local.Truncate(24*time.Hour)) / (24 * time.Hour)); {
+	case days <= 0:
+		return "Since today"
+	default:
+		return Plural(days, "day")
+	}
 }
 
 // titlesOf are the titles of the campaigns of some gifts or plans.

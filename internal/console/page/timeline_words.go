@@ -134,6 +134,10 @@ func (n Names) value(field, currency string) func(string) string {
 		return func(id string) string { return cmp.Or(ContactName(n.contacts[ParseID(id)]), id) }
 	case "status", "method", "frequency":
 		return Spoken
+	case "thanks":
+		return func(how string) string {
+			return map[string]string{giving.ToThank: "waiting", giving.ThankedMail: "by mail", giving.ThankedLetter: "by letter", giving.ThankedOther: "in another way", giving.ThankedNone: "not needed"}[how]
+		}
 	case "transacted_at", "check_deposited_at", "start_at", "next_bill_date":
 		return func(text string) string { return text }
 	case "amount", "fee", "fee_covered":

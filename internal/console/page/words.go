@@ -145,6 +145,8 @@ func mailKind(m mail.Mail) string {
 		return "Invitation"
 	case mail.Test:
 		return "Test"
+	case mail.Thanks:
+		return "Thank-you"
 	}
 	return string(m.Kind)
 }

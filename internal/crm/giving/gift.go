@@ -39,6 +39,7 @@ type Gift struct {
 	Deposited  time.Time        // when the check was
 	Note       string
 	Test       bool // of a payment provider's test mode: it counts nowhere
+	Thanks     Thanks
 }
 
 // GiftStatus is what became of a gift.
@@ -378,7 +379,7 @@ func (g *Gift) AppendBody(dst []byte) []byte {
 			dst = append(dst, ']')
 		}
 	}
-	return append(dst, '}')
+	return append(g.appendThanks(dst), '}')
 }
 
 // loadIDs reads the ids of a stored gift.
@@ -408,7 +409,7 @@ func ParseGift(id int64, code string, campaign int64, body []byte) (Gift, error)
 	if err := doc.ReadStored(body, func(r *doc.Reader, key string) {
 		if key == "external_ids" {
 			g.loadIDs(r)
-		} else {
+		} else if !g.loadThanks(r, key) {
 			GiftTable.Load(r, key, &g)
 		}
 	}); err != nil {
@@ -440,6 +441,9 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 		if was != is {
 			changes = append(changes, GiftChange{f.Name, was, is})
 		}
+	}
+	if before.Thanks.How != after.Thanks.How {
+		changes = append(changes, GiftChange{"thanks", before.Thanks.How, after.Thanks.How})
 	}
 	return changes
 }

@@ -78,6 +78,10 @@ func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, 
 	}
 	if g.Status != old.Status {
 		g.settle(in, now)
+		g.ask(in, now)
+	}
+	if in.Thanks != nil && *in.Thanks != g.Thanks.How {
+		g = g.Thanked(*in.Thanks, "", now)
 	}
 	return g, nil
 }

@@ -21,6 +21,7 @@ type GiftFilter struct {
 	From, To          time.Time // To is exclusive
 	Days              bool      // From and To are days of the organization; otherwise they are times, wherever one is
 	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
+	Waiting           bool      // someone still has to thank for it
 	Counted           bool      // something is left of it, and it succeeded
 	Currency          string
 	Import            int64 // that has recorded it, by its number; 0 for any
@@ -64,6 +65,11 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 			v.Add(name, doc.OneOf, strings.Join(Methods, ", "))
 		}
 	},
+	"thanks": func(f *GiftFilter, v *doc.Invalid, name, text string) {
+		if f.Waiting = text == ToThank; !f.Waiting {
+			v.Add(name, doc.OneOf, ToThank)
+		}
+	},
 	"external_id":       func(f *GiftFilter, _ *doc.Invalid, _, text string) { f.ExternalID = text },
 	"transacted_after":  func(f *GiftFilter, v *doc.Invalid, name, text string) { f.From = FilterTime(v, name, text) },
 	"transacted_before": func(f *GiftFilter, v *doc.Invalid, name, text string) { f.To = FilterTime(v, name, text) },
@@ -71,7 +77,7 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 
 // GiftParameters are the names of the query parameters by which a list of gifts is filtered.
 func GiftParameters() []string {
-	return []string{"contact_id", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "transacted_after", "transacted_before"}
+	return []string{"contact_id", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "thanks", "transacted_after", "transacted_before"}
 }
 
 // ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
@@ -98,7 +104,7 @@ const CountedGifts = "counted"
 func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
 	var v doc.Invalid
 	f.Counted = value("status") == CountedGifts
-	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}} {
+	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}, {"thanks", "thanks"}} {
 		if text := value(p[0]); text != "" && (p[0] != "status" || !f.Counted) {
 			giftFilters[p[1]](&f, &v, p[0], text)
 		}

@@ -27,14 +27,16 @@ type GiftInput struct {
 	OptIn                          *bool
 	ExternalID, Check, DepositedAt *string
 	Note                           *string
-	Test                           bool   // of a payment provider's test mode
-	Seen                           string // the version of the gift that the change is about; "" for whatever is there
-	Known                          bool   // the giver, who has no name here, must be a contact already
-	Anonymous                      bool   // no one knows who gave; a giver that is named counts before it
-	FromRow                        bool   // the external id was made from all that was sent
-	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
-	Correction                     bool   // money that differs was entered wrong, and is corrected
-	Filed                          *Filed // what a file says beyond that; nil where it comes from no file
+	Thanks                         *string // how the giver was thanked
+	SendReceipt                    bool    // thank the giver by mail
+	Test                           bool    // of a payment provider's test mode
+	Seen                           string  // the version of the gift that the change is about; "" for whatever is there
+	Known                          bool    // the giver, who has no name here, must be a contact already
+	Anonymous                      bool    // no one knows who gave; a giver that is named counts before it
+	FromRow                        bool    // the external id was made from all that was sent
+	Code                           string  // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
+	Correction                     bool    // money that differs was entered wrong, and is corrected
+	Filed                          *Filed  // what a file says beyond that; nil where it comes from no file
 
 	SentAs map[string]string // what the columns of a file are called, by the names of the wire
 	Sign   string            // of a currency, that a file has beside the amount
@@ -154,6 +156,14 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 		in.Correction = r.Boolean()
 	case "anonymous":
 		in.Anonymous = r.Boolean()
+	case "thanks":
+		if in.Thanks = r.TextSent(); *in.Thanks == "" {
+			in.Thanks = nil
+		}
+	case "thanked_at", "thanked_by":
+		r.Skip()
+	case "send_receipt":
+		in.SendReceipt = r.Boolean()
 	default:
 		GiftTable.Read(r, key, in)
 	}
@@ -212,6 +222,7 @@ func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, no
 	GiftTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
 	in.checkFiled(c)
+	checkThanks(c, in.Thanks)
 	if isNew && in.Contact == nil {
 		in.checkGiver(c)
 	}
@@ -374,32 +385,6 @@ func (in *GiftInput) Named(err error) error {
 	return named
 }
 
-// UnknownGiver is broken by an email or a phone that no contact has.
-const UnknownGiver doc.Rule = "must belong to a contact, or come with the first and last name of a new one"
-
-// NoGiver is the fault of a giver without a name who is no contact.
-func (in *GiftInput) NoGiver() error {
-	field := GiverID
-	switch {
-	case value(in.Email) != "":
-		field = "email"
-	case value(in.Phone) != "":
-		field = "phone"
-	}
-	return doc.NewInvalid(field, UnknownGiver)
-}
-
-// GiverFaults are faults of a contact, by the names that a gift has for its fields.
-func GiverFaults(err error) error {
-	var faults *doc.Invalid
-	if errors.As(err, &faults) {
-		for i := range faults.Faults {
-			faults.Faults[i].Field = giverFaults.Replace(faults.Faults[i].Field)
-		}
-	}
-	return err
-}
-
 // NewGift is the gift that a valid input describes. The store gives it its id.
 func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now time.Time) (Gift, error) {
 	g := Gift{
@@ -429,6 +414,9 @@ func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now tim
 		payment.CapturedAt = g.At
 	}
 	g.Entries = []Entry{payment}
+	if g.ask(in, now); in.Thanks != nil {
+		g = g.Thanked(*in.Thanks, "", now)
+	}
 	if err := v.Err(); err != nil {
 		return g, err
 	}

@@ -13,6 +13,7 @@ const (
 	Reset      Kind = "reset"    // of a password that was forgotten
 	Password   Kind = "password" // it was changed
 	SignIn     Kind = "signin"   // from a new browser
+	Thanks     Kind = "thanks"   // for a gift
 )
 
 // State is how far a mail is.

@@ -32,8 +32,8 @@ func (a Address) Domain() string { return a.text[strings.LastIndexByte(a.text, '
 type Line struct{ text string }
 
 const (
-	maxLine  = 500 // characters
-	maxTyped = 100 // of a value in a sentence
+	maxLine  = 2_000 // characters
+	maxTyped = 100   // of a value in a sentence
 )
 
 // NewLine makes one line of a text.

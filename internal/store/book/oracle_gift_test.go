@@ -26,6 +26,7 @@ type oracleGift struct {
 	campaign         int64
 	plan             string
 	note             string
+	thanks           string // how someone has thanked; "" where no one did
 }
 
 // net is what counts.

@@ -22,6 +22,7 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/merges"
@@ -277,6 +278,7 @@ type oracle struct {
 	plans        map[string]int64 // the contact
 	campaigns    []campaign.Campaign
 	segments     map[int64]modelSegment
+	texts        map[thanks.Occasion]thanks.Template
 	bulks        []modelBulk
 	imports      []modelImport
 	filed        map[string]bool // values of files: those whom an import has made are in the archive
@@ -290,7 +292,7 @@ var oracleOps = map[string]func(*oracle, oracleStep){
 	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
 	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
 	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk, "undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport, "sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
-	"erase": (*oracle).erase, "age": (*oracle).age,
+	"thank": (*oracle).thank, "template": (*oracle).template, "erase": (*oracle).erase, "age": (*oracle).age,
 }
 
 // oracleOften are done more often than others: without people and what they share there is nothing to do. A sequence shrinks to the first.
@@ -1083,7 +1085,7 @@ func TestOracle(t *testing.T) {
 					oracleOps[st.Op](o, st)
 					o.check()
 				}
-				for _, last := range []func(*oracle){(*oracle).lists, (*oracle).tags, (*oracle).ledger, (*oracle).ownFiles, (*oracle).again} {
+				for _, last := range []func(*oracle){(*oracle).lists, (*oracle).tags, (*oracle).ledger, (*oracle).thanked, (*oracle).ownFiles, (*oracle).again} {
 					last(o)
 				}
 			})
@@ -1106,5 +1108,6 @@ func newOracle(t *testing.T, rt *rapid.T, s *Book, word string) *oracle {
 		o.campaigns = append(o.campaigns, made)
 	}
 	o.field = define(t, s, o.account.Number, "Shirt", custom.TextField)
+	o.texts = map[thanks.Occasion]thanks.Template{}
 	return o
 }

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	sqlGiftRows = `SELECT ` + gifts.GiftColumns + `, method, currency, net, ahead FROM gift
+	sqlGiftRows = `SELECT ` + gifts.GiftColumns + `, method, currency, net, ahead, thank FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
 	sqlPlanRows = `SELECT ` + gifts.PlanColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 	ledgerRead  = 500 // as the statements say
@@ -61,7 +61,7 @@ func (d *derivation) gifts() error {
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*gifts.StoredGift] {
 		id, g := gifts.ScanGift(r)
 		return ledgerRow[*gifts.StoredGift]{id, g, []any{d.Account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
-			g.Body, r.Int(7), g.Revision, r.Int(13)}, []any{r.Int(1), r.Int(9), id}}
+			g.Body, r.Int(7), g.Revision, r.Int(13), r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
 	}, []any{first, first, first}, func(r ledgerRow[*gifts.StoredGift]) error {
 		g := r.doc
 		if err := d.read("gifts", 1); err != nil {

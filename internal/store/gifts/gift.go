@@ -94,7 +94,11 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 		return GiftDocument{}, err
 	}
 	return store.Answered(ctx, s.Base, account, NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account) (GiftDocument, error) {
-		return RecordGift(t, a, &in, now)
+		made, err := RecordGift(t, a, &in, now)
+		if err == nil && in.SendReceipt && made.Created {
+			err = s.thankAtOnce(t, a, &made.Gift, now)
+		}
+		return made, err
 	})
 }
 
@@ -256,6 +260,7 @@ func insertGift(t *store.Tx, a *store.Account, made GiftDocument, from giver, no
 	if from.isNew {
 		knowNone(a, &made.Gift)
 	}
+	nameThanker(t, &made.Gift)
 	if err := PutGift(t, a, &made.Gift, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, "")); err != nil {
 		return made, err
 	}
@@ -339,7 +344,7 @@ func knowNone(a *store.Account, g *giving.Gift) {
 // GiftValues are the columns of a gift. They follow from its document and the organization's clock.
 func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g)}
+		g.Local.Unix(), g.Code, body, store.Checksum(body), revision, ahead(g), thank(g)}
 }
 
 // ahead is by how many seconds the organization's clock was ahead of UTC.
@@ -444,6 +449,7 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if err != nil {
 			return made, err
 		}
+		nameThanker(t, &changed)
 		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil

@@ -141,6 +141,9 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		lead("g.campaign_id <> 0")
 		add("g.campaign_id = $%d", f.Campaign)
 	}
+	if f.Waiting {
+		conditions, led = append(conditions, "g.thank <> 0"), true
+	}
 	lead("g.id <> 0")
 	if f.Recurring {
 		conditions = append(conditions, "g.plan_id <> 0")
@@ -334,6 +337,8 @@ func (part GiftPart) Weight(c db.Conn) (int64, error) {
 		f = giving.GiftFilter{Plan: f.Plan}
 	case f.Campaign != 0:
 		f = giving.GiftFilter{Campaign: f.Campaign}
+	case f.Waiting:
+		f = giving.GiftFilter{Waiting: true}
 	default:
 		row, err := store.ReadTally(c, part.Account)
 		return row.GiftSeq, err

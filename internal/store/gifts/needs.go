@@ -3,6 +3,7 @@ package gifts
 import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -141,5 +142,7 @@ type GiftStore struct {
 }
 
 func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {
-	return &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
+	s := &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
+	s.OnFailure(mail.Thanks, s.thankAgain)
+	return s
 }

@@ -27,6 +27,7 @@ type MailStore struct {
 	relay  Relay
 	queued chan struct{}
 	late   map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)
+	failed map[mail.Kind]func(ctx context.Context, account int64, m mail.Mail) error
 }
 
 // Relay takes mails to where they go. It is a setting of the server: an organization must not choose what the server connects to.
@@ -35,7 +36,8 @@ type Relay interface {
 }
 
 func New(b *store.Base) *MailStore {
-	return &MailStore{Base: b, queued: make(chan struct{}, 1), late: make(map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error))}
+	return &MailStore{Base: b, queued: make(chan struct{}, 1), late: make(map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)),
+		failed: make(map[mail.Kind]func(context.Context, int64, mail.Mail) error)}
 }
 
 // UseRelay says who takes the mails. Without a relay none is queued.
@@ -47,6 +49,11 @@ func (s *MailStore) Mails() bool { return s.relay != nil }
 // WriteLate has mails of a kind written when they are sent, and not when they are queued. One for which there is nothing to say is dropped.
 func (s *MailStore) WriteLate(kind mail.Kind, write func(context.Context, mail.Mail) (*mail.Message, error)) {
 	s.late[kind] = write
+}
+
+// OnFailure says what to do when a mail of a kind has failed for good.
+func (s *MailStore) OnFailure(kind mail.Kind, do func(ctx context.Context, account int64, m mail.Mail) error) {
+	s.failed[kind] = do
 }
 
 // serversOwn is the account of mails that no organization sends: those to a user about their password.

@@ -163,9 +163,13 @@ func (s *MailStore) write(ctx context.Context, of mailOf, m *claimed, base strin
 
 // end notes that a mail has left, or never will. What it said is forgotten: a link in it is a secret.
 func (s *MailStore) end(ctx context.Context, of mailOf, m *claimed, why string) error {
-	return s.UpdateShared(ctx, of.account, func(t *store.Tx) error {
+	err := s.UpdateShared(ctx, of.account, func(t *store.Tx) error {
 		return t.Run(sqlEndMail, of.account, of.id, m.Tries, store.Seconds(s.Now()), why)
 	})
+	if do := s.failed[m.Kind]; err == nil && why != "" && do != nil {
+		err = do(ctx, of.account, m.Mail)
+	}
+	return err
 }
 
 // delay notes why a mail did not leave, and when it is tried again.

@@ -60,6 +60,7 @@ const (
 const (
 	AccountFile   = "account.jsonl"
 	FieldFile     = "custom_fields.jsonl"
+	TemplateFile  = "templates.jsonl"
 	CampaignFile  = "campaigns.jsonl"
 	PictureFile   = "pictures.jsonl"
 	ContactFile   = "contacts.jsonl"
@@ -302,6 +303,9 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 			return err
 		}
 		for _, n := range nouns {
+			if n.export == nil {
+				continue
+			}
 			written, err := WriteFile(create, n.file, func(w *LineWriter) error { return n.export(x, w) })
 			if err != nil {
 				return err

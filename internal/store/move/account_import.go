@@ -392,6 +392,7 @@ type accountReader struct {
 	row       int64 // of the file that is read
 	line      AccountLine
 	fields    *custom.Fields
+	occasion  string // of the last template
 	campaigns map[int64]bool
 	pictures  map[string]int64 // campaigns, by the names of the files that they lack
 	contacts  int64            // sequence number of the last one

@@ -49,6 +49,7 @@ var nouns = []*noun{
 			return ""
 		}},
 	segmentNoun,
+	{file: TemplateFile, tables: []*db.Table{store.TemplateTable}, export: exportRows(store.TemplateTable), read: line(readTemplate), lacks: always},
 	{file: ContactFile, shown: "contacts", tables: []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable}, export: exportContacts, read: document(readContact), person: contactData,
 		numbered: history.ContactNoun, seq: func(a *store.Tally) *int64 { return &a.ContactSeq }},
 	{file: PlanFile, shown: "plans", tables: []*db.Table{store.PlanTable, store.ReferenceTable}, export: exportPlans, read: document(readPlan), person: planData,
@@ -63,6 +64,7 @@ var nouns = []*noun{
 	}},
 	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData, search: []erasureLook{{"sent", (*eraser).sent}}},
 	{file: DismissedFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportDismissed, read: line(readDismissed), lacks: always},
+	{person: mailData, search: []erasureLook{{"mails", (*eraser).mails}}}, // which no file has: it tells what this server has done
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys, numbered: history.KeyNoun},
 }
@@ -91,7 +93,7 @@ func exportRows(table *db.Table) func(*accountExport, *LineWriter) error {
 
 // placeOf is the place of a file among nouns, -1 for none.
 func placeOf(file string) int {
-	return slices.IndexFunc(nouns, func(n *noun) bool { return n.file == file })
+	return slices.IndexFunc(nouns, func(n *noun) bool { return file != "" && n.file == file })
 }
 
 // line reads lines that are values of a type. What an export would not write is refused.

@@ -77,6 +77,21 @@ CREATE INDEX mail_recent ON mail (account_id, created_at DESC, id);
 
 CREATE INDEX mail_about ON mail (account_id, about, created_at DESC, id) WHERE about <> '';
 
+-- Gifts that someone still has to thank for. No one is asked about those from before.
+ALTER TABLE gift ADD COLUMN thank BIGINT NOT NULL DEFAULT 0;
+
+CREATE INDEX gift_thank ON gift (account_id, given_at, id, net, contact_id, currency, status, method, campaign_id, plan_id, ahead) WHERE thank <> 0;
+
+-- What an organization says instead of our own thank-you texts, by the occasion.
+CREATE TABLE template (
+	account_id BIGINT NOT NULL,
+	occasion {key} NOT NULL,
+	subject TEXT NOT NULL,
+	body TEXT NOT NULL,
+	amount BIGINT NOT NULL,
+	PRIMARY KEY (account_id, occasion)
+);
+
 -- Links by which users who forgot their password set a new one.
 CREATE TABLE password_reset (
 	hash {key} NOT NULL PRIMARY KEY,

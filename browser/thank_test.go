@@ -1,0 +1,63 @@
+package browser_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Someone records a gift, sees the thank-you before it goes, and mails it; the next gift gets a letter, and the text is the organization's own.
+func TestAGiftIsThankedFor(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--demo")
+	p := s.open()
+	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))
+	home := p.path()
+	p.visit(home + "/contacts/1")
+	today := time.Now().UTC().Format(time.DateOnly)
+	p.gives("$42", today, "Check", "No campaign")
+	p.sees("Recorded $42 from")
+	p.visit(home)
+	p.sees("to thank for")
+	p.visit(home + "/gifts?sort=transacted_at&thanks=waiting")
+	p.sees("To thank", "Since today")
+	p.audit()
+	p.shoot("to-thank")
+	p.visit(home + "/gifts?from=" + today)
+	p.in("main").click("$42")
+	p.sees("Not thanked yet")
+	p.audit()
+	p.shoot("gift")
+	p.click("Thank donor")
+	p.sees("Thank Amelia Okafor", "$42.00", "Thank you for your gift")
+	p.audit()
+	p.shoot("thank")
+	p.click("Send mail")
+	p.sees("is on its way", "Thanked by mail", "by demo@example.org")
+	p.audit()
+	p.shoot("thanked")
+	gift := p.path()
+	p.visit("/console/mails")
+	p.refreshUntil("$42.00")
+	p.visit(gift + "/letter")
+	p.sees("Print letter", "Thank you for your gift")
+	p.audit()
+	p.shoot("letter")
+
+	p.visit(home + "/settings")
+	p.in("main").click("Thank-you texts")
+	p.sees("Standard text")
+	p.audit()
+	p.shoot("texts")
+	p.click("Another gift")
+	p.fill("Text", "Dear {first_name}, thanks for {amout}.")
+	p.expects(http.StatusUnprocessableEntity)
+	p.click("Save text")
+	p.sees("has the unknown field {amout}")
+	p.audit()
+	p.fill("Text", "Dear {first_name}, thanks for {amount}.")
+	p.click("Save text")
+	p.sees("Text saved.", "Go back to the standard text")
+	p.audit()
+	p.shoot("text")
+}

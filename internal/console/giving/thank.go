@@ -1,0 +1,206 @@
+package giving
+
+import (
+	"slices"
+	"time"
+
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/store/gifts"
+)
+
+// thanksView says on the page of a gift whether someone has thanked for it.
+type thanksView struct {
+	Waits string     // how long the giver waits, "" where no one does
+	Said  string     // how it was done, "" where it was not
+	Mail  *mail.Mail // the last one about it
+	Can   bool       // the gift has arrived
+}
+
+func thanksOf(r *page.Request, g *giving.Gift) (v thanksView, err error) {
+	v = thanksView{Said: thankedWords(g.Thanks.How), Can: g.Net() > 0}
+	if g.Awaits() {
+		v.Waits = page.WaitWords(g, r.Today())
+	}
+	v.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), gifts.AboutGift(g.ID))
+	return v, err
+}
+
+// thankedWords say how a gift was thanked for, "" where it was not.
+func thankedWords(how string) string {
+	return map[string]string{giving.ThankedMail: "Thanked by mail", giving.ThankedLetter: "Thanked by letter", giving.ThankedOther: "Thanked in another way", giving.ThankedNone: "No thank-you needed"}[how]
+}
+
+// thankView is the page on which a person sees a thank-you before it goes.
+type thankView struct {
+	gifts.ThankYou
+	Gift             *giving.Gift
+	Form             *page.Form
+	Occasions        []page.Option
+	NoMail, NoLetter string // why there can be none
+	Mails            bool   // this server sends mail
+	To               string
+	Thanks           thanksView
+}
+
+// occasionOf is the text that was chosen, "" for the one that fits.
+func occasionOf(r *page.Request) thanks.Occasion {
+	if chosen := r.Form.Value("occasion"); chosen != "" {
+		return thanks.Occasion(chosen)
+	}
+	return thanks.Occasion(r.URL.Query().Get("occasion"))
+}
+
+func ThankPage(r *page.Request, record gifts.GiftRecord) error {
+	view := thankView{Gift: &record.Gift, Form: r.Form, Mails: r.Store.Mails()}
+	var err error
+	if view.ThankYou, err = r.Store.ThankYou(r.Context(), r.Account(), &record.Gift, occasionOf(r)); err != nil {
+		return err
+	}
+	if view.Thanks, err = thanksOf(r, view.Gift); err != nil {
+		return err
+	}
+	view.NoMail, view.NoLetter = thanks.NoMail(view.Gift, &view.Contact), thanks.NoLetter(view.Gift, &view.Contact)
+	if len(view.Contact.Emails) > 0 {
+		view.To = view.Contact.Emails[0].Value
+	}
+	for _, o := range thanks.Occasions {
+		view.Occasions = append(view.Occasions, page.Option{Value: string(o), Label: o.Label()})
+	}
+	r.Form.Set("occasion", string(view.Occasion))
+	return r.Render("thank", page.View{Title: "Thank " + page.ContactName(view.Contact), Section: "gifts", Form: r.Form, Data: view})
+}
+
+// thankFor does what the person has chosen: sends the mail, notes a letter and shows it, or notes that there is nothing to do.
+func ThankFor(r *page.Request, record gifts.GiftRecord) error {
+	how := gifts.Thank{How: r.Form.Value("how"), Occasion: occasionOf(r), Again: r.Form.Value("again") != ""}
+	if !slices.Contains(giving.WaysToThank, how.How) {
+		return doc.NewInvalid("how", doc.Required)
+	}
+	made, err := r.Store.ThankFor(r.Context(), r.Account(), record.Code, how)
+	if err != nil {
+		return err
+	}
+	said := page.Notice{Text: thankedWords(made.Thanks.How) + "."}
+	switch how.How {
+	case giving.ToThank:
+		said.Text = "The gift is on the list of gifts to thank for."
+	case giving.ThankedMail:
+		said.Text = "The thank-you to " + page.GiverName(made.Giver) + " is on its way."
+	case giving.ThankedLetter:
+		return r.Redirect(r.Path(page.GiftPath(record.Code)+"/letter?occasion="+string(how.Occasion)), page.Notice{Text: "Noted as thanked by letter. Print it from here."})
+	}
+	return r.Redirect(r.Path(page.GiftPath(record.Code)), said)
+}
+
+// letterPage is a thank-you to print.
+func LetterPage(r *page.Request, record gifts.GiftRecord) error {
+	y, err := r.Store.ThankYou(r.Context(), r.Account(), &record.Gift, occasionOf(r))
+	if err == nil && y.Contact.Erased() {
+		err = crm.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	view := letterView{ThankYou: y, Gift: &record.Gift, Today: r.Today(), From: addressLines(y.Settings.Address)}
+	if len(y.Contact.Addresses) > 0 {
+		view.To = y.Contact.Addresses[0].Lines()
+	}
+	return r.Render("letter", page.View{Title: "Letter to " + page.ContactName(y.Contact), Section: "gifts", Form: r.Form, Data: view})
+}
+
+// letterView is a letter, on a sheet of its own.
+type letterView struct {
+	gifts.ThankYou
+	Gift     *giving.Gift
+	Today    time.Time
+	From, To []string // addresses
+}
+
+// textsView are the thank-you texts of an organization, or one of them.
+type textsView struct {
+	Texts    []thanks.Template
+	Text     thanks.Template
+	Form     *page.Form
+	Currency string
+	Fields   []string
+	Preview  *gifts.ThankYou // with the latest gift; nil where there is none
+}
+
+func TextsPage(r *page.Request) error {
+	all, err := r.Store.Templates(r.Context(), r.Account())
+	if err != nil {
+		return err
+	}
+	return r.Render("thank_texts", page.View{Title: "Thank-you texts", Section: "settings", Form: r.Form, Data: textsView{Texts: all}})
+}
+
+func TextOf(r *page.Request) (thanks.Template, error) {
+	all, err := r.Store.Templates(r.Context(), r.Account())
+	for _, t := range all {
+		if string(t.Occasion) == r.PathValue("occasion") {
+			return t, err
+		}
+	}
+	if err == nil {
+		err = crm.ErrNotFound
+	}
+	return thanks.Template{}, err
+}
+
+// textPage is the form of a text. It shows the text with the latest gift.
+func TextPage(r *page.Request, t thanks.Template) error {
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err != nil {
+		return err
+	}
+	view := textsView{Text: t, Form: r.Form, Currency: currency, Fields: thanks.Fields()}
+	r.Form.SetUnsent("subject", t.Subject)
+	r.Form.SetUnsent("body", t.Body)
+	r.Form.SetUnsent("amount", doc.EmptyWhere(t.Amount == 0, text.MoneyInput(t.Amount, currency)))
+	latest, err := r.Store.LatestGifts(r.Context(), r.Account(), giving.GiftFilter{Counted: true}, 1)
+	if err == nil && len(latest) > 0 {
+		var y gifts.ThankYou
+		if y, err = r.Store.ThankYou(r.Context(), r.Account(), &latest[0].Gift, t.Occasion); err == nil {
+			view.Preview = &y
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.Render("thank_text", page.View{Title: t.Occasion.Label(), Section: "settings", Form: r.Form, Data: view})
+}
+
+func SaveText(r *page.Request, t thanks.Template) error {
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err != nil {
+		return err
+	}
+	faults := new(doc.Invalid)
+	made := thanks.Template{Occasion: t.Occasion, Subject: r.Form.Value("subject"), Body: r.Form.Value("body")}
+	if sent := giving.ParseMoney(faults, "amount", r.Form.Value("amount"), currency, true); sent != nil {
+		made.Amount, _ = text.MinorUnits(*sent, currency)
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if err := made.Check(); err != nil {
+		return err
+	}
+	if err := r.Store.SaveTemplate(r.Context(), r.Account(), made); err != nil {
+		return err
+	}
+	return r.Redirect(r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})
+}
+
+func ResetText(r *page.Request, t thanks.Template) error {
+	if err := r.Store.ResetTemplate(r.Context(), r.Account(), t.Occasion); err != nil {
+		return err
+	}
+	return r.Redirect(r.Path("/settings/thanks"), page.Notice{Text: t.Occasion.Label() + ": back to the standard text."})
+}

@@ -1,0 +1,85 @@
+package book
+
+import (
+	"fmt"
+
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/store/gifts"
+)
+
+// thank thanks for a gift, perhaps once more. A mail waits in the outbox: an erasure must find it there.
+func (o *oracle) thank(st oracleStep) {
+	code := o.pickGift(st.A)
+	if code == "" {
+		return
+	}
+	g, how := o.gifts[code], giving.WaysToThank[st.B%len(giving.WaysToThank)]
+	if o.contacts[o.root(g.of)].erased {
+		return
+	}
+	o.s.UseRelay(new(postOffice))
+	_, err := o.s.ThankFor(o.Context(), o.account.Number, code, gifts.Thank{How: how, Again: st.B>>4%2 == 0})
+	if o.refused("thank", err) {
+		return
+	}
+	g.thanks = how
+	o.say("thank for %s: %s", code, how)
+	if how != giving.ThankedMail {
+		return
+	}
+	if m, err := o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))); err != nil || m == nil || m.State() != mail.Waiting {
+		o.fault("mail", "%v %+v", err, m)
+	}
+}
+
+// template writes a text, or goes back to ours.
+func (o *oracle) template(st oracleStep) {
+	at := thanks.Occasions[st.A%len(thanks.Occasions)]
+	if st.B%3 == 0 {
+		delete(o.texts, at)
+		if err := o.s.ResetTemplate(o.Context(), o.account.Number, at); err != nil {
+			o.Fatal(err)
+		}
+		return
+	}
+	text := thanks.Template{Occasion: at, Subject: "Thanks, {first_name}", Body: fmt.Sprintf("Dear {name}, %d", st.B)}
+	if err := text.Check(); err != nil {
+		o.Fatal(err)
+	}
+	if err := o.s.SaveTemplate(o.Context(), o.account.Number, text); err != nil {
+		o.Fatal(err)
+	}
+	text.Own = true
+	o.texts[at] = text
+}
+
+// thanked compares who was thanked, and the texts, with the model.
+func (o *oracle) thanked() {
+	waits := int64(0)
+	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+		if want := o.gifts[g.Code]; want != nil && want.thanks != "" && g.Thanks.How != want.thanks {
+			o.fault("thanks", "%s says %q, want %q", g.Code, g.Thanks.How, want.thanks)
+		}
+		if g.Thanks.How == giving.ToThank && g.Net() > 0 {
+			waits++
+		}
+	}
+	if n, err := o.s.ToThank(o.Context(), o.account.Number, 1000); err != nil || n != waits {
+		o.fault("gifts to thank for", "%d, want %d: %v", n, waits, err)
+	}
+	all, err := o.s.Templates(o.Context(), o.account.Number)
+	if err != nil {
+		o.Fatal(err)
+	}
+	for _, text := range all {
+		want, own := o.texts[text.Occasion]
+		if !own {
+			want = thanks.Default(text.Occasion)
+		}
+		if text != want {
+			o.fault("template", "%+v, want %+v", text, want)
+		}
+	}
+}

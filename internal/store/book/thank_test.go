@@ -1,0 +1,232 @@
+package book
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/move"
+)
+
+func giveNow(t *testing.T, s *Book, account int64, more string) gifts.GiftDocument {
+	t.Helper()
+	body := `{"amount":50,"method":"check","transacted_at":"` + s.Now().Format(time.DateOnly) + `"` + more + `}`
+	made, err := s.CreateGift(store.By(t.Context(), history.APIChannel, "Website"), account, giftInput(t, body, true, s.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func waiting(t *testing.T, s *Book, account int64) int64 {
+	t.Helper()
+	n, err := s.ToThank(t.Context(), account, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, totals, err := s.GiftPage(t.Context(), account, giving.GiftFilter{Waiting: true}, crm.PageRequest{Page: 1, PerPage: 50})
+	if err != nil || totals.Total != n || int64(len(records)) != n {
+		t.Fatalf("%d gifts are counted, and %d listed: %v", n, totals.Total, err)
+	}
+	return n
+}
+
+const ofAda = `,"first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"`
+
+// Sixty-four people thank for one gift at once, on two nodes: one mail goes out.
+func TestConcurrentThanksAreOneMail(t *testing.T) {
+	eachPair(t, func(t *testing.T, s, other *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		other.UseRelay(office)
+		account := newAccount(t, s).Number
+		gift := giveNow(t, s, account, ofAda)
+		if gift.Thanks.How != giving.ToThank || waiting(t, s, account) != 1 {
+			t.Fatalf("%+v", gift.Thanks)
+		}
+		var done atomic.Int64
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				_, err := []*Book{s, other}[i%2].ThankFor(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, gift.Code, gifts.Thank{How: giving.ThankedMail})
+				switch {
+				case err == nil:
+					done.Add(1)
+				case !errors.As(err, new(*doc.Invalid)):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		office.sendAll(t, s)
+		office.sendAll(t, other)
+		if done.Load() != 1 || len(office.taken) != 1 || waiting(t, s, account) != 0 {
+			t.Fatalf("%d thanked, %d mails, %d wait", done.Load(), len(office.taken), waiting(t, s, account))
+		}
+		if l := office.last(); l.To.String() != "ada@example.org" || !strings.Contains(l.Text(), "Dear Ada,") || !strings.Contains(l.Text(), "$50.00") || !strings.Contains(l.Text(), "first gift") {
+			t.Error(l.Text())
+		}
+		is, err := s.GiftRecord(t.Context(), account, gift.Code)
+		if err != nil || is.Thanks.How != giving.ThankedMail || is.Thanks.By != "ada@harbor.example" || is.Thanks.At.IsZero() {
+			t.Errorf("%v %+v", err, is.Thanks)
+		}
+		if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail, Again: true}); err != nil {
+			t.Error(err)
+		}
+		if office.sendAll(t, s); len(office.taken) != 2 {
+			t.Errorf("who asks for it again gets %d mails", len(office.taken))
+		}
+		wantSound(t, s)
+	})
+}
+
+// A gift waits for thanks from when it arrives until someone has thanked, or it is given back.
+func TestWhichGiftsWaitForThanks(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		gift := giveNow(t, s, account, ofAda+`,"send_receipt":true`) // no relay: someone has to decide
+		promise := giveNow(t, s, account, ofAda+`,"status":"pending"`)
+		giveNow(t, s, account, ofAda+`,"livemode":false`)
+		giveNow(t, s, account, `,"anonymous":true`)
+		giveNow(t, s, account, ofAda+`,"thanks":"letter"`)
+		old := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"2020-01-31"`+ofAda+`}`, true, s.Now())
+		if _, err := s.CreateGift(t.Context(), account, old); err != nil {
+			t.Fatal(err)
+		}
+		if n := waiting(t, s, account); n != 1 {
+			t.Fatalf("%d gifts wait", n)
+		}
+		change := func(code, body string) {
+			t.Helper()
+			if _, err := s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, s.Now())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(promise.Code, `{"status":"succeeded"}`)
+		if n := waiting(t, s, account); n != 2 {
+			t.Errorf("%d gifts wait after a promise was kept", n)
+		}
+		if _, err := s.RefundGift(t.Context(), account, gift.Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		if n := waiting(t, s, account); n != 1 {
+			t.Errorf("%d gifts wait after a refund", n)
+		}
+		if _, err := s.UndoRefund(t.Context(), account, gift.Code, nil, ""); err != nil {
+			t.Fatal(err)
+		}
+		change(gift.Code, `{"thanks":"other"}`)
+		change(promise.Code, `{"thanks":"none"}`)
+		if n := waiting(t, s, account); n != 0 {
+			t.Errorf("%d gifts wait after all", n)
+		}
+		change(gift.Code, `{"thanks":"waiting"}`)
+		if n := waiting(t, s, account); n != 1 {
+			t.Errorf("%d gifts wait again", n)
+		}
+		wantSound(t, s)
+	})
+}
+
+// Mails go only to people who can be written to, and a gift whose mail was refused waits again.
+func TestThanksThatDoNotArrive(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		account := newAccount(t, s).Number
+		for i, mark := range []string{`"do_not_email":true,"emails":[{"value":"a@example.org"}]`, `"deceased":true,"emails":[{"value":"b@example.org"}]`, `"emails":[]`} {
+			made := create(t, s, account, `{"first_name":"Bo","last_name":"No`+string(rune('a'+i))+`",`+mark+`}`)
+			in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+s.Now().Format(time.DateOnly)+`","send_receipt":true}`, false, s.Now())
+			in.Contact = &made.ID
+			gift, err := s.CreateGift(t.Context(), account, in)
+			if err != nil || gift.Thanks.How != giving.ToThank {
+				t.Errorf("%s: %v %+v", mark, err, gift.Thanks)
+			}
+			if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail}); !errors.As(err, new(*doc.Invalid)) {
+				t.Errorf("%s: %v", mark, err)
+			}
+			if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedNone}); err != nil {
+				t.Error(err)
+			}
+		}
+		refused := giveNow(t, s, account, `,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
+		taken := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+		if refused.Thanks.How != giving.ThankedMail || taken.Thanks.By != "Website" {
+			t.Errorf("%+v %+v", refused.Thanks, taken.Thanks)
+		}
+		if office.sendAll(t, s); len(office.taken) != 1 {
+			t.Fatalf("%d mails", len(office.taken))
+		}
+		is, err := s.GiftRecord(t.Context(), account, refused.Code)
+		if err != nil || !is.Awaits() {
+			t.Errorf("%v %+v", err, is.Thanks)
+		}
+		told, err := s.MailAbout(t.Context(), account, gifts.AboutGift(refused.ID))
+		if err != nil || told == nil || told.State() != mail.Failed || !strings.Contains(told.Error, "550 no such user") {
+			t.Errorf("%v %+v", err, told)
+		}
+		// An erased person is in no mail, and had it in their own file before.
+		data, err := s.ContactData(t.Context(), account, taken.Contact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file strings.Builder
+		if err := data.Write(t.Context(), &file); err != nil || !strings.Contains(file.String(), `"mails":[{"kind":"thanks","to":"ada@example.org"`) {
+			t.Errorf("%v %s", err, file.String())
+		}
+		erase(t, s, context.Background(), account, taken.Contact)
+		if told, err := s.MailAbout(t.Context(), account, gifts.AboutGift(taken.ID)); err != nil || told != nil {
+			t.Errorf("%v %+v", err, told)
+		}
+	})
+}
+
+func TestThankYouTexts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.", Amount: 50_00}
+		if err := s.SaveTemplate(t.Context(), account.Number, own); err != nil {
+			t.Fatal(err)
+		}
+		gift := giveNow(t, s, account.Number, ofAda)
+		y, err := s.ThankYou(t.Context(), account.Number, &gift.Gift, "")
+		if err != nil || y.Subject.String() != "$50.00!" || y.Says[0].String() != "Dear Ada Lovelace, you are a star." {
+			t.Errorf("%v %+v", err, y.Note)
+		}
+		if y, err = s.ThankYou(t.Context(), account.Number, &gift.Gift, thanks.Repeat); err != nil || y.Occasion != thanks.Repeat {
+			t.Errorf("%v %+v", err, y.Note)
+		}
+		files := exportAccount(t, s, account)
+		made := importAccount(t, s, files, "")
+		all, err := s.Templates(t.Context(), made.Account.Number)
+		own.Own = true
+		if err != nil || all[len(all)-1] != own || all[0].Own {
+			t.Errorf("%v %+v", err, all)
+		}
+		if waiting(t, s, made.Account.Number) != 1 {
+			t.Error("a gift that was moved does not wait any more")
+		}
+		if _, err := s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"), move.AccountImport{Progress: quiet}); err == nil || !strings.Contains(err.Error(), "templates.jsonl, line 1") {
+			t.Errorf("a text with an unknown field: %v", err)
+		}
+		if err := s.ResetTemplate(t.Context(), account.Number, thanks.Large); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-1] != thanks.Default(thanks.Large) {
+			t.Errorf("%v %+v", err, all)
+		}
+		wantSound(t, s)
+	})
+}

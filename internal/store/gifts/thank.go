@@ -1,0 +1,247 @@
+package gifts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/people"
+)
+
+const (
+	sqlTemplates   = `SELECT occasion, subject, body, amount FROM template WHERE account_id = $1 ORDER BY occasion`
+	sqlGaveBefore  = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 AND given_at <= $3 AND id <> $4 LIMIT 1) AS before`
+	sqlAccountName = `SELECT name FROM account WHERE account_id = $1`
+	sqlToThank     = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND thank <> 0 LIMIT $2) AS waiting`
+)
+
+func scanTemplate(r db.Row) thanks.Template {
+	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3), Own: true}
+}
+
+// readTemplates are the texts of an account, one for each occasion.
+func readTemplates(c db.Conn, account int64) (all []thanks.Template, err error) {
+	own, err := db.List(c, scanTemplate, sqlTemplates, account)
+	for _, o := range thanks.Occasions {
+		t := thanks.Default(o)
+		if i := slices.IndexFunc(own, func(t thanks.Template) bool { return t.Occasion == o }); i >= 0 {
+			t = own[i]
+		}
+		all = append(all, t)
+	}
+	return all, err
+}
+
+// Templates are the thank-you texts of an account, one for each occasion.
+func (s *GiftStore) Templates(ctx context.Context, account int64) ([]thanks.Template, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]thanks.Template, error) { return readTemplates(c, account) })
+}
+
+// SaveTemplate keeps a text that was checked.
+func (s *GiftStore) SaveTemplate(ctx context.Context, account int64, made thanks.Template) error {
+	return s.changeTemplate(ctx, account, made.Occasion, func(t *store.Tx) {
+		t.Save(store.TemplateTable, account, string(made.Occasion), made.Subject, made.Body, made.Amount)
+	})
+}
+
+// ResetTemplate goes back to our own text of an occasion.
+func (s *GiftStore) ResetTemplate(ctx context.Context, account int64, o thanks.Occasion) error {
+	return s.changeTemplate(ctx, account, o, func(t *store.Tx) { t.Delete(store.TemplateTable, account, string(o)) })
+}
+
+func (s *GiftStore) changeTemplate(ctx context.Context, account int64, o thanks.Occasion, change func(*store.Tx)) error {
+	return s.UpdateOnce(ctx, account, func(t *store.Tx) error {
+		name, err := json.Marshal(o.Label())
+		if err != nil {
+			return err
+		}
+		t.Record(t.Account(account), history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
+		change(t)
+		return nil
+	})
+}
+
+// ThankYou is a thank-you for a gift, and what a page or a letter says beside it.
+type ThankYou struct {
+	thanks.Note
+	Contact      crm.Contact
+	Organization string
+	Settings     access.AccountSettings
+}
+
+// readThankYou writes the thank-you for a gift from a contact: with the text of an occasion, or of the one that fits where that is "".
+func readThankYou(c db.Conn, account int64, g *giving.Gift, contact *crm.Contact, occasion thanks.Occasion) (y ThankYou, err error) {
+	y.Contact = *contact
+	facts := thanks.Facts{Gift: g, Contact: contact}
+	all, err := readTemplates(c, account)
+	if err == nil {
+		y.Settings, err = people.AccountSettings(c, account)
+	}
+	if err == nil {
+		_, err = c.One(func(r db.Row) { y.Organization = r.Text(0) }, sqlAccountName, account)
+	}
+	if err == nil && g.Campaign != 0 {
+		var names []CampaignName
+		names, err = db.List(c, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{g.Campaign})
+		for _, name := range names {
+			facts.Campaign = name.Title
+		}
+	}
+	if err == nil && !slices.Contains(thanks.Occasions, occasion) {
+		before, err := c.Int(sqlGaveBefore, account, g.Contact, g.Local.Unix(), g.ID)
+		if err != nil {
+			return y, err
+		}
+		large := all[slices.Index(thanks.Occasions, thanks.Large)].Amount
+		occasion = thanks.OccasionOf(g, before == 0, large, y.Settings.Currency)
+	}
+	if err != nil {
+		return y, err
+	}
+	facts.Organization = y.Organization
+	y.Note = all[slices.Index(thanks.Occasions, occasion)].Write(&facts)
+	return y, nil
+}
+
+// ThankYou is what a thank-you for a gift would say.
+func (s *GiftStore) ThankYou(ctx context.Context, account int64, g *giving.Gift, occasion thanks.Occasion) (y ThankYou, err error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (ThankYou, error) {
+		found, err := contacts.LoadContacts(c, account, []int64{g.Contact})
+		if err = cmp.Or(err, store.Missing(len(found) == 0)); err != nil {
+			return ThankYou{}, err
+		}
+		return readThankYou(c, account, g, &found[0], occasion)
+	})
+}
+
+// ToThank is how many gifts still wait for thanks, up to a number.
+func (s *GiftStore) ToThank(ctx context.Context, account, most int64) (n int64, err error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return c.Int(sqlToThank, account, most) })
+}
+
+// Thank is how someone thanks for a gift.
+type Thank struct {
+	How      string
+	Occasion thanks.Occasion // whose text a mail has; "" for the one that fits
+	Again    bool            // though someone has done so before
+}
+
+// The rules of thanking.
+const (
+	thankedBefore doc.Rule = "was done before, by %v on %v"
+	cannotMail    doc.Rule = "cannot be sent by mail. %v"
+	noRelay                = "This server cannot send mail."
+)
+
+// ThankFor notes that someone has thanked for a gift, and sends the mail where that is how. Of several who do so at once, one does.
+func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, how Thank) (GiftDocument, error) {
+	now := s.Now()
+	made, err := store.Answered(ctx, s.Base, account, store.Needs{Gifts: []int64{CodeID(account, code)}}, func(t *store.Tx, a *store.Account) (made GiftDocument, err error) {
+		old, err := byCode(t, a, &Of(a).Gifts, code)
+		if err != nil {
+			return made, err
+		}
+		if was := old.Thanks; was.Done() && how.How != giving.ToThank && !how.Again {
+			return made, store.Fault("thanks", thankedBefore, cmp.Or(was.By, "someone"), was.At.Format("January 2, 2006"))
+		}
+		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
+		return made, s.thank(t, a, &made.Gift, how, now)
+	})
+	s.Wake()
+	return made, err
+}
+
+// thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
+func (s *GiftStore) thankAtOnce(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
+	err := s.thank(t, a, g, Thank{How: giving.ThankedMail}, now)
+	if errors.As(err, new(*doc.Invalid)) {
+		return nil
+	}
+	s.Wake()
+	return err
+}
+
+const aboutGift = "gift "
+
+// AboutGift is what a mail about a gift is for.
+func AboutGift(id int64) string { return aboutGift + strconv.FormatInt(id, 10) }
+
+func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now time.Time) error {
+	var message *mail.Message
+	to := ""
+	if how.How == giving.ThankedMail {
+		row, err := contacts.Load(t, a.Account, g.Contact)
+		if err != nil {
+			return err
+		}
+		why := thanks.NoMail(g, &row.Contact)
+		if !s.Mails() {
+			why = noRelay
+		}
+		if why != "" {
+			return store.Fault("thanks", cannotMail, why)
+		}
+		y, err := readThankYou(t.Conn, a.Account, g, &row.Contact, how.Occasion)
+		if err != nil {
+			return err
+		}
+		message, to = &mail.Message{Subject: y.Subject, Says: y.Says}, row.Contact.Emails[0].Value
+	}
+	changed := g.Thanked(how.How, t.Author.Who, now)
+	if err := SaveGift(t, a, Of(a).Gifts.Rows[g.ID], changed, now); err != nil || message == nil {
+		*g = changed
+		return err
+	}
+	*g = changed
+	return s.Queue(t, a.Account, mail.Thanks, AboutGift(g.ID), to, message)
+}
+
+// thankAgain lets a gift wait again whose thanks did not arrive.
+func (s *GiftStore) thankAgain(ctx context.Context, account int64, m mail.Mail) error {
+	id, err := strconv.ParseInt(strings.TrimPrefix(m.About, aboutGift), 10, 64)
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, account, store.Needs{Gifts: []int64{id}}, func(t *store.Tx) error {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		old, err := Of(a).Gifts.Get(t, account, id)
+		if err != nil || old == nil || old.Damage != nil || old.Thanks.How != giving.ThankedMail {
+			return err
+		}
+		return SaveGift(t, a, old, old.Gift.Thanked(giving.ToThank, "", s.Now()), s.Now())
+	})
+}
+
+// thank is 1 while someone has to thank for the gift.
+func thank(g *giving.Gift) int64 {
+	if g.Awaits() {
+		return 1
+	}
+	return 0
+}
+
+// nameThanker notes who has thanked, where the change does not say it.
+func nameThanker(t *store.Tx, g *giving.Gift) {
+	if g.Thanks.Done() && g.Thanks.By == "" {
+		g.Thanks.By = t.Author.Who
+	}
+}

@@ -1,0 +1,73 @@
+package move
+
+import (
+	"context"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// templateLine is a thank-you text of the organization.
+type templateLine struct {
+	Occasion string `json:"occasion"`
+	Subject  string `json:"subject"`
+	Body     string `json:"body"`
+	Amount   int64  `json:"amount"` // from which on a gift is large, in the smallest unit of the currency
+}
+
+func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
+	made := thanks.Template{Occasion: thanks.Occasion(l.Occasion), Subject: l.Subject, Body: l.Body, Amount: l.Amount}
+	if err := made.Check(); err != nil {
+		return nil, err
+	}
+	if made != (thanks.Template{Occasion: made.Occasion, Subject: l.Subject, Body: l.Body, Amount: l.Amount}) {
+		return nil, problem(notWritten)
+	}
+	if l.Occasion <= r.occasion {
+		return nil, problem("does not follow the occasion before it")
+	}
+	r.occasion = l.Occasion
+	return func(w *accountWriter) error {
+		w.Insert(store.TemplateTable, w.a.Account, l.Occasion, l.Subject, l.Body, l.Amount)
+		return nil
+	}, nil
+}
+
+const (
+	sqlMailsAbout  = `SELECT m.id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+	sqlMailsByID   = `SELECT kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
+	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> ''`
+)
+
+// mailData are the mails about the gifts of a person, for as long as they are known. They follow the gifts, and are erased with them.
+var mailData = &personal{list: "mails", of: sqlMailsAbout, byID: sqlMailsByID,
+	show: func(_ *ContactData, r db.Row) ([]byte, error) {
+		return plainJSON(struct {
+			Kind      string `json:"kind"`
+			To        string `json:"to"`
+			Error     string `json:"error"`
+			CreatedAt int64  `json:"created_at"`
+			EndedAt   int64  `json:"ended_at"`
+		}{r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Int(4)})
+	}}
+
+// mails deletes mails to a person about gifts that are someone else's now, such as after a merge was undone.
+func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err error) {
+	type mail struct {
+		id       int64
+		to, said string
+	}
+	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
+	for _, m := range some {
+		e.at.ID = m.id
+		if e.names(func(i *crm.Identity) bool { return i.In([]string{m.to}) || m.said != "" && i.InJSON(m.said) }) {
+			p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
+				return func() error { t.Delete(store.MailTable, a.Account, m.id); return nil }, nil
+			})
+		}
+	}
+	return len(some) < eraseUnit, err
+}
