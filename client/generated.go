@@ -44,8 +44,8 @@ type ContactFilter struct {
 	DoNotCall             *bool      `query:"do_not_call"`             // contacts who do not want phone calls, or all others
 	Deceased              *bool      `query:"deceased"`                // contacts who have died, or all others
 	PrimaryEmail          *string    `query:"primary_email"`           // the first email address of the contact, in any case
-	TotalContributionsMin *int64     `query:"total_contributions_min"` // the least that a contact has given in total, in the account's currency, with cents: 5510.50
-	TotalContributionsMax *int64     `query:"total_contributions_max"` // the most that a contact has given in total, with cents
+	TotalContributionsMin *Money     `query:"total_contributions_min"` // the least that a contact has given in total, in the account's currency, with cents: 5510.50
+	TotalContributionsMax *Money     `query:"total_contributions_max"` // the most that a contact has given in total, with cents
 	Sort                  string     `query:"sort"`                    // the order of the list, with a - before it for descending order (id, created_at, updated_at, last_name, total_contributions or last_gift)
 }
 

@@ -105,8 +105,8 @@ func clientWorksWithTagsAndCampaigns(t *testing.T, e engine) {
 	wantFound(client.ContactFilter{CreatedAfter: new(time.Now().AddDate(-1, 0, 0)), UpdatedAfter: new(time.Now().AddDate(-1, 0, 0)), Sort: "-id"}, "Cleo", "Ben", "Ada")
 	wantFound(client.ContactFilter{CreatedBefore: new(time.Now().AddDate(-1, 0, 0))})
 	wantFound(client.ContactFilter{UpdatedBefore: new(time.Now().AddDate(-1, 0, 0))})
-	wantFound(client.ContactFilter{TotalContributionsMin: new(int64(1))})
-	wantFound(client.ContactFilter{TotalContributionsMax: new(int64(0)), Sort: "-created_at", Tags: []string{"board"}}, "Ada")
+	wantFound(client.ContactFilter{TotalContributionsMin: new(client.Money("1"))})
+	wantFound(client.ContactFilter{TotalContributionsMax: new(client.Money("0")), Sort: "-created_at", Tags: []string{"board"}}, "Ada")
 
 	if tag, done, err := c.Tags.Rename(ctx, "gala/2026", "Gala? 100%"); err != nil || !done || tag != (client.Tag{Name: "Gala? 100%", Contacts: 2}) {
 		t.Errorf("renamed: %+v, %v, %v", tag, done, err)
@@ -134,7 +134,7 @@ func clientWorksWithTagsAndCampaigns(t *testing.T, e engine) {
 	if _, err := c.Transactions.Create(ctx, client.TransactionInput{Amount: "5", Method: "cash", TransactedAt: "2026-01-31", FirstName: "Ada", LastName: "King", Email: "ada@example.org", CampaignID: campaign.ID}); err != nil {
 		t.Error(err)
 	}
-	wantFound(client.ContactFilter{TotalContributionsMin: new(int64(5))}, "Ada")
+	wantFound(client.ContactFilter{TotalContributionsMin: new(client.Money("5"))}, "Ada")
 	var refused *client.Error
 	if err := c.Campaigns.Delete(ctx, campaign.ID); !errors.As(err, &refused) || refused.Status != http.StatusConflict {
 		t.Errorf("deleting a campaign with a gift: %v", err)

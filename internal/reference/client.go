@@ -17,7 +17,7 @@ var (
 	goTypeNames = map[string]string{"UndoneMerge": "Undone", "GiverAddress": "Address", "CustomFieldInput": "CustomFieldInput"}
 	goTypes     = map[string]string{
 		"Address.is_primary": "int", "Duplicate.probability": "float64", "UndoneMerge.other": "Contact", "TransactionInput.livemode": "*bool", "TransactionPatch.correction": "bool",
-		"listContacts.type": "string", "listContacts.total_contributions_min": "*int64", "listContacts.total_contributions_max": "*int64",
+		"listContacts.type": "string",
 	}
 	goFilterNames = map[string]string{"listContacts.tag": "Tags", "listContacts.tag_any": "AnyTag", "listContacts.tag_none": "NoTag", "listContacts.q": "Search", "listTags.q": "Prefix"}
 	goWords       = map[string]string{"id": "ID", "ids": "IDs", "url": "URL", "dob": "DOB", "linkedin": "LinkedIn"}
