@@ -113,7 +113,7 @@ const (
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT 1 FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
 			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0`
-	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND revision IN (SELECT d.revision FROM change AS d WHERE d.account_id = $1 AND d.noun = $2 AND d.id = ANY($3) AND d.id <> 0) AND kind = $4 AND job = $5`
+	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4 AND job = $5`
 )
 
 // undoStep takes some more changes back.
