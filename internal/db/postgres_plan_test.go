@@ -50,6 +50,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	whole = append(whole, "sqlAccountNumbers")                                                                      // all accounts, while a machine is away
 	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                            // the same; an account has one row
 	many = append(many, "sqlMails", "sqlSender")                                                                    // the first ones, in the order of an index; an account has one row
+	many = append(many, "sqlToThank", "sqlTemplates", "sqlAccountName")                                             // the first ones of an index of those alone; an account has five rows, and one
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		sql = db.Single(sql) // a longer list is planned each time

@@ -25,6 +25,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/picture"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -302,6 +303,9 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 		mergeOf(t, s, account.Number, survivor, other)
 		a, b := createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID, createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID
 		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SaveTemplate(t.Context(), account.Number, thanks.Default(thanks.Large)); err != nil {
 			t.Fatal(err)
 		}
 		whole := exportAccount(t, s, account)
