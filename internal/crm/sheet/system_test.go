@@ -167,7 +167,7 @@ var contactFiles = map[string]struct {
 		[]string{"Ana Ruiz [a@example.org] do_not_email", "Ben King [b@example.org]", "Cy Fox [c@example.org]"}},
 	"hubspot": {"US", "Record ID,First Name,Last Name,Email,Phone Number,Unsubscribed from all email,Lifecycle Stage,Contact owner\n101,Ana,Ruiz,a@example.org,617-555-0100,Yes,Lead,Jo\n102,Ben,King,b@example.org,,No,Lead,Jo\n",
 		[]string{"Ana Ruiz [a@example.org] do_not_email", "Ben King [b@example.org]"}},
-	"outlook": {"US", "First Name,Last Name,Company,Job Title,Business Street,Business City,Business State,Business Postal Code,Business Phone,Mobile Phone,E-mail Address,E-mail 2 Address\nAna,Ruiz,Acme,CEO,1 Main St,Boston,MA,2139,617-555-0100,617-555-0101,a@example.org,ana@home.example.org\n",
+	"outlook": {"US", "First Name,Last Name,Company,Job Title,Business Street,Business City,Business State,Business Postal Code,Business Phone,Mobile Phone,E-mail Address,E-mail 2 Address\nAna,Ruiz,Acme,Director,1 Main St,Boston,MA,2139,617-555-0100,617-555-0101,a@example.org,ana@home.example.org\n",
 		[]string{"Ana Ruiz (Acme) [a@example.org ana@home.example.org] 1 Main St Boston MA 02139"}},
 	"a list of a small charity": {"US", "OUR DONORS\n\nDonor Name,Preferred Email,Pref. Phone,Do Not Solicit,Opt Out,Birthday\nMr. and Mrs. Paul Greene,paul@example.org,617-555-0100,,X,1/31/50\nHarbor Rotary Club,club@example.org,,Yes,,\nCher,cher@example.org,,,,\n",
 		[]string{"Mr. and Mrs. Paul Greene [paul@example.org] born 1950-01-31 do_not_email", "Harbor Rotary Club [club@example.org] do_not_mail do_not_email do_not_call", "Cher [cher@example.org]"}},
