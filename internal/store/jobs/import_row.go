@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -91,13 +92,13 @@ func (r *ImportRun) meetContact(t *store.Tx, a *store.Account, row *ImportRow, b
 	return err
 }
 
-// importContact decides about a row, and does what was decided by do.
-func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, do func(*contacts.NewContact, contacts.Plan) (contacts.Document, error)) (im imported, err error) {
+// importContact decides about a row, and does what was decided.
+func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
 		return imported{outcome: RowRejected, reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.Document, err = do(im.Row, im.Plan)
+		im.Document, err = contacts.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
 	}
 	err = row.contact.In.CallID(err)
 	switch {
