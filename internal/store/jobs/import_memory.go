@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
@@ -102,6 +103,7 @@ type trial struct {
 	rows   scratch
 	at     map[record]span // where the last state of a record is
 	placed map[record]bool // what the unit knows of them
+	lost   map[string]bool // keys and the contacts that no longer have them, which is rare
 
 	before int64          // how many contacts there were when it began
 	counts ImportCounts   // what would become of the rows so far
@@ -109,38 +111,39 @@ type trial struct {
 	told   ImportProgress // what else it has found out
 }
 
-// record is a contact, a gift or a plan.
-type record struct {
-	noun history.Noun
-	id   int64
-}
+// record is a contact, a gift or a plan: its sequence number, and its noun in the last bits.
+type record int64
+
+func recordOf(noun history.Noun, id int64) record { return record(doc.IDSeq(id)<<4 | int64(noun)) }
 
 func newTrial() *trial {
-	return &trial{seen: newSeen(), at: make(map[record]span), listed: make(map[string]int)}
+	return &trial{seen: newSeen(), at: make(map[record]span), lost: make(map[string]bool), listed: make(map[string]int)}
 }
 
-func (tr *trial) beginUnit() {
+func (tr *trial) beginUnit(a *store.Account) {
 	tr.seen.beginUnit()
 	tr.placed = make(map[record]bool)
+	contacts.Of(a).Place = func(id int64) error { return tr.place(a, history.ContactNoun, id) }
 }
 
-// keptTables are where the records are that rows are decided by, with the ways to find them.
+// keptTables are where the records are that rows are decided by.
 var keptTables = map[history.Noun]*db.Table{history.ContactNoun: store.ContactTable, history.GiftNoun: store.GiftTable, history.PlanNoun: store.PlanTable}
 
 // keepUnit keeps what a unit of work would have written.
-func (tr *trial) keepUnit(t *store.Tx, a *store.Account) error {
+func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
 	for noun, table := range keptTables {
 		for row := range t.Pending(table) {
-			at, err := tr.rows.keep(table.Append(nil, row))
-			if err != nil {
+			if tr.at[recordOf(noun, row[1].(int64))], err = tr.rows.keep(table.Append(nil, row)); err != nil {
 				return err
 			}
-			tr.at[record{noun, row[1].(int64)}] = at
 		}
 	}
 	for row, isRemoved := range t.Pending(store.IndexTable) {
-		if id := row[2].(int64); !isRemoved {
-			tr.give(id, contacts.Of(a).Contacts[id].Contact.PersonName(), row[1].(string))
+		key, id := row[1].(string), row[2].(int64)
+		if delete(tr.lost, lostKey(key, id)); isRemoved {
+			tr.lost[lostKey(key, id)] = true
+		} else {
+			tr.give(id, contacts.Of(a).Contacts[id].Contact.PersonName(), key)
 		}
 	}
 	for row, isRemoved := range t.Pending(store.ReferenceTable) {
@@ -152,27 +155,25 @@ func (tr *trial) keepUnit(t *store.Tx, a *store.Account) error {
 	return nil
 }
 
-// place makes the unit of work know the records that a row may be about, as the units before would have left them.
-func (tr *trial) place(a *store.Account, row *ImportRow) error {
+func lostKey(key string, id int64) string { return fmt.Sprint(key, "\x00", id) }
+
+// meet makes the unit of work know what a row may be about, as the units before would have left it: by whom its keys are held, and its records.
+func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 	n := &row.needs
 	for _, key := range n.Keys {
 		all, _ := tr.holdingAs(row.personName(), key)
-		if held := derived.Of(a).Keys[key]; len(held) <= derived.FewCandidates {
-			all = append(all, held...)
-		}
-		for _, id := range all {
-			if err := tr.placeRecord(a, record{history.ContactNoun, id}); err != nil {
-				return err
-			}
-			c, held := contacts.Of(a).Contacts[id], derived.Of(a).Keys[key]
-			if c != nil && crm.ContainsSorted(c.Contact.MatchKeys, key) && !slices.Contains(held, id) {
-				derived.Of(a).Keys[key] = append(held, id)
-			}
+		if err := tr.meetKey(a, key, all); err != nil {
+			return err
 		}
 	}
-	records := []record{{history.ContactNoun, n.Contact}, {history.PlanNoun, n.Plan}}
+	tr.stale(a, n.Contact)
+	if err := tr.place(a, history.PlanNoun, n.Plan); err != nil {
+		return err
+	}
 	for _, id := range n.Gifts {
-		records = append(records, record{history.GiftNoun, id})
+		if err := tr.place(a, history.GiftNoun, id); err != nil {
+			return err
+		}
 	}
 	for _, reference := range n.References {
 		noun, known := history.GiftNoun, derived.Of(a).References.Rows
@@ -182,20 +183,51 @@ func (tr *trial) place(a *store.Account, row *ImportRow) error {
 		if known[reference] == 0 {
 			known[reference] = tr.first(reference)
 		}
-		records = append(records, record{noun, known[reference]})
-	}
-	for _, what := range records {
-		if err := tr.placeRecord(a, what); err != nil {
+		if err := tr.place(a, noun, known[reference]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// placeRecord makes the unit of work know a record that a unit before would have left, instead of what is there.
-func (tr *trial) placeRecord(a *store.Account, what record) error {
-	at, isKept := tr.at[what]
-	if !isKept || tr.placed[what] {
+// meetKey adds those to the holders of a key who have got it by rows before. What they are is read when someone asks for it, but where many have the key: of those, who is not known is looked
+// for among what is there.
+func (tr *trial) meetKey(a *store.Account, key string, got []int64) error {
+	keys := derived.Of(a).Keys
+	if len(tr.lost) > 0 && len(keys[key]) <= derived.FewCandidates {
+		keys[key] = slices.DeleteFunc(slices.Clone(keys[key]), func(id int64) bool { return tr.lost[lostKey(key, id)] })
+	}
+	for _, id := range got {
+		if !slices.Contains(keys[key], id) && !tr.lost[lostKey(key, id)] {
+			keys[key] = append(keys[key], id)
+		}
+	}
+	if len(keys[key]) <= derived.FewCandidates {
+		for _, id := range keys[key] {
+			tr.stale(a, id)
+		}
+		return nil
+	}
+	for _, id := range got {
+		if err := tr.place(a, history.ContactNoun, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stale makes the unit of work forget a contact that a unit before would have left in another state.
+func (tr *trial) stale(a *store.Account, id int64) {
+	if what := recordOf(history.ContactNoun, id); !tr.placed[what] && tr.at[what] != 0 {
+		delete(contacts.Of(a).Contacts, id)
+	}
+}
+
+// place makes the unit of work know a record that a unit before would have left, instead of what is there.
+func (tr *trial) place(a *store.Account, noun history.Noun, id int64) error {
+	what := recordOf(noun, id)
+	at := tr.at[what]
+	if at == 0 || tr.placed[what] {
 		return nil
 	}
 	tr.placed[what] = true
@@ -203,25 +235,13 @@ func (tr *trial) placeRecord(a *store.Account, what record) error {
 	if err != nil {
 		return err
 	}
-	switch what.noun {
+	switch noun {
 	case history.GiftNoun:
-		_, gifts.Of(a).Gifts.Rows[what.id] = gifts.ScanGift(store.GiftTable.Decode(kept, gifts.GiftColumns))
+		_, gifts.Of(a).Gifts.Rows[id] = gifts.ScanGift(store.GiftTable.Decode(kept, gifts.GiftColumns))
 	case history.PlanNoun:
-		_, plan := gifts.ScanPlan(store.PlanTable.Decode(kept, gifts.PlanColumns))
-		gifts.Of(a).Plans.Rows[what.id] = plan
-		return tr.placeRecord(a, record{history.ContactNoun, plan.Contact})
+		_, gifts.Of(a).Plans.Rows[id] = gifts.ScanPlan(store.PlanTable.Decode(kept, gifts.PlanColumns))
 	default:
-		was, is := contacts.Of(a).Contacts[what.id], contacts.ScanContact(store.ContactTable.Decode(kept, contacts.ContactColumns))
-		contacts.Of(a).Contacts[what.id] = is
-		if was == nil {
-			return nil
-		}
-		gone, _ := crm.KeyChange(&was.Contact, &is.Contact)
-		for _, key := range gone {
-			if held := derived.Of(a).Keys[key]; len(held) <= derived.FewCandidates {
-				derived.Of(a).Keys[key] = slices.DeleteFunc(slices.Clone(held), func(id int64) bool { return id == what.id })
-			}
-		}
+		contacts.Of(a).Contacts[id] = contacts.ScanContact(store.ContactTable.Decode(kept, contacts.ContactColumns))
 	}
 	return nil
 }
@@ -233,40 +253,45 @@ type scratch struct {
 	written int64 // bytes of the file
 }
 
-// scratchRoom is how many bytes are kept in memory, about. Files of some ten thousand rows need no more.
-const scratchRoom = 8 << 20
+// scratchRoom is how many bytes are kept in memory, about.
+const scratchRoom = 1 << 20
 
-// span is where something is.
-type span struct {
-	at   int64
-	size int32
+// span is where something is, and how long it is in the last bits; 0 is nowhere.
+type span int64
+
+const sizeBits = 24 // documents are shorter than that
+
+func (s *scratch) keep(data []byte) (span, error) {
+	if s.latest.Len() > 0 && s.latest.Len()+len(data) > scratchRoom {
+		if err := s.write(); err != nil {
+			return 0, err
+		}
+	}
+	at := span((s.written+int64(s.latest.Len()))<<sizeBits | int64(len(data)))
+	s.latest.Write(data)
+	return at, nil
 }
 
-func (s *scratch) keep(data []byte) (at span, err error) {
-	if at = (span{s.written + int64(s.latest.Len()), int32(len(data))}); s.latest.Len()+len(data) < scratchRoom { //nolint:gosec // documents are bounded
-		s.latest.Write(data)
-		return at, nil
-	}
+func (s *scratch) write() (err error) {
 	if s.file == nil {
 		if s.file, err = os.CreateTemp("", "donorbook-preview-*"); err != nil { // mode 0600
-			return at, fmt.Errorf("a preview of a file as large as this one needs a temporary file: %w", err)
+			return fmt.Errorf("the preview of a file as large as this one needs a temporary file: %w", err)
 		}
 		_ = os.Remove(s.file.Name()) // where a file that is open can be
 	}
 	n, err := s.file.WriteAt(s.latest.Bytes(), s.written)
 	s.written += int64(n)
 	s.latest.Reset()
-	s.latest.Write(data)
-	return at, err
+	return err
 }
 
 func (s *scratch) read(from span) ([]byte, error) {
-	if from.at >= s.written {
-		data := s.latest.Bytes()[from.at-s.written:]
-		return data[:from.size], nil
+	at, size := int64(from)>>sizeBits-s.written, int64(from)&(1<<sizeBits-1)
+	if at >= 0 {
+		return s.latest.Bytes()[at : at+size], nil
 	}
-	data := make([]byte, from.size)
-	_, err := s.file.ReadAt(data, from.at)
+	data := make([]byte, size)
+	_, err := s.file.ReadAt(data, at+s.written)
 	return data, err
 }
 

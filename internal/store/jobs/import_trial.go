@@ -9,7 +9,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
@@ -83,10 +82,9 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 // try decides about the rows of a unit. It runs again where the connection is lost.
 func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes []TrialRow, err error) {
 	outcomes = make([]TrialRow, len(u.Rows))
-	if r.trial.beginUnit(); r.trial.counts.Rows == 0 {
+	if r.trial.beginUnit(a); r.trial.counts.Rows == 0 {
 		r.trial.before = a.ContactSeq
 	}
-	contacts.Of(a).Place = func(id int64) error { return r.trial.placeRecord(a, record{history.ContactNoun, id}) }
 	now := r.store.Now()
 	for i := range u.Rows {
 		row := &u.Rows[i]
@@ -95,7 +93,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 				r.trial.explain(value)
 			}
 		}
-		if err := r.trial.place(a, row); err != nil {
+		if err := r.trial.meet(a, row); err != nil {
 			return nil, err
 		}
 		a.Pretend(row.Line)
