@@ -471,34 +471,3 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 		return nil
 	}
 }
-
-// decide does with a row what the import does, or would do in a unit of work that is only considered. before is how many contacts there were when the import began.
-func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
-	if out = (TrialRow{Line: row.Line, Of: r.spec.Of}); row.Gift == nil {
-		return out, r.decideContact(t, a, row, &out, before, now)
-	}
-	if err := r.meet(t, a, row, before); err != nil {
-		return out, err
-	}
-	var made gifts.GiftDocument
-	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, now)
-	r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
-	out.takeGiver(row.Gift, &made)
-	if out.about, out.currency, out.counted = made.Contact, made.Currency, made.Counted; r.trial != nil {
-		out.tellGift(&made)
-	}
-	return out, err
-}
-
-func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
-	if err := r.meetContact(t, a, row, before); err != nil {
-		return err
-	}
-	im, err := importContact(t, a, row, r.spec.rule(), now)
-	out.take(row, &im)
-	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
-		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
-		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
-	}
-	return err
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
@@ -88,6 +89,37 @@ func (im *imported) dropsName(from *ImportRow) bool {
 func (r *ImportRun) meetContact(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
 	if row.contact != nil && r.spec.rule().Existing != crm.Force {
 		row.contact.Same, err = r.knownBefore(t, a, &row.contact.In, before)
+	}
+	return err
+}
+
+// decide does with a row what the import does, or would do in a unit of work that is only considered. before is how many contacts there were when the import began.
+func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
+	if out = (TrialRow{Line: row.Line, Of: r.spec.Of}); row.Gift == nil {
+		return out, r.decideContact(t, a, row, &out, before, now)
+	}
+	if err := r.meet(t, a, row, before); err != nil {
+		return out, err
+	}
+	var made gifts.GiftDocument
+	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, now)
+	r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
+	out.takeGiver(row.Gift, &made)
+	if out.about, out.currency, out.counted = made.Contact, made.Currency, made.Counted; r.trial != nil {
+		out.tellGift(&made)
+	}
+	return out, err
+}
+
+func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
+	if err := r.meetContact(t, a, row, before); err != nil {
+		return err
+	}
+	im, err := importContact(t, a, row, r.spec.rule(), now)
+	out.take(row, &im)
+	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
+		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
+		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 	}
 	return err
 }
