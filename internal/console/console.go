@@ -104,6 +104,7 @@ var routes = []route{
 	{"GET", "/contacts/{id}/edit", access.Editor, contacts.EditPage, nil},
 	{"POST", "/contacts/{id}", access.Editor, contacts.Save, contacts.EditPage},
 	{"POST", "/contacts/{id}/archive", access.Editor, contacts.Archive, nil},
+	{"POST", "/contacts/{id}/bounced", access.Editor, contacts.MarkBounced, nil},
 	{"POST", "/contacts/{id}/restore", access.Editor, page.Of((*page.Request).ContactOf, contacts.Restore), nil},
 	{"GET", "/contacts/{id}/data", access.Viewer, contacts.Data, nil},
 	{"GET", "/contacts/{id}/erase", access.Owner, page.Of((*page.Request).ContactOf, contacts.ErasePage), nil},

@@ -167,6 +167,7 @@ func (l *Letter) HTML() string {
 type Refused struct {
 	Reply string // of the relay, for the person who asked for the mail; "" where it said nothing about it
 	Final bool   // it will not take the mail later either
+	Gone  bool   // because there is no such mailbox
 	Err   error  // for the log
 }
 

@@ -88,7 +88,7 @@ type field struct {
 }
 
 var fields = []field{
-	{"salutation", true, func(f *Facts) string { return Salutation(f.Contact) }},
+	{"salutation", true, func(f *Facts) string { return f.Contact.Greeting() }},
 	{"first_name", true, func(f *Facts) string { return cmp.Or(f.Contact.FirstName, f.Contact.Name()) }},
 	{"last_name", true, func(f *Facts) string { return cmp.Or(f.Contact.LastName, f.Contact.Name()) }},
 	{"name", true, func(f *Facts) string { return f.Contact.Name() }},
@@ -105,19 +105,6 @@ func Fields() (names []string) {
 		names = append(names, "{"+f.name+"}")
 	}
 	return names
-}
-
-// Salutation is how a letter to a contact begins: as they want it, or as one would write it.
-func Salutation(c *crm.Contact) string {
-	switch {
-	case c.Salutation != "":
-		return c.Salutation
-	case c.IsCompany && c.FirstName == "":
-		return "Dear friends at " + c.Company
-	case c.Prefix != "" && c.LastName != "":
-		return "Dear " + c.Prefix + " " + c.LastName
-	}
-	return "Dear " + cmp.Or(c.FirstName, c.LastName, "friend")
 }
 
 // Amount is what was given, in words for a letter. What was no money has no amount: determining its value is up to the giver.
@@ -257,33 +244,14 @@ func OccasionOf(g *giving.Gift, isFirst bool, large int64, currency string) Occa
 }
 
 // NoMail says why a mail cannot thank for a gift, "" where it can.
-func NoMail(g *giving.Gift, c *crm.Contact) string {
-	switch {
-	case g.Net() <= 0:
-		return "The gift has not arrived, or was refunded."
-	case c.Erased() || c.Archived():
-		return "The contact is archived."
-	case c.Deceased:
-		return "The contact is deceased."
-	case c.DoNotEmail:
-		return "The contact does not want email."
-	case len(c.Emails) == 0:
-		return "The contact has no email address."
-	}
-	return ""
-}
+func NoMail(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoMail()) }
 
 // NoLetter says why a letter should not thank for a gift, "" where it can.
-func NoLetter(g *giving.Gift, c *crm.Contact) string {
-	switch {
-	case g.Net() <= 0:
+func NoLetter(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoLetter()) }
+
+func unthanked(g *giving.Gift, why crm.Unreached) string {
+	if g.Net() <= 0 {
 		return "The gift has not arrived, or was refunded."
-	case c.Erased() || c.Archived():
-		return "The contact is archived."
-	case c.Deceased:
-		return "The contact is deceased."
-	case c.DoNotMail:
-		return "The contact does not want letters."
 	}
-	return ""
+	return why.Sentence()
 }

@@ -177,6 +177,20 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		if err != nil || told == nil || told.State() != mail.Failed || !strings.Contains(told.Error, "550 no such user") {
 			t.Errorf("%v %+v", err, told)
 		}
+		// Their contact says that the email bounced: the next mail does not go there, until someone says that it works, or has another one.
+		nobody := everyContact(t, s, account)[refused.Contact]
+		if nobody.BouncedEmail != "nobody@example.org" {
+			t.Errorf("%q", nobody.BouncedEmail)
+		}
+		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err == nil || !strings.Contains(err.Error(), "bounced") {
+			t.Error(err)
+		}
+		if _, err := s.UpdateContact(t.Context(), account, refused.Contact, input(t, `{"emails":[{"value":"found@example.org"}]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err != nil {
+			t.Error(err)
+		}
 		// An erased person is in no mail, and had it in their own file before.
 		data, err := s.ContactData(t.Context(), account, taken.Contact)
 		if err != nil {

@@ -1,0 +1,130 @@
+package crm
+
+import (
+	"cmp"
+	"strings"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/text"
+)
+
+// Unreached says why a mail or a letter must not go to a contact, "" where it may. Whatever is sent to people asks these two.
+type Unreached string
+
+// The reasons. "The contact" stands before each of them.
+const (
+	IsArchived  Unreached = "is archived"
+	IsDeceased  Unreached = "is deceased"
+	NoMailAsked Unreached = "does not want email"
+	NoEmail     Unreached = "has no email address"
+	HasBounced  Unreached = "has an email address that bounced"
+	NoLetters   Unreached = "does not want letters"
+	NoAddress   Unreached = "has no address"
+)
+
+// Sentence is the reason for a person, "" for none.
+func (u Unreached) Sentence() string {
+	if u == "" {
+		return ""
+	}
+	return "The contact " + string(u) + "."
+}
+
+func (c *Contact) gone() Unreached {
+	switch {
+	case c.Erased() || c.Archived():
+		return IsArchived
+	case c.Deceased:
+		return IsDeceased
+	}
+	return ""
+}
+
+// NoMail says why the contact gets no mail, "" where one goes to the primary email.
+func (c *Contact) NoMail() Unreached {
+	switch gone := c.gone(); {
+	case gone != "":
+		return gone
+	case c.DoNotEmail:
+		return NoMailAsked
+	case len(c.Emails) == 0:
+		return NoEmail
+	case c.Bounced(c.Emails[0].Value):
+		return HasBounced
+	}
+	return ""
+}
+
+// NoLetter says why the contact gets no letter. One without an address may be handed over: whoever needs an address asks NoPost.
+func (c *Contact) NoLetter() Unreached {
+	if gone := c.gone(); gone != "" {
+		return gone
+	}
+	if c.DoNotMail {
+		return NoLetters
+	}
+	return ""
+}
+
+// NoPost is NoLetter for what is sent by post, and needs an address.
+func (c *Contact) NoPost() Unreached {
+	if why := c.NoLetter(); why != "" || len(c.Addresses) > 0 && len(c.Addresses[0].Lines()) > 0 {
+		return why
+	}
+	return NoAddress
+}
+
+// Bounced tells whether mail to an email of the contact came back.
+func (c *Contact) Bounced(email string) bool {
+	return c.BouncedEmail != "" && sameEmail(c.BouncedEmail, email)
+}
+
+func sameEmail(a, b string) bool { return emailRule.identity(a, "") == emailRule.identity(b, "") }
+
+// bouncedField is the email of the contact that mail came back from. A form of the contact does not have it: a person marks the address on its page.
+func bouncedField() doc.Field[*Contact, *ContactInput] {
+	f := doc.Sent("bounced_email", "Bounced email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(c *Contact) *string { return &c.BouncedEmail }, func(in *ContactInput) **string { return &in.BouncedEmail })
+	f.Take = nil
+	return f
+}
+
+func isEmail(value string) bool {
+	_, ok := text.NormalEmail(value)
+	return ok
+}
+
+// bouncedOther is the fault of an address that is not the contact's.
+const bouncedOther doc.Rule = "must be one of the contact's emails"
+
+// settleBounced forgets that an email has bounced which the contact no longer has. Saying so of a foreign one is a mistake; a row of a file may be older than the contact.
+func (in *ContactInput) settleBounced(c *Contact) error {
+	if c.BouncedEmail == "" {
+		return nil
+	}
+	for _, e := range c.Emails {
+		if c.Bounced(e.Value) {
+			return nil
+		}
+	}
+	c.BouncedEmail = ""
+	if said(in.BouncedEmail) != "" && !in.FromRow {
+		return doc.NewInvalid("bounced_email", bouncedOther)
+	}
+	return nil
+}
+
+// Greeting is how a letter to a contact begins: as they want it, or as one would write it.
+func (c *Contact) Greeting() string {
+	first, last, prefix := strings.TrimSpace(c.FirstName), strings.TrimSpace(c.LastName), strings.TrimSpace(c.Prefix)
+	switch {
+	case c.Salutation != "":
+		return c.Salutation
+	case c.IsCompany && first == "":
+		return "Dear " + strings.TrimSpace(c.Company) + " team"
+	case strings.Contains(first, "@") || first+last == "": // no one knows their name yet
+		return "Dear friend"
+	case prefix != "" && (IsCouple(prefix) || !IsCouple(first)):
+		return "Dear " + prefix + " " + cmp.Or(last, first)
+	}
+	return "Dear " + strings.ReplaceAll(cmp.Or(first, last), " & ", " and ")
+}
