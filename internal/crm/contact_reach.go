@@ -128,3 +128,23 @@ func (c *Contact) Greeting() string {
 	}
 	return "Dear " + strings.ReplaceAll(cmp.Or(first, last), " & ", " and ")
 }
+
+// PostLines are the name and the primary address of a contact, as an envelope has them.
+func (c *Contact) PostLines() (lines []string) {
+	name := strings.Join(strings.Fields(strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName, c.Suffix}, " ")), " ")
+	if c.FirstName+c.LastName == "" {
+		name = c.Name()
+	}
+	switch {
+	case c.IsCompany && c.FirstName+c.LastName != "":
+		lines = []string{c.Company, name}
+	case c.IsCompany || c.Company == "" || c.Company == name:
+		lines = []string{name}
+	default:
+		lines = []string{name, c.Company}
+	}
+	if len(c.Addresses) > 0 {
+		lines = append(lines, c.Addresses[0].Lines()...)
+	}
+	return lines
+}

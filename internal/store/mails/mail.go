@@ -58,7 +58,9 @@ func (s *MailStore) OnFailure(kind mail.Kind, do func(ctx context.Context, accou
 }
 
 // OnBounce says what to do when a relay knows that there is no such mailbox.
-func (s *MailStore) OnBounce(do func(ctx context.Context, account int64, address string) error) { s.gone = do }
+func (s *MailStore) OnBounce(do func(ctx context.Context, account int64, address string) error) {
+	s.gone = do
+}
 
 // serversOwn is the account of mails that no organization sends: those to a user about their password.
 const serversOwn = 0
