@@ -33,7 +33,7 @@ func TestAGiftIsThankedFor(t *testing.T) {
 	p.audit()
 	p.shoot("thank")
 	p.click("Send mail")
-	p.sees("is on its way", "Thanked by mail", "by demo@example.org")
+	p.sees("is on its way", "Thanked by mail", "by Dana Harper")
 	p.audit()
 	p.shoot("thanked")
 	gift := p.path()

@@ -19,6 +19,7 @@ const (
 	NoEmail     Unreached = "has no email address"
 	HasBounced  Unreached = "has an email address that bounced"
 	NoLetters   Unreached = "does not want letters"
+	Unreadable  Unreached = "cannot be read"
 	NoAddress   Unreached = "has no address"
 )
 
@@ -72,6 +73,30 @@ func (c *Contact) NoPost() Unreached {
 		return why
 	}
 	return NoAddress
+}
+
+// Way is how something reaches a contact.
+type Way string
+
+// The ways.
+const (
+	NoWay    Way = ""
+	ByMail   Way = "mail"
+	ByLetter Way = "letter"
+)
+
+// Way is how the contact is reached: by mail where mails are sent and one may go, else by a letter; or why not at all.
+func (c *Contact) Way(mails bool) (Way, Unreached) {
+	noMail, noPost := c.NoMail(), c.NoPost()
+	switch {
+	case mails && noMail == "":
+		return ByMail, ""
+	case noPost == "":
+		return ByLetter, ""
+	case !mails || noMail == noPost:
+		return NoWay, noPost
+	}
+	return NoWay, noMail + " and " + noPost
 }
 
 // Bounced tells whether mail to an email of the contact came back.

@@ -9,7 +9,9 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
 )
 
 // statementsView is the giving statements of a year: of one contact, or a page of those of a list of donors.
@@ -20,6 +22,9 @@ type statementsView struct {
 	Kind       giving.DonorKind
 	Settings   access.AccountSettings
 	Contact    *crm.Contact // whose statement it is; nil for a list
+	NoMail     string       // why it cannot be mailed to the contact
+	Mails      bool         // this server sends mail
+	Mail       *mail.Mail   // the last one with a statement
 	Found      string       // whose statements they are
 	Erased     int          // people on this page who have none
 	Today      time.Time
@@ -53,6 +58,10 @@ func StatementPage(r *page.Request) error {
 			return err
 		}
 		view.add(&contact, made)
+		view.Mails, view.NoMail = r.Store.Mails(), contact.NoMail().Sentence()
+		if view.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), jobs.AboutContact(contact.ID)); err != nil {
+			return err
+		}
 	}
 	return showStatements(r, view, "Giving statement of "+page.ContactName(contact))
 }

@@ -2,10 +2,13 @@ package page
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
@@ -57,6 +60,33 @@ func Choose(n int64, one, several string) string {
 // MoneyList are sums of several currencies: $7, €5 and £6. That of the organization comes first. It is "" for none.
 func MoneyList(sums map[string]int64, first string) string {
 	return giving.SumTexts(sums, first, text.Money)
+}
+
+// LeftOut says who gets nothing, and why, the most first.
+func LeftOut(left map[crm.Unreached]int64) (lines []string) {
+	for _, why := range slices.SortedFunc(maps.Keys(left), func(a, b crm.Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
+		words := string(why)
+		if left[why] > 1 {
+			clauses := strings.Split(words, " and ")
+			for i, clause := range clauses {
+				verb, rest, _ := strings.Cut(clause, " ")
+				clauses[i] = cmp.Or(map[string]string{"is": "are", "has": "have", "does": "do"}[verb], verb) + " " + rest
+			}
+			words = strings.Join(clauses, " and ")
+		}
+		lines = append(lines, Plural(left[why], "contact")+" "+words+".")
+	}
+	return lines
+}
+
+// PrintChoices fills in how something is printed where no one has chosen: sorted by name, on the paper of the organization's country.
+func PrintChoices(form *Form, currency string) {
+	paper := "a4"
+	if slices.Contains([]string{"USD", "CAD", "MXN", "PHP"}, currency) {
+		paper = "letter"
+	}
+	form.Set("order", cmp.Or(form.Value("order"), "name"))
+	form.Set("paper", cmp.Or(form.Value("paper"), paper))
 }
 
 // reasonsText is what speaks for a pair, as a sentence.
@@ -126,6 +156,8 @@ func mailKind(m mail.Mail) string {
 		return "Test"
 	case mail.Thanks:
 		return "Thank-you"
+	case mail.Statement:
+		return "Giving statement"
 	}
 	return string(m.Kind)
 }
