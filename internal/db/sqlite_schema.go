@@ -19,8 +19,8 @@ type schemaObject struct{ kind, name string }
 
 func (o schemaObject) String() string { return o.kind + " " + o.name }
 
-// SQLite makes some indexes by itself, which have no text.
-const sqliteObjects = `SELECT type, name, tbl_name || ' ' || COALESCE(sql, '') FROM sqlite_schema`
+// SQLite makes some indexes by itself, which have no text. A table of statistics is no part of the schema: whatever is in it, the answers are the same.
+const sqliteObjects = `SELECT type, name, tbl_name || ' ' || COALESCE(sql, '') FROM sqlite_schema WHERE COALESCE(sql, '') <> 'CREATE TABLE sqlite_stat1(tbl,idx,stat)'`
 
 // schemaTexts are all objects of a database and how each was made.
 func schemaTexts(c Conn) (map[schemaObject]string, error) {
