@@ -143,7 +143,7 @@ var sqliteDialect = dialect{
 	search:    sqliteSearch,
 	texts:     cached(sqliteTexts),
 	rowKeys:   true,
-	estimates: []string{sqliteReload, `DELETE FROM sqlite_stat1`, sqliteEstimates, sqliteReload},
+	estimates: []string{sqliteReload, `DELETE FROM sqlite_stat1`, `DELETE FROM sqlite_stat4`, sqliteEstimates, sqliteReload},
 	touch:     sqlLockAll,
 	size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
 	clear:     `DELETE FROM `,

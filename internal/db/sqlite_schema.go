@@ -19,8 +19,9 @@ type schemaObject struct{ kind, name string }
 
 func (o schemaObject) String() string { return o.kind + " " + o.name }
 
-// SQLite makes some indexes by itself, which have no text. A table of statistics is no part of the schema: whatever is in it, the answers are the same.
-const sqliteObjects = `SELECT type, name, tbl_name || ' ' || COALESCE(sql, '') FROM sqlite_schema WHERE COALESCE(sql, '') <> 'CREATE TABLE sqlite_stat1(tbl,idx,stat)'`
+// SQLite makes some indexes by itself, which have no text. Its tables of statistics are no part of the schema: whatever is in them, answers are the same.
+const sqliteObjects = `SELECT type, name, tbl_name || ' ' || COALESCE(sql, '') FROM sqlite_schema
+	WHERE COALESCE(sql, '') NOT IN ('CREATE TABLE sqlite_stat1(tbl,idx,stat)', 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)')`
 
 // schemaTexts are all objects of a database and how each was made.
 func schemaTexts(c Conn) (map[schemaObject]string, error) {
