@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"internal/relay": {"internal/crm/mail"},
 	"internal/db":    {},
 	"internal/table": {},
+	"internal/pdf":   {},
 	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps"},
 
 	"internal/store/steps":     {"internal/db"},
@@ -106,7 +107,7 @@ var outside = map[string][]string{
 
 	"github.com/prometheus/client_golang": {"internal/web"},
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
-	"golang.org/x/image":                  {"internal/crm/picture"},
+	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
 	"github.com/wneessen/go-mail":         {"internal/relay"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
