@@ -376,11 +376,8 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 	}{c, c, in}
 	r.new.MatchKeys = slices.Clip(c.MatchKeys) // a key that is added goes into a list of its own
 	change(&r.new, &r.in, now)
-	if err := r.in.settleBounced(&r.new); err != nil {
+	if err := r.in.settleBounced(&r.new); err != nil || r.new.sameAs(&r.old) {
 		return r.old, err
-	}
-	if r.new.sameAs(&r.old) {
-		return r.old, nil
 	}
 	r.new.UpdatedAt = now
 	return r.new, r.in.asSent(r.in.checkChanged(&r.new, &r.old))

@@ -5,7 +5,6 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/db"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
@@ -22,7 +21,7 @@ type manyView struct {
 }
 
 // waitingOf are the gifts that are meant: those that were picked, or all that the list shows.
-func waitingOf(r *page.Request, sent url.Values) (set db.Set, view manyView, err error) {
+func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view manyView, err error) {
 	query, err := url.ParseQuery(sent.Get("query"))
 	if err != nil {
 		return set, view, err

@@ -69,6 +69,9 @@ const letterOutcome = "letter"
 // GaveNothing is why someone gets no statement.
 const GaveNothing crm.Unreached = "gave nothing in that year"
 
+// Recipients are the gifts or contacts that a mailing is about.
+type Recipients = db.Set
+
 // WaitingGifts are the gifts that wait for thanks: those that were picked, or all that a list shows.
 func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int64, filter giving.GiftFilter) (set db.Set, err error) {
 	for _, id := range picked {
