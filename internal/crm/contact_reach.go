@@ -2,6 +2,8 @@ package crm
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"donorbook/internal/crm/doc"
@@ -29,6 +31,23 @@ func (u Unreached) Sentence() string {
 		return ""
 	}
 	return "The contact " + string(u) + "."
+}
+
+// LeftWords say who gets nothing, and why, the most first. contacts is how many contacts there are, in words.
+func LeftWords(left map[Unreached]int64, contacts func(n int64) string) (lines []string) {
+	for _, why := range slices.SortedFunc(maps.Keys(left), func(a, b Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
+		words := string(why)
+		if left[why] > 1 {
+			clauses := strings.Split(words, " and ")
+			for i, clause := range clauses {
+				verb, rest, _ := strings.Cut(clause, " ")
+				clauses[i] = cmp.Or(map[string]string{"is": "are", "has": "have", "does": "do"}[verb], verb) + " " + rest
+			}
+			words = strings.Join(clauses, " and ")
+		}
+		lines = append(lines, contacts(left[why])+" "+words+".")
+	}
+	return lines
 }
 
 func (c *Contact) gone() Unreached {

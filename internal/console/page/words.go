@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,21 +61,9 @@ func MoneyList(sums map[string]int64, first string) string {
 	return giving.SumTexts(sums, first, text.Money)
 }
 
-// LeftOut says who gets nothing, and why, the most first.
-func LeftOut(left map[crm.Unreached]int64) (lines []string) {
-	for _, why := range slices.SortedFunc(maps.Keys(left), func(a, b crm.Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
-		words := string(why)
-		if left[why] > 1 {
-			clauses := strings.Split(words, " and ")
-			for i, clause := range clauses {
-				verb, rest, _ := strings.Cut(clause, " ")
-				clauses[i] = cmp.Or(map[string]string{"is": "are", "has": "have", "does": "do"}[verb], verb) + " " + rest
-			}
-			words = strings.Join(clauses, " and ")
-		}
-		lines = append(lines, Plural(left[why], "contact")+" "+words+".")
-	}
-	return lines
+// LeftOut says who gets nothing, and why.
+func LeftOut(left map[crm.Unreached]int64) []string {
+	return crm.LeftWords(left, func(n int64) string { return Plural(n, "contact") })
 }
 
 // PrintChoices fills in how something is printed where no one has chosen: sorted by name, on the paper of the organization's country.
