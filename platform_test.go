@@ -20,6 +20,7 @@ import (
 func TestTheProgramIsRightForOtherSystems(t *testing.T) {
 	for _, platform := range []string{"windows/amd64", "darwin/arm64", "freebsd/amd64"} {
 		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
 			system, processor, _ := strings.Cut(platform, "/")
 			list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./cmd/donorbook")
 			list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
