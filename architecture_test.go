@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"internal/relay": {"internal/crm/mail"},
 	"internal/db":    {},
 	"internal/table": {},
+	"internal/pdf":   {},
 	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps"},
 
 	"internal/store/steps":     {"internal/db"},
@@ -42,9 +43,9 @@ var arrows = map[string][]string{
 	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people"},
 	"internal/store/gifts":     {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
-	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
+	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
-	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
+	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/pdf", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
 	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
@@ -106,7 +107,7 @@ var outside = map[string][]string{
 
 	"github.com/prometheus/client_golang": {"internal/web"},
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
-	"golang.org/x/image":                  {"internal/crm/picture"},
+	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
 	"github.com/wneessen/go-mail":         {"internal/relay"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},

@@ -66,7 +66,17 @@ func Export[F any](r *Request, list string, filter F, wrong error, prepare func(
 
 var DownloadKinds = map[string]string{
 	"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl", "json": "application/json",
+	"pdf":  "application/pdf",
 	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+// Download sends a file that was prepared.
+func (r *Request) Download(what string, file *move.Export, err error) error {
+	format := ""
+	if file != nil {
+		format = file.How.Format
+	}
+	return r.download(what, format, file, err)
 }
 
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the

@@ -36,13 +36,14 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 }
 
 const (
-	sqlMailsAbout  = `SELECT m.id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
+		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about = 'contact ' || c.id AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
 	sqlMailsByID   = `SELECT kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
 	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> ''`
 )
 
-// mailData are the mails about the gifts of a person, for as long as they are known. They follow the gifts, and are erased with them.
+// mailData are the mails about a person and their gifts, for as long as they are known. They follow the gifts, and are erased with them.
 var mailData = &personal{list: "mails", of: sqlMailsAbout, byID: sqlMailsByID,
 	show: func(_ *ContactData, r db.Row) ([]byte, error) {
 		return plainJSON(struct {
@@ -63,7 +64,7 @@ func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err err
 	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
 	for _, m := range some {
 		e.at.ID = m.id
-		if e.names(func(i *crm.Identity) bool { return i.In([]string{m.to}) || m.said != "" && i.InJSON(m.said) }) {
+		if e.naming(crm.SaidBy(m.to)) || m.said != "" && e.naming(crm.SaidIn(m.said)) {
 			p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
 				return func() error { t.Delete(store.MailTable, a.Account, m.id); return nil }, nil
 			})
