@@ -2,6 +2,7 @@ package giving
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -64,4 +65,18 @@ func (g Gift) PayPledge(amount int64, now time.Time) Gift {
 		return g
 	}
 	return g.promise(Entry{Amount: old.Amount - amount})
+}
+
+// UnpayPledge is a pledge of which a payment is withdrawn: what it has paid is promised again.
+func (g Gift) UnpayPledge(amount int64) Gift {
+	left, isPaid := amount, false
+	g.Note, isPaid = strings.CutSuffix(g.Note, paidInFull)
+	switch {
+	case len(g.Entries)+2 > maxEntries || g.Status != Pending && !(g.Status == Cancelled && isPaid):
+		return g
+	case g.Status == Pending:
+		left += g.Payment().Amount
+	}
+	g.Status, g.Note = Pending, strings.TrimSpace(g.Note)
+	return g.promise(Entry{Amount: min(left, g.Entries[0].Amount)})
 }

@@ -197,6 +197,23 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 	return SaveGift(t, a, found, found.PayPledge(payment.Payment().Amount, now), now)
 }
 
+// UnpayPledge takes back what a payment that is withdrawn has made of a pledge that came after it. One that came before has a change of its own for that.
+func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, now time.Time) error {
+	for _, id := range payment.IDs {
+		if id.Source != giving.PledgeSource || payment.Net() <= 0 {
+			continue
+		}
+		pledge, err := giftReferred(t, a, id.Value)
+		if err != nil || pledge == nil || pledge.ID < payment.ID || pledge.Currency != payment.Currency {
+			return err
+		}
+		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {
+			return SaveGift(t, a, pledge, raised, now)
+		}
+	}
+	return nil
+}
+
 // RecordRefund gives back what a row of a file says.
 func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
 	made, err := decideRefund(t, a, in)
