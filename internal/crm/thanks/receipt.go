@@ -2,6 +2,7 @@ package thanks
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,13 @@ func ReceiptID(code string) int64 {
 		return 0
 	}
 	return year*ReceiptsAYear + number
+}
+
+// Mark is a number that a gift and its valid receipt agree on, for checks that add up all of them.
+func Mark(gift, receipt, amount int64) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, gift, " ", receipt, " ", amount)
+	return h.Sum64()
 }
 
 // Code is the receipt's number.

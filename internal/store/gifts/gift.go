@@ -111,12 +111,13 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	switch {
 	case err == nil && made.Updated:
 		before := Of(a).Gifts.Rows[made.ID]
-		if err = SaveGift(t, a, before, made.Gift, now); err == nil && before.Status == giving.Pending {
+		if err = SaveGift(t, a, before, &made.Gift, now); err == nil && before.Status == giving.Pending {
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
 	case err == nil && made.Existing && made.learned:
-		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+		err = SaveGift(t, a, Of(a).Gifts.Rows[made.ID], &made.Gift, now)
+		return made, err
 	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}
@@ -454,23 +455,29 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
-		return made, SaveGift(t, a, old, changed, now)
+		err = SaveGift(t, a, old, &made.Gift, now)
+		return made, err
 	})
 }
 
-// SaveGift writes a gift that has changed, and everything that follows from it.
-func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gift, now time.Time) error {
-	kind, differences := giftDifferences(&old.Gift, &changed)
+// SaveGift writes a gift that has changed, and everything that follows from it. A receipt that says something else is replaced.
+func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed *giving.Gift, now time.Time) error {
+	if changed.Local.IsZero() || !changed.At.Equal(old.At) {
+		changed.Local = giving.GiftClock(changed.At, a.Location())
+	}
+	if changed.Receipt != "" && changed.Receipt == old.Receipt && changed.Receipted() != old.Receipted() {
+		if err := replaceReceipt(t, a, changed, now); err != nil {
+			return err
+		}
+	}
+	kind, differences := giftDifferences(&old.Gift, changed)
 	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
 	before := old.Gift
-	if !changed.At.Equal(before.At) {
-		changed.Local = time.Time{}
-	}
-	if err := PutGift(t, a, &changed, revision); err != nil {
+	if err := PutGift(t, a, changed, revision); err != nil {
 		return err
 	}
-	return afterGift(t, a, &before, &changed, now)
+	return afterGift(t, a, &before, changed, now)
 }
 
 // coded is what is found by its public id.

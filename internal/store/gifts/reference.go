@@ -200,7 +200,8 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
-	return SaveGift(t, a, found, found.PayPledge(payment.Payment().Amount, now), now)
+	paid := found.PayPledge(payment.Payment().Amount, now)
+	return SaveGift(t, a, found, &paid, now)
 }
 
 // RecordRefund gives back what a row of a file says.
@@ -211,7 +212,8 @@ func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 	}
 	found := Of(a).Gifts.Rows[made.ID]
 	if !made.Existing {
-		return made, SaveGift(t, a, found, made.Gift, now)
+		err = SaveGift(t, a, found, &made.Gift, now)
+		return made, err
 	}
 	if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
 		t.Touch()

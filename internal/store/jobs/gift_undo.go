@@ -48,7 +48,7 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	return true, gifts.SaveGift(u.T, u.A, g, before, u.Now)
+	return true, gifts.SaveGift(u.T, u.A, g, &before, u.Now)
 }
 
 // endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.

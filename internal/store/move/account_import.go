@@ -399,6 +399,8 @@ type accountReader struct {
 	contacts  int64            // sequence number of the last one
 	plans     int64
 	gifts     int64
+	receipt   int64           // the last one
+	receipts  uint64          // those that gifts name, less those that are there
 	revision  int64           // of the last change
 	merges    int64           // the last one
 	merged    map[int64]int64 // the contacts that others were merged into

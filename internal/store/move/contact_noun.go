@@ -93,7 +93,10 @@ var (
 			line, _, err = giftLine(r)
 			return line, err
 		},
-		erase: func(_ *eraser, p *erasedPiece, r heldRecord) { p.eraseGift(r, giving.Gift.Erase) },
+		erase: func(_ *eraser, p *erasedPiece, r heldRecord) {
+			p.write(sqlForgetReceipts, r.id)
+			p.eraseGift(r, giving.Gift.Erase)
+		},
 		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
 			id, g := gifts.ScanGift(r)
 			return heldRecord{id: id, head: g.Revision}, g.Giver, g.Damage
