@@ -41,7 +41,7 @@ var (
 
 	TemplateTable = db.NewTable("template", "account_id occasion:text", "subject:text body:text amount")
 
-	ReceiptTable = db.NewTable("receipt", "account_id id", "gift_id amount currency:text issued_at voided_at said:text")
+	ReceiptTable = db.NewTable("receipt", "account_id id", "gift_id amount currency:text issued_at voided_at replaced_by said:text")
 
 	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 

@@ -173,7 +173,7 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 	}
 	fact := func(label, value string) {
 		if value != "" {
-			t.Facts = append(t.Facts, ReceiptFact{label, mail.Typed(value)})
+			t.Facts = append(t.Facts, ReceiptFact{label, mail.NewLine(value)})
 		}
 	}
 	fact("Receipt number", f.Receipt.Number)
@@ -184,7 +184,7 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 	} else {
 		fact("Tax ID", f.Receipt.TaxID)
 		fact("Issued on", f.Receipt.Issued.Format(dayForm))
-		fact("Donor", c.Name())
+		fact("Donor", mail.Typed(c.Name()).String())
 		fact("Amount", capital(Amount(f.Gift)))
 		fact("Received on", f.Gift.Local.Format(dayForm))
 		fact("For", f.Campaign)
@@ -194,7 +194,7 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 		t.Says = fillAll(f.Receipt.Text, f, receiptFields)
 	case UnitedStates:
 		if says := benefit(f); says != "" {
-			t.Says = append(t.Says, mail.Typed(says))
+			t.Says = append(t.Says, mail.NewLine(says))
 		}
 		if b := f.Receipt.Benefit; !b.IsNone() && b.Value > 0 && f.Gift.IsMoney() {
 			t.Says = append(t.Says, mail.NewLine("For federal income tax purposes, your deduction is limited to the amount of your gift that is more than this value: "+
@@ -234,8 +234,8 @@ func canadian(t *ReceiptText, f *Facts, fact func(label, value string)) error {
 	left := f.Gift.Left()
 	worth := r.Benefit.Worth(f.Gift.Currency)
 	fact("Charity registration number", r.TaxID)
-	fact("Donor", c.Name())
-	fact("Address", strings.Join(c.Addresses[0].Lines(), ", "))
+	fact("Donor", mail.Typed(c.Name()).String())
+	fact("Address", mail.Typed(strings.Join(c.Addresses[0].Lines(), ", ")).String())
 	fact("Date gift received", f.Gift.Local.Format(dayForm))
 	if !f.Gift.IsMoney() {
 		fact("Gift", capital(Amount(f.Gift)))

@@ -19,18 +19,17 @@ import (
 )
 
 const (
-	receiptColumns = `SELECT r.id, r.gift_id, r.amount, r.currency, r.issued_at, r.voided_at, r.said, (SELECT g.code FROM gift g WHERE g.account_id = $1 AND g.id = r.gift_id),
-		(SELECT n.id FROM receipt n WHERE n.account_id = $1 AND n.gift_id = r.gift_id AND n.id > r.id ORDER BY n.id LIMIT 1) FROM receipt r WHERE r.account_id = $1`
+	receiptColumns    = `SELECT r.id, r.gift_id, r.amount, r.currency, r.issued_at, r.voided_at, r.replaced_by, r.said, g.code FROM receipt r JOIN gift g ON g.account_id = $1 AND g.id = r.gift_id WHERE r.account_id = $1`
 	sqlReceipts       = receiptColumns + ` AND r.id > $2 AND r.id <= $3 ORDER BY r.id DESC`
 	sqlReceiptsOfGift = receiptColumns + ` AND r.gift_id = $2 ORDER BY r.id DESC`
 	sqlLastReceipt    = `SELECT COALESCE(MAX(id), 0) FROM receipt WHERE account_id = $1 AND id > $2 AND id < $3`
 	sqlReceiptYears   = `SELECT COALESCE(MIN(id), 0), COALESCE(MAX(id), 0) FROM receipt WHERE account_id = $1`
-	sqlVoidReceipt    = `UPDATE receipt SET voided_at = $3 WHERE account_id = $1 AND id = $2`
+	sqlVoidReceipt    = `UPDATE receipt SET voided_at = $3, replaced_by = $4 WHERE account_id = $1 AND id = $2`
 )
 
 func scanReceipt(r db.Row) thanks.Receipt {
-	is := thanks.Receipt{ID: r.Int(0), Gift: r.Int(1), Amount: r.Int(2), Currency: r.Text(3), IssuedAt: store.Moment(r.Int(4)), VoidedAt: store.Moment(r.Int(5)), GiftCode: r.Text(7), ReplacedBy: r.Int(8)}
-	_ = json.Unmarshal(r.Bytes(6), &is.Text) // empty for a person who was erased
+	is := thanks.Receipt{ID: r.Int(0), Gift: r.Int(1), Amount: r.Int(2), Currency: r.Text(3), IssuedAt: store.Moment(r.Int(4)), VoidedAt: store.Moment(r.Int(5)), ReplacedBy: r.Int(6), GiftCode: r.Text(8)}
+	_ = json.Unmarshal([]byte(r.Text(7)), &is.Text) // empty for a person who was erased
 	return is
 }
 
@@ -159,7 +158,7 @@ func issueReceipt(t *store.Tx, a *store.Account, g *giving.Gift, replaces string
 	if err != nil {
 		return r, err
 	}
-	t.Insert(store.ReceiptTable, a.Account, r.ID, g.ID, r.Amount, r.Currency, store.Seconds(now), int64(0), string(said))
+	t.Insert(store.ReceiptTable, a.Account, r.ID, g.ID, r.Amount, r.Currency, store.Seconds(now), int64(0), int64(0), string(said))
 	g.Receipt = r.Code()
 	return r, nil
 }
@@ -167,15 +166,15 @@ func issueReceipt(t *store.Tx, a *store.Account, g *giving.Gift, replaces string
 // replaceReceipt voids the receipt for a gift that was changed, and makes another one if anything is left. Where that cannot be made, the gift has none until someone asks for it.
 func replaceReceipt(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
 	old := g.Receipt
-	if err := t.Run(sqlVoidReceipt, a.Account, thanks.ReceiptID(old), store.Seconds(now)); err != nil {
-		return err
+	var next thanks.Receipt
+	if g.Receipt = ""; g.HasArrived() {
+		made, err := issueReceipt(t, a, g, old, now)
+		switch {
+		case err == nil:
+			next = made
+		case !errors.As(err, new(*doc.Invalid)) && !errors.Is(err, crm.ErrNotFound):
+			return err
+		}
 	}
-	if g.Receipt = ""; !g.HasArrived() {
-		return nil
-	}
-	_, err := issueReceipt(t, a, g, old, now)
-	if errors.As(err, new(*doc.Invalid)) || errors.Is(err, crm.ErrNotFound) {
-		return nil
-	}
-	return err
+	return t.Run(sqlVoidReceipt, a.Account, thanks.ReceiptID(old), store.Seconds(now), next.ID)
 }

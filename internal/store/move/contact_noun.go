@@ -366,6 +366,7 @@ func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 	if err != nil || len(theirs) == 0 {
 		return err
 	}
+	p.write(sqlForgetVoid, r.id) // the receipt that is valid is the other contact's
 	if len(parts) > 0 {
 		p.eraseGift(r, func(g giving.Gift) giving.Gift { return g.EraseParts(parts) })
 	}
@@ -432,6 +433,11 @@ func (e *eraser) giverRecords(c db.Conn, p *erasedPiece, contact *crm.Contact) (
 		return 0, err
 	}
 	e.at.ID = some[len(some)-1]
+	if of == giftData {
+		if err := e.giverReceipts(c, p, contact, some); err != nil {
+			return 0, err
+		}
+	}
 	return len(some), c.Each(func(row db.Row) error {
 		r, giver, damage := of.giver(row)
 		is := giver

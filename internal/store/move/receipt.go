@@ -1,7 +1,6 @@
 package move
 
 import (
-	"context"
 	"encoding/json"
 
 	"donorbook/internal/crm"
@@ -21,8 +20,7 @@ var receiptNoun = &noun{file: ReceiptFile, tables: []*db.Table{store.ReceiptTabl
 			return "does not have the valid receipts that gifts name"
 		}
 		return ""
-	},
-	search: []erasureLook{{"receipts", (*eraser).receipts}}}
+	}}
 
 type receiptLine struct {
 	ID       int64  `json:"id"` // year and number
@@ -31,6 +29,7 @@ type receiptLine struct {
 	Currency string `json:"currency"`
 	IssuedAt int64  `json:"issued_at"`
 	VoidedAt int64  `json:"voided_at"`
+	Replaced int64  `json:"replaced_by"`
 	Said     string `json:"said"`
 }
 
@@ -55,41 +54,35 @@ func readReceipt(r *accountReader, l *receiptLine) (importLine, error) {
 		r.receipts ^= thanks.Mark(l.Gift, l.ID, l.Amount)
 	}
 	return func(w *accountWriter) error {
-		w.Insert(store.ReceiptTable, w.a.Account, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt, l.Said)
+		w.Insert(store.ReceiptTable, w.a.Account, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt, l.Replaced, l.Said)
 		return nil
 	}, nil
 }
 
 const (
 	sqlReceiptsAbout  = `SELECT r.id, r.id AS head FROM gift g JOIN receipt r ON r.account_id = $1 AND r.gift_id = g.id WHERE g.account_id = $1 AND g.contact_id = $2 AND r.id > $3 ORDER BY r.id LIMIT $4`
-	sqlReceiptsByID   = `SELECT id, gift_id, amount, currency, issued_at, voided_at, said FROM receipt WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
-	sqlNextReceipts   = `SELECT r.id, r.said, (SELECT c.body FROM gift g JOIN contact c ON c.account_id = $1 AND c.id = g.contact_id WHERE g.account_id = $1 AND g.id = r.gift_id) FROM receipt r WHERE r.account_id = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`
+	sqlReceiptsByID   = `SELECT id, gift_id, amount, currency, issued_at, voided_at, replaced_by, said FROM receipt WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlReceiptTexts   = `SELECT id, said FROM receipt WHERE account_id = $1 AND gift_id = ANY($2) AND said <> '' ORDER BY id`
 	sqlForgetReceipts = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2`
+	sqlForgetVoid     = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2 AND voided_at <> 0`
 	sqlForgetReceipt  = `UPDATE receipt SET said = '' WHERE account_id = $1 AND id = $2`
 )
 
 // receiptData are the receipts for the gifts of a person. They follow the gifts: when these are erased, the receipts keep their numbers and amounts.
 var receiptData = &personal{list: "receipts", of: sqlReceiptsAbout, byID: sqlReceiptsByID,
 	show: func(_ *ContactData, r db.Row) ([]byte, error) {
-		return plainJSON(receiptLine{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Int(4), r.Int(5), r.Text(6)})
+		return plainJSON(receiptLine{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Int(4), r.Int(5), r.Int(6), r.Text(7)})
 	}}
 
-// receipts takes people out of receipts for gifts that are someone else's now. What that contact is called, too, stays.
-func (e *eraser) receipts(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	type receipt struct {
-		id         int64
-		said, body string
-	}
-	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) receipt { return receipt{r.Int(0), r.Text(1), string(r.Bytes(2))} }, sqlNextReceipts, e.job.Account, e.at.ID, int64(eraseUnit))
-	for _, r := range some {
-		e.at.ID = r.id
-		if r.said == "" {
-			continue
+// giverReceipts takes the people out of receipts for gifts of a contact that they were part of for a while. What the contact says itself stays.
+func (e *eraser) giverReceipts(c db.Conn, p *erasedPiece, contact *crm.Contact, gifts []int64) error {
+	body := string(contact.AppendBody(nil))
+	others := crm.SaidIn(`{"id":0` + body)
+	return c.Each(func(r db.Row) error {
+		said := crm.SaidIn(r.Text(1))
+		if e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&others, &said) || i.Repeats(r.Text(1), body) }) {
+			p.write(sqlForgetReceipt, r.Int(0))
 		}
-		said, others := crm.SaidIn(r.said), crm.SaidIn(`{"id":0`+r.body)
-		if e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) && i.IsNamedBeyond(&others, &said) }) {
-			p.write(sqlForgetReceipt, r.id)
-		}
-	}
-	return len(some) < eraseUnit, err
+		return nil
+	}, sqlReceiptTexts, e.job.Account, gifts)
 }

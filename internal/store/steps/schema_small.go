@@ -101,6 +101,7 @@ CREATE TABLE receipt (
 	currency TEXT NOT NULL,
 	issued_at BIGINT NOT NULL,
 	voided_at BIGINT NOT NULL,
+	replaced_by BIGINT NOT NULL,
 	said TEXT NOT NULL,
 	PRIMARY KEY (account_id, id)
 );
