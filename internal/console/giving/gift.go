@@ -118,6 +118,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 	return []page.Tab{
 		{Label: "Gifts", Address: r.Path("/gifts"), Current: current == "gifts"},
 		{Label: "To thank", Address: r.Path(toThankPath), Current: current == "thanks"},
+		{Label: "Receipts", Address: r.Path("/receipts"), Current: current == "receipts"},
 		{Label: "Recurring gifts", Address: r.Path("/plans"), Current: current == "plans"},
 	}
 }
@@ -126,6 +127,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 type giftView struct {
 	*page.GiftRow
 	Thanks  thanksView
+	Receipt receiptsView
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
@@ -147,6 +149,9 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 		return err
 	}
 	if view.Thanks, err = thanksOf(r, g); err != nil {
+		return err
+	}
+	if view.Receipt, err = receiptsOf(r, g); err != nil {
 		return err
 	}
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))

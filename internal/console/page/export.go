@@ -66,6 +66,7 @@ func Export[F any](r *Request, list string, filter F, wrong error, prepare func(
 
 var DownloadKinds = map[string]string{
 	"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl", "json": "application/json",
+	"pdf":  "application/pdf",
 	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 

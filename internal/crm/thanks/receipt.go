@@ -33,6 +33,8 @@ type ReceiptText struct {
 	To    []mail.Line   `json:"to"`
 	Facts []ReceiptFact `json:"facts"`
 	Says  []mail.Line   `json:"says"`
+
+	Unsaid bool `json:"-"` // it would have to say what was given in return, and no one knows
 }
 
 // ReceiptFact is one line of a receipt, with what it is called.
@@ -72,10 +74,10 @@ func Mark(gift, receipt, amount int64) uint64 {
 }
 
 // Code is the receipt's number.
-func (r *Receipt) Code() string { return ReceiptCode(r.ID) }
+func (r Receipt) Code() string { return ReceiptCode(r.ID) }
 
 // Lines are all that a receipt says, one below the other, for a mail.
-func (r *Receipt) Lines() (lines []mail.Line) {
+func (r Receipt) Lines() (lines []mail.Line) {
 	lines = append(lines, mail.NewLine(r.Text.Title))
 	for _, fact := range r.Text.Facts {
 		lines = append(lines, mail.NewLine(fact.Label+": "+fact.Value.String()))
@@ -195,6 +197,8 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 	case UnitedStates:
 		if says := benefit(f); says != "" {
 			t.Says = append(t.Says, mail.NewLine(says))
+		} else {
+			t.Unsaid = true
 		}
 		if b := f.Receipt.Benefit; !b.IsNone() && b.Value > 0 && f.Gift.IsMoney() {
 			t.Says = append(t.Says, mail.NewLine("For federal income tax purposes, your deduction is limited to the amount of your gift that is more than this value: "+

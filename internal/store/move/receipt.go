@@ -62,7 +62,7 @@ func readReceipt(r *accountReader, l *receiptLine) (importLine, error) {
 const (
 	sqlReceiptsAbout  = `SELECT r.id, r.id AS head FROM gift g JOIN receipt r ON r.account_id = $1 AND r.gift_id = g.id WHERE g.account_id = $1 AND g.contact_id = $2 AND r.id > $3 ORDER BY r.id LIMIT $4`
 	sqlReceiptsByID   = `SELECT id, gift_id, amount, currency, issued_at, voided_at, replaced_by, said FROM receipt WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
-	sqlReceiptTexts   = `SELECT id, said FROM receipt WHERE account_id = $1 AND gift_id = ANY($2) AND said <> '' ORDER BY id`
+	sqlReceiptTexts   = `SELECT id, said FROM receipt WHERE account_id = $1 AND gift_id = ANY($2) AND said <> ''`
 	sqlForgetReceipts = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2`
 	sqlForgetVoid     = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2 AND voided_at <> 0`
 	sqlForgetReceipt  = `UPDATE receipt SET said = '' WHERE account_id = $1 AND id = $2`
