@@ -3,6 +3,7 @@ package crm
 import (
 	"encoding/json"
 	"io"
+	"iter"
 	"net/url"
 	"slices"
 	"strings"
@@ -173,27 +174,66 @@ func addressIn(element json.RawMessage) (a Address) {
 // minNamingPhone is how many digits a number must have to name a person.
 const minNamingPhone = 7
 
-// In tells whether texts that belong together, such as the cells of a row, name the person: by an email, by a phone number, or by the first and the last
-// name.
-func (i *Identity) In(texts []string) bool {
-	return i.IsNamed(&Said{texts, text.Words(texts...)})
-}
-
-// Said is texts that belong together, read once to look for many people in them.
+// Said is texts that belong together, such as the cells of a row, read once to look for many people in them.
 type Said struct{ texts, words []string }
 
-// SaidIn are all texts of a JSON value.
-func SaidIn(data string) Said {
-	texts := textsOf(nil, data)
-	return Said{texts, text.Words(texts...)}
-}
+// SaidBy is what texts say.
+func SaidBy(texts ...string) *Said { return &Said{texts, text.Words(texts...)} }
 
-// IsNamed is In.
+// SaidIn are all texts of a JSON value. A text may be JSON itself, or a query.
+func SaidIn(data string) *Said { return SaidBy(textsOf(nil, data)...) }
+
+// SaidInQuery is what a query filters by.
+func SaidInQuery(query string) *Said { return SaidBy(valuesOf(nil, query)...) }
+
+// IsNamed tells whether texts name the person: by an email, by a phone number, or by the first and the last name.
 func (i *Identity) IsNamed(by *Said) bool {
 	if slices.ContainsFunc(by.texts, i.reaches) {
 		return true
 	}
 	return slices.ContainsFunc(i.First, by.has) && slices.ContainsFunc(i.Last, by.has)
+}
+
+// People are many who are looked for at once. clues are parts of what each is known by; a text that has none of them does not name them.
+type People struct {
+	all   []Identity
+	clues map[string][]int
+}
+
+// PeopleOf are those people.
+func PeopleOf(all []Identity) *People {
+	p := &People{all, make(map[string][]int)}
+	for n := range all {
+		for _, clue := range slices.Concat(clues(all[n].Phones, all[n].Emails), text.Words(all[n].First...)) {
+			if of := p.clues[clue]; len(of) == 0 || of[len(of)-1] != n {
+				p.clues[clue] = append(of, n)
+			}
+		}
+	}
+	return p
+}
+
+// clues are what emails and phone numbers in texts are looked up by.
+func clues(texts ...[]string) (all []string) {
+	for _, value := range slices.Concat(texts...) {
+		all = slices.AppendSeq(all, emailsIn(value))
+		if digits := text.Digits(value); len(digits) >= minNamingPhone {
+			all = append(all, digits[len(digits)-minNamingPhone:])
+		}
+	}
+	return all
+}
+
+// Any tells whether one of the people who may be named by texts is someone in particular.
+func (p *People) Any(by *Said, is func(*Identity) bool) bool {
+	for _, clue := range slices.Concat(by.words, clues(by.texts)) {
+		for _, n := range p.clues[clue] {
+			if is(&p.all[n]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // has tells whether a name is said, all its words.
@@ -237,8 +277,8 @@ func (i *Identity) saidBy(by *Said) (part Identity) {
 
 // reaches tells whether a text has an email or a phone number of the person.
 func (i *Identity) reaches(value string) bool {
-	if strings.Contains(value, "@") && len(i.Emails) > 0 {
-		for email := range strings.FieldsFuncSeq(text.FoldCase(value), isAroundEmail) {
+	if len(i.Emails) > 0 {
+		for email := range emailsIn(value) {
 			if slices.Contains(i.Emails, email) {
 				return true
 			}
@@ -250,15 +290,15 @@ func (i *Identity) reaches(value string) bool {
 	})
 }
 
-func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }
-
-// InJSON is In for all texts of a JSON value. A text may be JSON itself, or a query.
-func (i *Identity) InJSON(data string) bool { return i.In(textsOf(nil, data)) }
-
-// InQuery is In for what a query filters by.
-func (i *Identity) InQuery(query string) bool {
-	return i.In(valuesOf(nil, query))
+// emailsIn are the parts of a text that may be emails.
+func emailsIn(value string) iter.Seq[string] {
+	if !strings.Contains(value, "@") {
+		return func(func(string) bool) {}
+	}
+	return strings.FieldsFuncSeq(text.FoldCase(value), isAroundEmail)
 }
+
+func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }
 
 func valuesOf(texts []string, query string) []string {
 	values, _ := url.ParseQuery(query) // what it can read is what counts

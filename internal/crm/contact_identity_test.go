@@ -12,6 +12,7 @@ var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // What names a person is found in rows of files and in filters, and what names another one is not.
 func TestAnIdentityIsFoundInTexts(t *testing.T) {
 	i := Identity{First: []string{"Anne Marie"}, Last: []string{"O'Brien", "Lee"}, Emails: []string{"ann@lee.org"}, Phones: []string{"16175550177"}}
+	among := PeopleOf([]Identity{{First: []string{"Zoe"}, Last: []string{"Quist"}}, i, {Emails: []string{"z@q.org"}}})
 	for _, test := range []struct {
 		texts []string
 		want  bool
@@ -29,22 +30,26 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 		{[]string{"Anne Marie", "Leeds"}, false},
 		{nil, false},
 	} {
-		if got := i.In(test.texts); got != test.want {
+		by := SaidBy(test.texts...)
+		if got := i.IsNamed(by); got != test.want {
 			t.Errorf("%q: %v", test.texts, got)
 		}
+		if got := among.Any(by, func(one *Identity) bool { return one.IsNamed(by) }); got != test.want {
+			t.Errorf("%q among others: %v", test.texts, got)
+		}
 	}
-	if data := `{"reason":"no","cells":["a"],"object":"{\"email\":\"ann@lee.org\"}"}`; !i.InJSON(data) {
+	if data := `{"reason":"no","cells":["a"],"object":"{\"email\":\"ann@lee.org\"}"}`; !i.IsNamed(SaidIn(data)) {
 		t.Error("the object in a text is not looked at")
 	}
-	if !i.InQuery("q=anne+marie+lee&scope=active") || i.InQuery("q=lee") {
+	if !i.IsNamed(SaidInQuery("q=anne+marie+lee&scope=active")) || i.IsNamed(SaidInQuery("q=lee")) {
 		t.Error("a query is read wrongly")
 	}
 	var none Identity
-	if none.In([]string{"", "Ann"}) {
+	if none.IsNamed(SaidBy("", "Ann")) {
 		t.Error("no one is found")
 	}
 	d, err := doc.ParseDifferences(`{"last_name":["Older","Lee"],"emails":{"at":0,"out":[{"type":null,"value":"Old@lee.org"}]}}`)
-	if i.Learn(d); err != nil || !i.In([]string{"anne marie older"}) || !i.In([]string{"old@lee.org"}) {
+	if i.Learn(d); err != nil || !i.IsNamed(SaidBy("anne marie older")) || !i.IsNamed(SaidBy("old@lee.org")) {
 		t.Errorf("%v: what was learned is not found: %+v", err, i)
 	}
 }
@@ -66,7 +71,7 @@ func TestAnIdentityIsNamedBeyondWhatIsShared(t *testing.T) {
 		{`{}`, `{"last_name":"Lee"}`, false},
 	} {
 		others, by := SaidIn(test.others), SaidIn(test.by)
-		if got := i.IsNamedBeyond(&others, &by); got != test.want {
+		if got := i.IsNamedBeyond(others, by); got != test.want {
 			t.Errorf("%s beyond %s: %v", test.by, test.others, got)
 		}
 	}

@@ -42,6 +42,7 @@ type dialect struct {
 	// all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
+	estimates   []string // tell the planner how large an account may be; nothing where it counts by itself
 	touch       string   // writes something that a commit waits for, and that no one locks
 	lockVersion []string // keeps other nodes from migrating; nothing where a write transaction does already
 	size        string   // a query for the size of the database in bytes

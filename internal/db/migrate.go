@@ -83,6 +83,11 @@ func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) e
 				return fmt.Errorf("migration %d: %w", version, err)
 			}
 		}
+		for _, sql := range t.dialect.estimates {
+			if _, err := t.exec(sql); err != nil {
+				return err
+			}
+		}
 		if c, keeps := t.conn.(interface{ forgetAll() error }); keeps { // no one says again what the steps say
 			if err := c.forgetAll(); err != nil {
 				return err

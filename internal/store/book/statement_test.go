@@ -43,7 +43,9 @@ var (
 	grouped   = regexp.MustCompile(`GROUP BY (?:\w+\.)?(\w+)`)
 	ordered   = regexp.MustCompile(` ORDER BY (?:\w+\.)?(\w+)`)
 	adds      = regexp.MustCompile(`\b(COUNT|SUM|MIN|MAX)\(`)
-	searched  = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`) // asks the index of a search for words, or for one row
+	compared  = regexp.MustCompile(`[ (.](\w+) = `)
+	wholly    = regexp.MustCompile(`^SEARCH (\w+) USING [^(]*\(account_id=\?( AND [^=]*)?\)`) // all rows of an account, or a range of them
+	searched  = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)                // asks the index of a search for words, or for one row
 )
 
 // ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on PostgreSQL; "" where there is no difference.
@@ -87,6 +89,9 @@ var allowed = []struct{ part, step string }{
 	{"GROUP BY g.currency", "USE TEMP B-TREE FOR GROUP BY"},                                                     // what a list of gifts adds up to in other currencies, which are few
 	{"AND contact_id = $2 AND +id > $3", "USE TEMP B-TREE FOR ORDER BY"},                                        // the gifts of one contact
 	{"WHERE (id) > ($1) AND account_id = $2 ORDER BY id LIMIT 5000", "USE TEMP B-TREE FOR ORDER BY"},            // a test looks through all tables
+	{"SELECT id, id AS head FROM contact_merge", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},                   // each id once more
+	{"m.about = 'gift ' || g.id", "USE TEMP B-TREE FOR ORDER BY"},                                               // the mails about the gifts of one contact
+	{"SELECT COUNT(DISTINCT person) FROM duplicate", "USE TEMP B-TREE FOR count(DISTINCT)"},                     // the pairs of one level
 	{"WITH RECURSIVE n(i)", "SCAN n"},                                                                           // a test makes many rows
 	{"DELETE FROM contact_search", "SCAN contact_search VIRTUAL TABLE INDEX 0"},                                 // a range of rows, or all, while they are derived again
 	{"SELECT doc, term FROM contact_search_word", "SCAN contact_search_word VIRTUAL TABLE"},                     // a check
@@ -104,10 +109,10 @@ func explainExecuted() (faults []string) {
 		return []string{err.Error()}
 	}
 	defer s.Close() //nolint:errcheck // nothing was written
-	tests := testTexts()
+	tests, indexes := testTexts(), indexesOf(s)
 	executed.Range(func(key, _ any) bool {
 		text := key.(string)
-		for _, step := range append(steps(s, text), ofEach(text)) {
+		for _, step := range append(steps(s, text, indexes), ofEach(text)) {
 			may := step == "" || strings.Contains(tests, text)
 			for _, a := range allowed {
 				may = may || strings.Contains(text, a.part) && strings.HasPrefix(step, a.step)
@@ -132,8 +137,52 @@ func testTexts() (all string) {
 	return all
 }
 
+// indexesOf are the columns of all indexes of an account's rows, by the names of their tables.
+func indexesOf(s *Book) map[string][][]string {
+	indexes := make(map[string][][]string)
+	err := s.Read(context.Background(), func(c db.Conn) error {
+		return c.Each(func(r db.Row) error {
+			indexes[r.Text(0)] = append(indexes[r.Text(0)], strings.Split(r.Text(1), " "))
+			return nil
+		}, `SELECT t.name, group_concat(c.name, ' ' ORDER BY c.seqno) FROM sqlite_schema AS t, pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS c WHERE t.type = 'table' GROUP BY t.name, i.name`)
+	})
+	if err != nil || len(indexes["change"]) < 2 {
+		panic(fmt.Sprint("no indexes: ", err))
+	}
+	return indexes
+}
+
+// betterIndex is an index that finds the rows that a step looks for among all of an account: one that leads with more of what the statement compares. What is between two bounds may be few, so that an index is better
+// then only by two columns.
+func betterIndex(step, text string, indexes map[string][][]string) string {
+	m := wholly.FindStringSubmatch(step)
+	if m == nil {
+		return ""
+	}
+	_, conditions, _ := strings.Cut(text, "WHERE")
+	equal := make(map[string]bool)
+	for _, c := range compared.FindAllStringSubmatch(conditions, -1) {
+		equal[c[1]] = true
+	}
+	table := m[1]
+	if named := regexp.MustCompile(`(?:FROM|JOIN|,) (\w+)(?: AS)? ` + table + `\b`).FindStringSubmatch(text); named != nil {
+		table = named[1]
+	}
+	uses := 1
+	if m[2] != "" {
+		uses = 2
+	}
+	for _, columns := range indexes[table] {
+		leads := slices.IndexFunc(append(slices.Clone(columns), ""), func(c string) bool { return !equal[c] })
+		if leads > uses {
+			return fmt.Sprint(step, ", and not by ", columns[:leads])
+		}
+	}
+	return ""
+}
+
 // steps are those of the plan of a statement that read or sort more than an index finds.
-func steps(s *Book, text string) (found []string) {
+func steps(s *Book, text string, indexes map[string][][]string) (found []string) {
 	if strings.HasPrefix(text, "EXPLAIN") {
 		return nil
 	}
@@ -147,6 +196,9 @@ func steps(s *Book, text string) (found []string) {
 			costs := strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW" && !searched.MatchString(step) || strings.HasPrefix(step, "CORRELATED ") || strings.HasPrefix(step, "USE TEMP ") || strings.Contains(step, "AUTOMATIC")
 			if costs {
 				found = append(found, step)
+			}
+			if better := betterIndex(step, text, indexes); better != "" {
+				found = append(found, better)
 			}
 			return nil
 		}, "EXPLAIN QUERY PLAN "+text, args...)

@@ -80,8 +80,8 @@ const (
 	bestFirst   = ` ORDER BY level, probability DESC, a, b`
 
 	// The pairs of contacts, one index after the other: an OR of both columns would read all pairs of the account. So would the index of states, which the signs keep an engine from.
-	sqlPairsA = pairColumns + ` AND a = ANY($2) AND +state = $3 ORDER BY a, b`
-	sqlPairsB = pairColumns + ` AND b = ANY($2) AND +state = $3 ORDER BY b, a`
+	sqlPairsA = pairColumns + ` AND a = ANY($2) AND state = $3 ORDER BY a, b`
+	sqlPairsB = pairColumns + ` AND b = ANY($2) AND state = $3 ORDER BY b, a`
 
 	sqlWeight = `SELECT COUNT(*) FROM (SELECT 1 FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d`
 )

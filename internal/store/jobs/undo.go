@@ -107,8 +107,8 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// The changes of documents that are neither undone nor an undo, after one of them. The index by document finds their numbers alone: a planner without statistics would read the whole history for the rest. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
-	sqlOthersSince = `SELECT c.id, c.revision FROM change AS c WHERE c.account_id = $1 AND c.revision IN (SELECT d.revision FROM change AS d WHERE d.account_id = $1 AND d.noun = $2 AND d.id = ANY($3) AND d.id <> 0 AND d.revision > $4) AND c.job <> $5
+	// The changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
+	sqlOthersSince = `SELECT c.id, c.revision FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND NOT (c.noun = ` + store.GiftNoun + ` AND c.kind = ` + store.DidMerge + `)
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT 1 FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END

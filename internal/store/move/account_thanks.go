@@ -63,7 +63,7 @@ func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err err
 	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
 	for _, m := range some {
 		e.at.ID = m.id
-		if e.names(func(i *crm.Identity) bool { return i.In([]string{m.to}) || m.said != "" && i.InJSON(m.said) }) {
+		if e.naming(crm.SaidBy(m.to)) || m.said != "" && e.naming(crm.SaidIn(m.said)) {
 			p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
 				return func() error { t.Delete(store.MailTable, a.Account, m.id); return nil }, nil
 			})

@@ -173,8 +173,8 @@ func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (peop
 }
 
 const (
-	sqlFirstPart = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 1`
-	sqlTakePart  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+	sqlFirstParts = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 10` // as many people as a search through all texts is worth
+	sqlTakeParts  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 AND number <= $3`
 )
 
 // turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
@@ -183,15 +183,13 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	var people []crm.Identity
-	part, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, func(r db.Row) int64 {
-		people = nil
-		_ = json.Unmarshal(r.Bytes(1), &people) // which we wrote
+	parts, err := store.List(ctx, e.JobStore.Base, func(r db.Row) int64 {
+		var some []crm.Identity
+		_ = json.Unmarshal(r.Bytes(1), &some) // which we wrote
+		people = append(people, some...)
 		return r.Int(0)
-	}, sqlFirstPart, e.job.Account, e.job.ID)
-	if errors.Is(err, crm.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
+	}, sqlFirstParts, e.job.Account, e.job.ID)
+	if err != nil || len(parts) == 0 {
 		return false, err
 	}
 	if e.spec.Asked == nil {
@@ -200,7 +198,7 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 	e.spec.Contacts, e.spec.People, e.spec.PartOf = contactsOf(people), people, nil
 	e.at = erasureProgress{Parts: e.at.Parts}
 	p := &erasedPiece{}
-	p.write(sqlTakePart, e.job.ID, part)
+	p.write(sqlTakeParts, e.job.ID, parts[len(parts)-1])
 	return true, e.note(ctx, p)
 }
 

@@ -75,6 +75,8 @@ type eraser struct {
 	spec Erasure
 	at   erasureProgress
 	unit int // records and changes of one unit of work
+
+	people *crm.People // of spec; made when texts are looked through, by which time all of them is known
 }
 
 // step is the number of the step that the erasure is at. One that another version has begun begins again.
@@ -95,14 +97,17 @@ func (e *eraser) note(ctx context.Context, p *erasedPiece) error {
 	})
 }
 
-// names tells whether anyone of those who are erased is named.
-func (e *eraser) names(in func(*crm.Identity) bool) bool {
-	for i := range e.spec.People {
-		if in(&e.spec.People[i]) {
-			return true
-		}
+// names tells whether anyone of those who are erased is named, and is someone in particular.
+func (e *eraser) names(by *crm.Said, is func(*crm.Identity) bool) bool {
+	if e.people == nil {
+		e.people = crm.PeopleOf(e.spec.People)
 	}
-	return false
+	return e.people.Any(by, is)
+}
+
+// naming tells whether anyone of those who are erased is named.
+func (e *eraser) naming(by *crm.Said) bool {
+	return e.names(by, func(i *crm.Identity) bool { return i.IsNamed(by) })
 }
 
 // erasedPiece is what one unit of work forgets.
@@ -234,7 +239,7 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 		return false, nil
 	}
 	said := crm.SaidIn(`{"id":0` + sent)
-	if !e.names(func(i *crm.Identity) bool { return i.IsNamed(&said) }) {
+	if !e.naming(said) {
 		return false, nil
 	}
 	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
@@ -250,7 +255,7 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	}
 	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true }, "")
 	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
-	return e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&says, &said) }), nil
+	return e.names(said, func(i *crm.Identity) bool { return i.IsNamedBeyond(says, said) }), nil
 }
 
 const (
@@ -276,7 +281,7 @@ func (e *eraser) imports(ctx context.Context, p *erasedPiece) (ended bool, err e
 	rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
 	var found []int64
 	for _, row := range rows {
-		if e.at.At = row.Number; slices.Contains(e.spec.Contacts, row.Contact) || e.names(func(i *crm.Identity) bool { return i.InJSON(string(row.Data)) }) {
+		if e.at.At = row.Number; slices.Contains(e.spec.Contacts, row.Contact) || e.naming(crm.SaidIn(string(row.Data))) {
 			found = append(found, row.Number)
 		}
 	}
@@ -297,7 +302,7 @@ func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 	}
 	rows, err := e.Preview(ctx, &im)
 	left := slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool {
-		return j.Ended() || e.names(func(i *crm.Identity) bool { return i.In(cells) })
+		return j.Ended() || e.naming(crm.SaidBy(cells...))
 	})
 	if err != nil || len(left) == len(rows) {
 		return err

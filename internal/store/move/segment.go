@@ -52,7 +52,7 @@ func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
 func (e *eraser) segments(ctx context.Context, p *erasedPiece) (ended bool, err error) {
 	all, err := e.Segments(ctx, e.job.Account)
 	for _, s := range slices.DeleteFunc(all, func(s find.Segment) bool {
-		return !e.names(func(i *crm.Identity) bool { return i.InQuery(s.Query) || i.In([]string{s.Name}) })
+		return !e.naming(crm.SaidInQuery(s.Query)) && !e.naming(crm.SaidBy(s.Name))
 	}) {
 		p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
 			return func() error {
@@ -68,7 +68,7 @@ func (e *eraser) segments(ctx context.Context, p *erasedPiece) (ended bool, err 
 // segmentChanges are changes of saved filters that name a person, also of those that were deleted.
 func (e *eraser) segmentChanges(ctx context.Context, p *erasedPiece) (ended bool, err error) {
 	return e.changesAfter(ctx, func(c *store.Change) error {
-		if e.names(func(i *crm.Identity) bool { return i.InJSON(c.Data) }) {
+		if e.naming(crm.SaidIn(c.Data)) {
 			p.changes = append(p.changes, c.Revision)
 		}
 		return nil
