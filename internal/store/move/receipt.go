@@ -2,6 +2,7 @@ package move
 
 import (
 	"encoding/json"
+	"slices"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -80,7 +81,8 @@ func (e *eraser) giverReceipts(c db.Conn, p *erasedPiece, contact *crm.Contact, 
 	others := crm.SaidIn(`{"id":0` + body)
 	return c.Each(func(r db.Row) error {
 		said := crm.SaidIn(r.Text(1))
-		if e.names(func(i *crm.Identity) bool { return i.IsNamedBeyond(&others, &said) || i.Repeats(r.Text(1), body) }) {
+		repeats := slices.ContainsFunc(e.spec.People, func(i crm.Identity) bool { return i.Repeats(r.Text(1), body) })
+		if repeats || e.names(said, func(i *crm.Identity) bool { return i.IsNamedBeyond(others, said) }) {
 			p.write(sqlForgetReceipt, r.Int(0))
 		}
 		return nil
