@@ -130,6 +130,11 @@ func LetterPage(r *page.Request, record gifts.GiftRecord) error {
 	if len(y.Contact.Addresses) > 0 {
 		view.To = y.Contact.Addresses[0].Lines()
 	}
+	if record.Receipt != "" {
+		if view.Receipt, err = r.Store.Receipt(r.Context(), r.Account(), record.Receipt); err != nil {
+			return err
+		}
+	}
 	return r.Render("letter", page.View{Title: "Letter to " + page.ContactName(y.Contact), Section: "gifts", Form: r.Form, Data: view})
 }
 
@@ -139,6 +144,7 @@ type letterView struct {
 	Gift     *giving.Gift
 	Today    time.Time
 	From, To []string // addresses
+	Receipt  thanks.Receipt
 }
 
 // textsView are the thank-you texts of an organization, or one of them.
