@@ -89,6 +89,7 @@ job_part            0
 job_row             0
 column_mapping      0
 template            0
+receipt             0
 mail                0
 request_answer      0
 api_key             1
