@@ -119,7 +119,6 @@ type wordingView struct {
 	Fields  []string
 	Preview *thanks.Receipt // with the latest gift; nil where there is none
 	Missing string          // why there can be none
-	Own     bool
 }
 
 func WordingPage(r *page.Request) error {
@@ -128,7 +127,7 @@ func WordingPage(r *page.Request) error {
 		return err
 	}
 	w := settings.Receipts
-	view := wordingView{Form: r.Form, Fields: thanks.ReceiptFields(), Own: w.Form == thanks.OwnWording}
+	view := wordingView{Form: r.Form, Fields: thanks.ReceiptFields()}
 	r.Form.SetUnsent("receipt_form", w.Form)
 	r.Form.SetUnsent("receipt_place", w.Place)
 	r.Form.SetUnsent("receipt_signer", w.Signer)
