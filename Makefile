@@ -4,7 +4,6 @@
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
 # make check  the linters and the tests on SQLite, in about a minute: for daily work
 # make lint   run the linters that CI runs
-# make platforms   compile for Windows, macOS and FreeBSD
 # make release   write archives for eight platforms, checksums and a bill of materials into dist
 # make image  build the container image donorbook with buildah, podman or docker
 # make test-image   build that image with buildah and run it
@@ -18,7 +17,7 @@ FUZZTIME ?= 5s
 
 # Plain go build and go test use the same flags and so the same build cache. A release is built without cgo and with -trimpath: .ci/release.
 
-.PHONY: oracle bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint platforms release image fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: oracle bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint release image fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -o bin/donorbook ./cmd/donorbook
@@ -70,9 +69,6 @@ postman:
 
 lint:
 	.ci/lint
-
-platforms:
-	.ci/platforms
 
 release:
 	.ci/release

@@ -81,7 +81,7 @@ const (
 )
 
 const (
-	ChangeColumns = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, data FROM change WHERE account_id = $1`
+	ChangeColumns = `SELECT revision, noun, kind, id, undoes, job, at, channel, actor, data FROM change WHERE account_id = $1`
 	SQLChange     = ChangeColumns + ` AND revision = $2`
 
 	// The changes of one document. Only a statement that says that the id is not 0 uses the index by document: a planner without statistics would take it

@@ -27,11 +27,11 @@ var (
 	ReferenceTable = db.NewTable("external_reference", "account_id reference:text", "id")
 	GivingTable    = db.NewTable("giving", "account_id cell:text", "entries gifts amount recurring donors")
 
-	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at door actor:text data:text")
+	ChangeTable  = db.NewTable("change", "account_id revision", "noun kind id undoes job at channel actor:text data:text")
 	MergeTable   = db.NewTable("contact_merge", "account_id id", "survivor other last sent:text review undone at moving choice:text place")
 	FieldTable   = db.NewTable("custom_field", "account_id id", "title:text description:text type:text options:text place created_at ended_at")
 	SegmentTable = db.NewTable("segment", "account_id id", "name:text query:text actor:text created_at")
-	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text door created_at updated_at spec:text progress:text first last undo")
+	JobTable     = db.NewTable("job", "account_id id", "kind:text state:text actor:text channel created_at updated_at spec:text progress:text first last undo")
 	JobPartTable = db.NewTable("job_part", "account_id job_id number", "data:bytes")
 	JobRowTable  = db.NewTable("job_row", "account_id job_id number", "outcome:text contact_id data:text")
 	MappingTable = db.NewTable("column_mapping", "account_id header:text", "mapping:text used_at")

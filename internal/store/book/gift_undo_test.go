@@ -163,7 +163,11 @@ func TestConcurrentGiftsThatWereChangedSinceStay(t *testing.T) {
 		_, err3 := s.CreateGift(ctx, number, giftInput(t, fmt.Sprintf(`{"amount":1,"method":"cash","transacted_at":"2026-03-01","contact_id":%d}`, contact(3)), true, time.Now())) // the contact
 		newPlan(t, s, number, fmt.Sprintf(`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, contact(4)))                              // the contact
 		_, err5 := s.UpdateGift(ctx, number, found[5].Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, contact(3)), false, time.Now()))                                         // the gift, and the contact who gave it
-		if err := errors.Join(err0, err1, err2, err3, err5); err != nil {
+		merged, err6 := s.Merge(ctx, number, contact(2), crm.MergeInput{Contact: contact(6)}, "US")                                                                                // nothing: it is undone
+		if err := errors.Join(err0, err1, err2, err3, err5, err6); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.UndoMerge(ctx, number, merged.Merge, "US"); err != nil {
 			t.Fatal(err)
 		}
 		at, kept := finishUndo(t, s, number, im.ID)

@@ -74,7 +74,7 @@ var allowed = []struct{ part, step string }{
 	{"FROM job WHERE updated_at < $1", "CORRELATED SCALAR SUBQUERY"},                                            // one row of each, every hour
 	{"SELECT r.reference, (SELECT g.contact_id", "CORRELATED SCALAR SUBQUERY"},                                  // the gift of each reference, by its key
 	{"FROM change AS last", "CORRELATED SCALAR SUBQUERY"},                                                       // the change before each gift of a page, by its key
-	{"c.revision FROM change AS c", "CORRELATED SCALAR SUBQUERY"},                                               // the job of each change, by its key
+	{"c.undoes FROM change AS c", "CORRELATED SCALAR SUBQUERY"},                                                 // the job of each change, by its key
 	{"FROM account a LEFT JOIN account p", "SCAN a"},                                                            // all accounts, for the operator
 	{"FROM account a LEFT JOIN account p", "USE TEMP B-TREE"},                                                   // the same
 	{"FROM app_user ORDER BY login", "SCAN app_user"},                                                           // all users, for the operator

@@ -14,12 +14,12 @@ import (
 
 const (
 	// What tells changes apart, without what they did.
-	sqlStretch = `SELECT revision, noun, kind, id, undoes, job, at, door, actor, '' FROM change WHERE account_id = $1 AND revision >= $2 AND revision <= $3 AND ` + notTwice
+	sqlStretch = `SELECT revision, noun, kind, id, undoes, job, at, channel, actor, '' FROM change WHERE account_id = $1 AND revision >= $2 AND revision <= $3 AND ` + notTwice
 
 	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
 	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
 	// a gift that was moved, which come right after it.
-	notTwice = `(door = 0 OR NOT (noun = ` + store.GiftNoun + ` AND kind IN (` + store.DidCreate + `, ` + store.DidRefund + `) OR noun = ` + store.PlanNoun + ` AND kind = ` + store.DidCreate + ` OR noun = ` + store.ContactNoun + ` AND kind = ` + store.DidGive + ` AND COALESCE((SELECT 1 FROM change AS last
+	notTwice = `(channel = 0 OR NOT (noun = ` + store.GiftNoun + ` AND kind IN (` + store.DidCreate + `, ` + store.DidRefund + `) OR noun = ` + store.PlanNoun + ` AND kind = ` + store.DidCreate + ` OR noun = ` + store.ContactNoun + ` AND kind = ` + store.DidGive + ` AND COALESCE((SELECT 1 FROM change AS last
 		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = ` + store.GiftNoun + ` AND last.kind = ` + store.DidUpdate + ` OR last.noun = ` + store.ContactNoun + ` AND last.kind = ` + store.DidGive + `)), 0) = 1))`
 
 	sqlFrom = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT 1`

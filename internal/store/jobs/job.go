@@ -88,7 +88,7 @@ func (j *Job) StoppedUndo() bool {
 }
 
 const (
-	JobColumns = `account_id, id, kind, state, actor, door, created_at, updated_at, spec, progress, first, last, undo`
+	JobColumns = `account_id, id, kind, state, actor, channel, created_at, updated_at, spec, progress, first, last, undo`
 	SQLJob     = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND id = $2`
 	sqlJobs    = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id DESC`
 	// Numbers of jobs that were given out before the first one that is there.

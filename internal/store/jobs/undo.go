@@ -108,11 +108,11 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
 	// The changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
-	sqlOthersSince = `SELECT c.id, c.revision FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
+	sqlOthersSince = `SELECT c.id, c.revision, c.undoes FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND NOT (c.noun = ` + store.GiftNoun + ` AND c.kind = ` + store.DidMerge + `)
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT 1 FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
-			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0`
+			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 ORDER BY c.id, c.revision`
 	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4 AND job = $5`
 )
 
@@ -273,23 +273,23 @@ func (u *Undoing) look(changes []store.Change) error {
 	ids, first := make(map[history.Noun][]int64), make(map[history.Noun]int64)
 	var merged []int64
 	for _, c := range changes {
+		if c.Noun == history.ContactNoun && u.undo == nil && !c.Kind.CanUndo() {
+			continue // a contact may have given 20,000 times: what its history says about a gift changes with the gift
+		}
 		ids[c.Noun], first[c.Noun] = append(ids[c.Noun], c.ID), c.Revision // the last one is the first
 		if c.Noun == history.ContactNoun && c.Kind == history.DidMerge {
 			merged = append(merged, c.Revision)
 		}
 	}
 	for _, noun := range []history.Noun{history.ContactNoun, history.GiftNoun, history.PlanNoun} {
-		u.others[noun] = make(map[int64]int64)
+		others := newOthers()
+		u.others[noun] = others.last
 		slices.Sort(ids[noun])
 		ids[noun] = slices.Compact(ids[noun])
 		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
 			continue
 		}
-		read := func(r db.Row) error {
-			u.others[noun][r.Int(0)] = max(u.others[noun][r.Int(0)], r.Int(1))
-			return nil
-		}
-		if err := u.T.Tx.Prefetch(read, sqlOthersSince, u.A.Account, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
+		if err := u.T.Tx.Prefetch(others.add, sqlOthersSince, u.A.Account, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
 			return err
 		}
 	}
@@ -317,6 +317,22 @@ func (u *Undoing) look(changes []store.Change) error {
 		return err
 	}
 	return u.T.Fetch()
+}
+
+// others are the changes of documents by anyone else. What was changed and changed back, such as the contact of a gift by a merge that was undone, counts as untouched.
+type others struct{ last, before map[int64]int64 } // the last change of a document, and the one before a change
+
+func newOthers() others { return others{make(map[int64]int64), make(map[int64]int64)} }
+
+// add notes the next change of a document.
+func (o others) add(r db.Row) error {
+	id, revision, undoes := r.Int(0), r.Int(1), r.Int(2)
+	if before, theirs := o.before[undoes]; theirs && o.last[id] == undoes {
+		o.last[id] = before
+	} else {
+		o.before[revision], o.last[id] = o.last[id], revision
+	}
+	return nil
 }
 
 // isOthers tells whether someone else has changed a document after one of the job's changes, but for jobs that are undone as this one is.

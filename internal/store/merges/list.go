@@ -63,7 +63,7 @@ func (f *Filter) where(account int64) (condition string, args []any) {
 	return condition, args
 }
 
-const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, m.choice, m.place, COALESCE(c.actor, ''), COALESCE(c.door, 0), COALESCE(u.at, 0) FROM contact_merge AS m
+const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, m.choice, m.place, COALESCE(c.actor, ''), COALESCE(c.channel, 0), COALESCE(u.at, 0) FROM contact_merge AS m
 	LEFT JOIN change AS c ON c.account_id = m.account_id AND c.revision = m.id LEFT JOIN change AS u ON u.account_id = m.account_id AND u.revision = m.undone`
 
 func scanListed(r db.Row) store.Merge {

@@ -181,7 +181,7 @@ func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, er
 }
 
 // Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
-const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND door = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
+const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND channel = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 
 // changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.
 func (e *eraser) changesAfter(ctx context.Context, look func(*store.Change) error, sql string, args ...any) (ended bool, err error) {

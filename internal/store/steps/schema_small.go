@@ -31,8 +31,13 @@ UPDATE contact_merge SET last = -last WHERE last < 0;
 
 UPDATE contact_merge SET undone = -undone WHERE undone < 0;
 
+-- Through which channel a change came.
+ALTER TABLE change RENAME COLUMN door TO channel;
+
+ALTER TABLE job RENAME COLUMN door TO channel;
+
 -- Gifts that became another contact's before the history told contacts of their gifts: an erasure finds them without reading the whole history.
-CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND door = 0;
+CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND channel = 0;
 
 -- A merge is undone by doing everything else again that happened to the survivor since. choice says how the merge was made, which is not known of older ones, and place is the change at which it happened: an undo that was
 -- undone happens where the merge did that it brings back.
