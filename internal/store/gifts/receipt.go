@@ -78,8 +78,8 @@ func (s *GiftStore) IssueReceipt(ctx context.Context, account int64, code string
 			return made, err
 		}
 		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
-		if old.Receipt != "" {
-			return made, nil
+		if err := store.Matches(ctx, made.ETag); err != nil || old.Receipt != "" {
+			return made, err
 		}
 		if _, err = issueReceipt(t, a, &made.Gift, "", now); err == nil {
 			made.Created, err = true, SaveGift(t, a, old, &made.Gift, now)
