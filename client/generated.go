@@ -432,6 +432,7 @@ type Contact struct {
 	DoNotEmail          bool          `json:"do_not_email"`          // the contact does not want emails
 	DoNotCall           bool          `json:"do_not_call"`           // the contact does not want phone calls
 	Deceased            bool          `json:"deceased"`              // the person has died
+	BouncedEmail        string        `json:"bounced_email"`         // the email of the contact that mail came back from
 	IsEmailSubscribed   bool          `json:"is_email_subscribed"`   // the opposite of do_not_email, as similar services have it
 	IsPhoneSubscribed   bool          `json:"is_phone_subscribed"`   // the opposite of do_not_call, as similar services have it
 	IsAddressSubscribed bool          `json:"is_address_subscribed"` // the opposite of do_not_mail, as similar services have it
@@ -464,6 +465,7 @@ type ContactInput struct {
 	DoNotEmail   bool               `json:"do_not_email,omitzero"`  // the contact does not want emails
 	DoNotCall    bool               `json:"do_not_call,omitzero"`   // the contact does not want phone calls
 	Deceased     bool               `json:"deceased,omitzero"`      // the person has died
+	BouncedEmail string             `json:"bounced_email,omitzero"` // the email of the contact that mail came back from, which gets no more mail
 	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"` // values of custom fields
 }
 
@@ -492,6 +494,7 @@ type ContactChange struct {
 	DoNotEmail   Optional[bool]     `json:"do_not_email,omitzero"`  // the contact does not want emails
 	DoNotCall    Optional[bool]     `json:"do_not_call,omitzero"`   // the contact does not want phone calls
 	Deceased     Optional[bool]     `json:"deceased,omitzero"`      // the person has died
+	BouncedEmail Optional[string]   `json:"bounced_email,omitzero"` // the email of the contact that mail came back from, which gets no more mail
 	CustomFields []CustomFieldInput `json:"custom_fields,omitzero"` // values of custom fields
 }
 

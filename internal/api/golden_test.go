@@ -132,7 +132,7 @@ var (
 		{"primary_address", `null`}, {"stats", `{"recurring_contributions":0,"total_contributions":0}`}, {"tags", `[]`},
 		{"custom_fields", `[]`}, {"archived_at", `null`}, {"created_at", `{now}`}, {"updated_at", `{now}`},
 		{"type", `"individual"`}, {"prefix", `null`}, {"suffix", `null`}, {"salutation", `null`}, {"external_ids", `[]`},
-		{"do_not_mail", `false`}, {"do_not_email", `false`}, {"do_not_call", `false`}, {"deceased", `false`},
+		{"do_not_mail", `false`}, {"do_not_email", `false`}, {"do_not_call", `false`}, {"deceased", `false`}, {"bounced_email", `null`},
 		{"is_email_subscribed", `true`}, {"is_phone_subscribed", `true`}, {"is_address_subscribed", `true`},
 	}
 	addressKeys = []field{

@@ -333,7 +333,7 @@ func (c *modelContact) json() string {
 }
 
 // newKeys are the keys that contacts did not always have, as most have them.
-const newKeys = `"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false,"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true`
+const newKeys = `"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false,"bounced_email":null,"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true`
 
 func orNull(text string) string {
 	if text == "" {

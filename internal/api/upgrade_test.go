@@ -224,13 +224,13 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 	}
 }
 
-// Since release 0.10, a contact also has the opposites of its marks.
+// Since release 0.10, a contact also has the email that bounced, and the opposites of its marks.
 var marked = regexp.MustCompile(`"do_not_mail":(\w+),"do_not_email":(\w+),"do_not_call":(\w+),"deceased":\w+`)
 
 func withOpposites(marks string) string {
 	of := marked.FindStringSubmatch(marks)
 	opposite := map[string]string{"true": "false", "false": "true"}
-	return marks + `,"is_email_subscribed":` + opposite[of[2]] + `,"is_phone_subscribed":` + opposite[of[3]] + `,"is_address_subscribed":` + opposite[of[1]]
+	return marks + `,"bounced_email":null,"is_email_subscribed":` + opposite[of[2]] + `,"is_phone_subscribed":` + opposite[of[3]] + `,"is_address_subscribed":` + opposite[of[1]]
 }
 
 func unpacked(t *testing.T, path string) []byte {

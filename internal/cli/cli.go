@@ -72,6 +72,7 @@ type commands struct {
 		kong.Plugins
 		Import     contactImport     `cmd:"" help:"Import contacts from a CSV, JSON Lines or XLSX file."`
 		Export     contactExport     `cmd:"" help:"Export contacts to a file, or everything about one contact."`
+		Print      contactPrint      `cmd:"" help:"Write letters, giving statements or labels as a PDF file."`
 		Duplicates contactDuplicates `cmd:"" help:"Find contacts that may be the same person."`
 		Erase      contactErase      `cmd:"" help:"Erase a person for good. Their gifts stay in all totals."`
 	} `cmd:"" help:"Contacts."`

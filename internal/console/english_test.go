@@ -39,7 +39,7 @@ func TestPagesSpeakPlainEnglish(t *testing.T) {
 func TestButtonsNameTheirAction(t *testing.T) {
 	short := map[string]bool{"Cancel": true, "Close": true, "Copy": true, "Donate": true, "Save": true, "Search": true, "Undo": true, "Revoke": true, "Remove": true, "Delete": true, "Leave": true, "Rename": true, "Previous": true, "Next": true, "×": true,
 		"Segments": true, "Columns": true, "Export": true, // which open what they name
-		"Import": true, "Archive": true, "Restore": true, "Merge": true, "Split": true} // beside a list, or a selection, of contacts
+		"Import": true, "Archive": true, "Restore": true, "Merge": true, "Split": true, "Print": true} // beside a list, or a selection, of contacts
 	button := regexp.MustCompile(`(?s)<(?:button|a|summary)[^>]*class="button[^>]*>(.*?)</(?:button|a|summary)>`)
 	names, _ := filepath.Glob("*/*.html")
 	n := 0

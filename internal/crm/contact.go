@@ -43,6 +43,7 @@ type Contact struct {
 	Prefix, Suffix, Salutation                 string
 	ExternalIDs                                []ExternalID
 	DoNotMail, DoNotEmail, DoNotCall, Deceased bool
+	BouncedEmail                               string // one of the emails, which takes no mail; "" for none (contact_reach.go)
 
 	// MatchKeys are the normal forms of the emails, phones and external ids, as they were when these were written: a later change
 	// of the default region or of a library never makes a stored contact and its index disagree.
@@ -78,6 +79,7 @@ type ContactInput struct {
 	AddedIDs                             []ExternalID // beside those that are there
 	DoNotMail, DoNotEmail                *bool
 	DoNotCall, Deceased                  *bool
+	BouncedEmail                         *string
 	Custom                               []custom.Input // what was said about custom fields
 	Fields                               *custom.Fields // that Custom is checked by
 	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
@@ -154,13 +156,13 @@ var headTable = doc.Table[*Contact, *ContactInput]{
 // tailTable are the fields of which most contacts have none. Where a contact has none of them, its stored document ends before them, as documents
 // do that were written before there were such fields, and a read adds their defaults. A new field comes last, and is no list: then its name is the
 // last one of a document.
-var tailTable = append(doc.Table[*Contact, *ContactInput]{
+var tailTable = slices.Concat(doc.Table[*Contact, *ContactInput]{
 	doc.Sent("type", "Type", contactType, func(c *Contact) *bool { return &c.IsCompany }, func(in *ContactInput) **bool { return &in.IsCompany }),
 	doc.Sent("prefix", "Prefix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Prefix }, func(in *ContactInput) **string { return &in.Prefix }),
 	doc.Sent("suffix", "Suffix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Suffix }, func(in *ContactInput) **string { return &in.Suffix }),
 	doc.Sent("salutation", "Salutation", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Salutation }, func(in *ContactInput) **string { return &in.Salutation }),
 	externalIDsField(),
-}, markFields()...)
+}, markFields(), doc.Table[*Contact, *ContactInput]{bouncedField()})
 
 var (
 	contactFields = append(ContactTable.Names(), aliasKeys...)
@@ -344,7 +346,7 @@ func NewContact(in ContactInput, now time.Time) (Contact, error) {
 	now = now.UTC().Truncate(time.Second)
 	c := &Contact{CreatedAt: now, UpdatedAt: now}
 	ContactTable.Merge(c, &in, now)
-	return *c, in.asSent(in.checkChanged(c, &blank))
+	return *c, in.asSent(cmp.Or(in.settleBounced(c), in.checkChanged(c, &blank)))
 }
 
 // blank is what every new contact grows from.
@@ -374,8 +376,8 @@ func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, 
 	}{c, c, in}
 	r.new.MatchKeys = slices.Clip(c.MatchKeys) // a key that is added goes into a list of its own
 	change(&r.new, &r.in, now)
-	if r.new.sameAs(&r.old) {
-		return r.old, nil
+	if err := r.in.settleBounced(&r.new); err != nil || r.new.sameAs(&r.old) {
+		return r.old, err
 	}
 	r.new.UpdatedAt = now
 	return r.new, r.in.asSent(r.in.checkChanged(&r.new, &r.old))

@@ -44,6 +44,7 @@ func (c *Contact) Identity() Identity {
 	for _, e := range c.Emails {
 		i.add(&i.Emails, text.FoldCase(e.Value))
 	}
+	i.add(&i.Emails, text.FoldCase(c.BouncedEmail))
 	for _, key := range c.MatchKeys {
 		if email, ok := strings.CutPrefix(key, EmailPrefix); ok {
 			i.add(&i.Emails, email)

@@ -356,6 +356,9 @@ func (a *Address) inWords() string {
 	return strings.Join(texts, ", ")
 }
 
+// zipFirst are countries where the postal code stands before the city.
+var zipFirst = strings.Fields("AUT BEL BGR CHE CZE DEU DNK ESP EST FIN FRA GRC HRV HUN ISL ISR ITA LIE LUX MEX NLD NOR POL PRT ROU SRB SVK SVN SWE TUR")
+
 // Lines is an address as it stands on an envelope. Whatever is missing, the rest is there.
 func (a *Address) Lines() (lines []string) {
 	city := a.City
@@ -363,6 +366,9 @@ func (a *Address) Lines() (lines []string) {
 		city += ","
 	}
 	place := strings.Join(strings.Fields(city+" "+a.State+" "+a.Zipcode), " ")
+	if a.State == "" && slices.Contains(zipFirst, a.Country) {
+		place = strings.TrimSpace(a.Zipcode + " " + a.City)
+	}
 	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
 		if line != "" {
 			lines = append(lines, line)

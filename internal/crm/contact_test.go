@@ -41,7 +41,7 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"primary_address":` + home + `,"stats":{"recurring_contributions":3,"total_contributions":12},` +
 		`"tags":["vip","日本"],"custom_fields":[],"archived_at":"2026-02-01T00:02:03+00:00",` +
 		`"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:01:01+00:00","type":"company","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Ada",` +
-		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true,` +
+		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`
 	if diff := cmp.Diff(want, string(AppendContact(nil, c.ID, c.AppendBody(nil)))); diff != "" {
 		t.Error(diff)
@@ -54,7 +54,7 @@ func TestWireFormOfAnEmptyContact(t *testing.T) {
 		`"linkedin_url":null,"facebook_url":null,"emails":[],"phones":[],"primary_email":null,"primary_phone":null,"note":null,` +
 		`"addresses":[],"primary_address":null,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":[],` +
 		`"custom_fields":[],"archived_at":null,"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:00:00+00:00",` +
-		`"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false,` +
+		`"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true}`
 	prefix := []byte("[")
 	if got := string(AppendContact(prefix, c.ID, c.AppendBody(nil))); got != "["+want {

@@ -127,6 +127,7 @@ func refusal(err error) error {
 		return refused
 	}
 	refused.Final = !failed.IsTemp() && failed.ErrorCode() >= 500 && failed.Reason != smtp.ErrSMTPMailFrom
+	refused.Gone = refused.Final && failed.Reason == smtp.ErrSMTPRcptTo && isMailbox(failed.ErrorCode(), failed.EnhancedStatusCode())
 	reply, _, _ := strings.Cut(strings.TrimPrefix(failed.Error(), failed.Reason.String()+": "), ", affected ")
 	code, said, _ := strings.Cut(reply, " ")
 	if plain, err := strconv.Unquote(said); err == nil {
@@ -134,4 +135,12 @@ func refusal(err error) error {
 	}
 	refused.Reply = "The mail relay answered: " + code + " " + said
 	return refused
+}
+
+// isMailbox tells whether a refusal is about the mailbox itself: it is unknown, disabled or moved, and not about who we are or what we say.
+func isMailbox(code int, enhanced string) bool {
+	if enhanced == "" {
+		return code == 550 || code == 551 || code == 553
+	}
+	return strings.HasPrefix(enhanced, "5.1.") || enhanced == "5.2.1"
 }

@@ -71,6 +71,8 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	switch {
 	case strings.HasPrefix(to, "nobody"):
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
+	case strings.HasPrefix(to, "spam"):
+		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "you are on a list"}
 	case strings.HasPrefix(to, "later"):
 		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "try again later"}
 	}
@@ -219,17 +221,18 @@ func TestNothingInAMailBecomesAHeaderOrARecipient(t *testing.T) {
 func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 	office, r := open(t)
 	for to, want := range map[string]struct {
-		reply string
-		final bool
+		reply       string
+		final, gone bool
 	}{
-		"nobody@example.org": {"The mail relay answered: 550 5.1.1 no such user", true},
-		"full@example.org":   {"The mail relay answered: 552 5.2.2 mailbox full", true},
-		"later@example.org":  {"The mail relay answered: 451 4.7.1 try again later", false},
-		"lost@example.org":   {"", false},
+		"nobody@example.org": {"The mail relay answered: 550 5.1.1 no such user", true, true},
+		"spam@example.org":   {"The mail relay answered: 550 5.7.1 you are on a list", true, false},
+		"full@example.org":   {"The mail relay answered: 552 5.2.2 mailbox full", true, false},
+		"later@example.org":  {"The mail relay answered: 451 4.7.1 try again later", false, false},
+		"lost@example.org":   {"", false, false},
 	} {
 		var refused *mail.Refused
 		err := r.Send(t.Context(), letter(t, to))
-		if !errors.As(err, &refused) || refused.Reply != want.reply || refused.Final != want.final {
+		if !errors.As(err, &refused) || refused.Reply != want.reply || refused.Final != want.final || refused.Gone != want.gone {
 			t.Errorf("%s: %#v (%v)", to, refused, err)
 		}
 	}

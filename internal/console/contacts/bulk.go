@@ -13,6 +13,9 @@ import (
 // maxPicked is how many contacts can be picked one by one: more than any page shows.
 const maxPicked = 500
 
+// bulkPrint leads to the page that prints for those who are selected.
+const bulkPrint = "print"
+
 // bulkView asks what is to be done to many contacts, and whether it really is.
 type bulkView struct {
 	Form     *page.Form
@@ -81,6 +84,13 @@ func bulkOf(r *page.Request) (selection jobs.Selection, view bulkView, ok bool, 
 	}
 	if view.Contacts == 0 {
 		return selection, view, false, r.Redirect(view.Back, page.Notice{Text: "No contacts are selected, so nothing was done. Select contacts in the list first."})
+	}
+	if view.Action == bulkPrint {
+		query, _ := url.ParseQuery(view.Query) // which is one of ours
+		if !view.All {
+			query = url.Values{"scope": {page.PickedScope}, "id": view.Picked}
+		}
+		return selection, view, false, r.Redirect(page.WithQuery(r.Path("/contacts/print"), query))
 	}
 	if view.Action == page.BulkExport {
 		view.Export = view.exportForm(r)

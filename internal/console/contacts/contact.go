@@ -104,6 +104,23 @@ func Archive(r *page.Request) error {
 	return r.Redirect(path, page.Notice{Text: page.ContactName(contact) + " was archived.", Undo: path + "/restore"})
 }
 
+// MarkBounced notes that an email of the contact bounced, or that it works again.
+func MarkBounced(r *page.Request) error {
+	email := r.Form.Value("email")
+	in := crm.ContactInput{BouncedEmail: &email}
+	if err := in.Validate(nil, false, "", r.Store.Now()); err != nil {
+		return err
+	}
+	if _, err := r.Store.UpdateContact(r.Context(), r.Account(), r.ID, in); err != nil {
+		return err
+	}
+	said := "Mail goes to this contact again."
+	if email != "" {
+		said = "No more mail goes to " + email + "."
+	}
+	return r.Redirect(r.Path(page.ContactPath(r.ID)), page.Notice{Text: said})
+}
+
 func Restore(r *page.Request, contact crm.Contact) error {
 	if contact.MergedInto != 0 {
 		return r.ToSurvivor(contact)

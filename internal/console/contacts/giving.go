@@ -3,6 +3,7 @@ package contacts
 import (
 	"maps"
 	"strconv"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -22,6 +23,9 @@ type contactGiving struct {
 	Sums     gifts.ContactGiving
 	Found    gifts.GiftTotals
 	Years    []yearBar
+	Thanked  string      // how the contact was thanked last, and by whom, as far as the latest gifts tell
+	At       time.Time   // when
+	Waiting  int         // of the latest gifts that no one has thanked for
 	Against  string      // this year beside the last one, in words
 	Others   string      // sums in other currencies
 	Gifts    *page.Table // the latest ones, nil for none
@@ -51,6 +55,9 @@ func givingOf(r *page.Request, contact *crm.Contact) (view contactGiving, err er
 	if view.Gifts, err = r.GiftTable("Gifts, latest first", latest, "who"); err != nil {
 		return view, err
 	}
+	if err = view.tellThanks(r, latest); err != nil {
+		return view, err
+	}
 	if promised, err = r.Store.LatestGifts(r.Context(), r.Account(), giving.GiftFilter{Contact: contact.ID, Status: giving.Pending}, promisesShown); err != nil {
 		return view, err
 	}
@@ -72,6 +79,24 @@ func givingOf(r *page.Request, contact *crm.Contact) (view contactGiving, err er
 	form, err := r.NewGiftForm(r.Form, last, view.Sums.Currency, plans)
 	view.Record, view.Open = &form, r.Form.SentTo("/gifts") || r.URL.Query().Has("plan") || r.URL.Query().Has("gift")
 	return view, err
+}
+
+// tellThanks says when, how and by whom the contact was thanked last.
+func (g *contactGiving) tellThanks(r *page.Request, latest []gifts.GiftRecord) error {
+	people, err := r.PeopleOf()
+	for i := range latest {
+		t := &latest[i].Thanks
+		switch {
+		case latest[i].Awaits():
+			g.Waiting++
+		case t.Done() && t.How != giving.ThankedNone && t.At.After(g.At):
+			g.At, g.Thanked = t.At, map[string]string{giving.ThankedMail: " by mail", giving.ThankedLetter: " by letter", giving.ThankedOther: " in another way"}[t.How]
+			if t.By != "" {
+				g.Thanked += " (" + people.Called(t.By) + ")"
+			}
+		}
+	}
+	return err
 }
 
 func (g *contactGiving) tellSums(year int) {

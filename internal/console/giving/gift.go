@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
@@ -54,6 +55,7 @@ func GiftsPage(r *page.Request) error {
 	view.Columns, view.Quick = view.Sorted(view.Columns), view.QuickTimes("from", "to", r.Today())
 	if q.Get("thanks") != "" { // all of them were received
 		view.Tabs = givingTabs(r, "thanks")
+		view.Pick = r.Membership.Role >= access.Editor
 		for i := range view.Columns {
 			if view.Columns[i].Name == "status" {
 				view.Columns[i] = page.Column{Name: "thanks", Label: "Waits", Class: "wide"}
@@ -84,6 +86,7 @@ func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter, curre
 		return err
 	}
 	view.Rows, err = r.GiftRows(gifts)
+	view.Pick = view.Pick && len(gifts) > 0
 	view.Field("contact").Word = func(string) string {
 		if len(gifts) > 0 {
 			return page.GiverName(gifts[0].Giver)

@@ -1,7 +1,6 @@
 package giving
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -10,8 +9,9 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
 )
 
 // statementsView is the giving statements of a year: of one contact, or a page of those of a list of donors.
@@ -22,6 +22,9 @@ type statementsView struct {
 	Kind       giving.DonorKind
 	Settings   access.AccountSettings
 	Contact    *crm.Contact // whose statement it is; nil for a list
+	NoMail     string       // why it cannot be mailed to the contact
+	Mails      bool         // this server sends mail
+	Mail       *mail.Mail   // the last one with a statement
 	Found      string       // whose statements they are
 	Erased     int          // people on this page who have none
 	Today      time.Time
@@ -29,27 +32,10 @@ type statementsView struct {
 	Pager      page.Pager
 }
 
-// statement is what one contact gave in a year.
+// statement is what one contact gave in a year, with where it goes.
 type statement struct {
-	Name, Company string
-	Address       []string // lines
-	Gifts         []statementGift
-	totals        map[string]int64
-	currency      string // of the organization
-	NotMoney      bool   // some gifts were no money
-	Refunds       bool   // something was given back
-	Covered       bool   // the giver has paid fees
-	Event         bool   // a gift was for an event, where givers may get something
-}
-
-// statementGift is one line of a statement.
-type statementGift struct {
-	At       time.Time
-	Campaign string // title; "" is none
-	Method   string
-	Amount   string // what is left; "" where it was no money
-	Paid     string // and Refunded: where a part was given back
-	Refunded string
+	giving.Statement
+	To []string // lines
 }
 
 // StatementPage is the statement of one contact. A person who was erased has none.
@@ -66,12 +52,16 @@ func StatementPage(r *page.Request) error {
 		return err
 	}
 	view.Contact = &contact
-	add := view.adding(lookUpCampaigns(r))
 	if len(r.Form.Faults) == 0 {
-		err = r.Store.Statement(r.Context(), r.Account(), contact.ID, view.Year, func(gifts iter.Seq2[gifts.GiftRecord, error]) error { return add(contact, gifts) })
-	}
-	if err != nil {
-		return err
+		made, err := r.Store.Statement(r.Context(), r.Account(), contact.ID, view.Year)
+		if err != nil {
+			return err
+		}
+		view.add(&contact, made)
+		view.Mails, view.NoMail = r.Store.Mails(), contact.NoMail().Sentence()
+		if view.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), jobs.AboutContact(contact.ID)); err != nil {
+			return err
+		}
 	}
 	return showStatements(r, view, "Giving statement of "+page.ContactName(contact))
 }
@@ -87,7 +77,7 @@ func StatementsPage(r *page.Request) error {
 	}
 	if len(r.Form.Faults) == 0 {
 		filter := giving.DonorFilter{Year: view.Year, Kind: view.Kind}
-		found, err := r.Store.Statements(r.Context(), r.Account(), filter, donorPlace(r.URL.Query()), view.adding(lookUpCampaigns(r)))
+		found, err := r.Store.Statements(r.Context(), r.Account(), filter, donorPlace(r.URL.Query()), view.add)
 		if err != nil {
 			return err
 		}
@@ -134,80 +124,8 @@ func showStatements(r *page.Request, view *statementsView, title string) error {
 	return r.Render("statement", page.View{Title: title, Section: "contacts", Form: view.Form, Data: view})
 }
 
-// adding adds the statement of a contact, whose gifts are for campaigns that are looked up.
-func (view *statementsView) adding(lookup campaignLookup) func(crm.Contact, iter.Seq2[gifts.GiftRecord, error]) error {
-	return func(contact crm.Contact, gifts iter.Seq2[gifts.GiftRecord, error]) error {
-		s := &statement{Name: strings.Clone(page.ContactName(contact)), Company: strings.Clone(page.Employer(&contact)), totals: map[string]int64{}, currency: view.Settings.Currency}
-		if len(contact.Addresses) > 0 {
-			s.Address = contact.Addresses[0].Lines()
-		}
-		for record, err := range gifts {
-			if err != nil {
-				return err
-			}
-			campaign, err := lookup(record.Campaign)
-			if err != nil {
-				return err
-			}
-			s.add(campaign, &record.Gift)
-		}
-		view.Statements = append(view.Statements, s)
-		return nil
-	}
-}
-
-// add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
-// giver's account.
-func (s *statement) add(campaign gifts.CampaignName, g *giving.Gift) {
-	line := statementGift{At: g.Local, Method: page.Spoken(g.Method), Campaign: campaign.Title}
-	s.Event = s.Event || campaign.Event
-	if g.IsMoney() {
-		s.totals[g.Currency] += g.Left()
-		s.Covered = s.Covered || g.Payment().FeeCovered != 0
-		line.Amount = text.MoneyExact(g.Left(), g.Currency)
-		if g.Refunded() != 0 {
-			s.Refunds = true
-			line.Paid, line.Refunded = text.MoneyExact(g.Payment().Amount, g.Currency), text.MoneyExact(g.Refunded(), g.Currency)
-		}
-	} else {
-		s.NotMoney = true
-	}
-	s.Gifts = append(s.Gifts, line)
-}
-
-// Total is the sum of what was listed, in each currency; "" where nothing was money.
-func (s *statement) Total() string { return page.MoneyTexts(s.totals, s.currency, text.MoneyExact) }
-
-// Explained says in one line what the amounts are, and what is not among them.
-func (s *statement) Explained() string {
-	text := "Only gifts we received are listed; pledges are not."
-	if s.Refunds {
-		text += " Refunds are subtracted."
-	}
-	if s.Covered {
-		text += " Fees that you covered are included."
-	}
-	if len(s.totals) > 1 {
-		text += " Each currency has its own total."
-	}
-	return text
-}
-
-// campaignLookup is what is known of a campaign.
-type campaignLookup func(id int64) (gifts.CampaignName, error)
-
-// campaignLookup asks for each campaign once.
-func lookUpCampaigns(r *page.Request) campaignLookup {
-	names := map[int64]gifts.CampaignName{}
-	return func(id int64) (gifts.CampaignName, error) {
-		name, known := names[id]
-		if known || id == 0 {
-			return name, nil
-		}
-		found, err := r.Store.CampaignNames(r.Context(), r.Account(), []int64{id})
-		names[id] = found[id]
-		return found[id], err
-	}
+func (view *statementsView) add(contact *crm.Contact, made giving.Statement) {
+	view.Statements = append(view.Statements, &statement{made, contact.PostLines()})
 }
 
 // OrganizationAddress is the lines of the organization's address.

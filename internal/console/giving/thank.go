@@ -19,22 +19,23 @@ import (
 type thanksView struct {
 	Waits string     // how long the giver waits, "" where no one does
 	Said  string     // how it was done, "" where it was not
+	By    string     // who did it
 	Mail  *mail.Mail // the last one about it
 	Can   bool       // the gift has arrived
 }
 
 func thanksOf(r *page.Request, g *giving.Gift) (v thanksView, err error) {
-	v = thanksView{Said: thankedWords(g.Thanks.How), Can: g.Net() > 0}
+	v = thanksView{Said: page.ThankedWords(g.Thanks.How), Can: g.Net() > 0}
 	if g.Awaits() {
 		v.Waits = page.WaitWords(g, r.Today())
 	}
+	people, err := r.PeopleOf()
+	if err != nil {
+		return v, err
+	}
+	v.By = people.Called(g.Thanks.By)
 	v.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), gifts.AboutGift(g.ID))
 	return v, err
-}
-
-// thankedWords say how a gift was thanked for, "" where it was not.
-func thankedWords(how string) string {
-	return map[string]string{giving.ThankedMail: "Thanked by mail", giving.ThankedLetter: "Thanked by letter", giving.ThankedOther: "Thanked in another way", giving.ThankedNone: "No thank-you needed"}[how]
 }
 
 // thankView is the page on which a person sees a thank-you before it goes.
@@ -105,7 +106,7 @@ func ThankFor(r *page.Request, record gifts.GiftRecord) error {
 	if err != nil {
 		return err
 	}
-	said := page.Notice{Text: thankedWords(made.Thanks.How) + "."}
+	said := page.Notice{Text: page.ThankedWords(made.Thanks.How) + "."}
 	switch how.How {
 	case giving.ToThank:
 		said.Text = "The gift is on the list of gifts to thank for."
@@ -184,7 +185,7 @@ func TextPage(r *page.Request, t thanks.Template) error {
 	if err != nil {
 		return err
 	}
-	view := textsView{Text: t, Form: r.Form, Currency: currency, Fields: thanks.Fields()}
+	view := textsView{Text: t, Form: r.Form, Currency: currency, Fields: t.Occasion.Fields()}
 	r.Form.SetUnsent("subject", t.Subject)
 	r.Form.SetUnsent("body", t.Body)
 	r.Form.SetUnsent("amount", doc.EmptyWhere(t.Amount == 0, text.MoneyInput(t.Amount, currency)))

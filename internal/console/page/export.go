@@ -70,6 +70,15 @@ var DownloadKinds = map[string]string{
 	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
+// Download sends a file that was prepared.
+func (r *Request) Download(what string, file *move.Export, err error) error {
+	format := ""
+	if file != nil {
+		format = file.How.Format
+	}
+	return r.download(what, format, file, err)
+}
+
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
 // whole. err is that of opening it.
 func (r *Request) download(what, format string, file *move.Export, err error) error {

@@ -87,6 +87,11 @@ func WaitWords(g *giving.Gift, today time.Time) string {
 	}
 }
 
+// ThankedWords say how a gift was thanked for, "" where it was not.
+func ThankedWords(how string) string {
+	return map[string]string{giving.ThankedMail: "Thanked by mail", giving.ThankedLetter: "Thanked by letter", giving.ThankedOther: "Thanked in another way", giving.ThankedNone: "No thank-you needed"}[how]
+}
+
 // titlesOf are the titles of the campaigns of some gifts or plans.
 func titlesOf[T any](r *Request, all []T, campaign func(*T) int64) (map[int64]string, error) {
 	titles := map[int64]string{}

@@ -2,10 +2,12 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
@@ -14,7 +16,7 @@ import (
 
 // Spoken makes words of a value of the API: in_person is In person.
 func Spoken(value string) string {
-	return cmp.Or(campaignWords[value], GiftWords[value], value)
+	return cmp.Or(campaignWords[value], giving.Words[value], value)
 }
 
 // SpokenOptions are choices of such values.
@@ -56,18 +58,22 @@ func Choose(n int64, one, several string) string {
 
 // MoneyList are sums of several currencies: $7, €5 and £6. That of the organization comes first. It is "" for none.
 func MoneyList(sums map[string]int64, first string) string {
-	return MoneyTexts(sums, first, text.Money)
+	return giving.SumTexts(sums, first, text.Money)
 }
 
-func MoneyTexts(sums map[string]int64, first string, money func(int64, string) string) string {
-	texts := []string{}
-	for _, currency := range giving.CurrenciesOf(sums, first) {
-		texts = append(texts, money(sums[currency], currency))
+// LeftOut says who gets nothing, and why.
+func LeftOut(left map[crm.Unreached]int64) []string {
+	return crm.LeftWords(left, func(n int64) string { return Plural(n, "contact") })
+}
+
+// PrintChoices fills in how something is printed where no one has chosen: sorted by name, on the paper of the organization's country.
+func PrintChoices(form *Form, currency string) {
+	paper := "a4"
+	if slices.Contains([]string{"USD", "CAD", "MXN", "PHP"}, currency) {
+		paper = "letter"
 	}
-	if n := len(texts); n > 1 {
-		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
-	}
-	return strings.Join(texts, "")
+	form.Set("order", cmp.Or(form.Value("order"), "name"))
+	form.Set("paper", cmp.Or(form.Value("paper"), paper))
 }
 
 // reasonsText is what speaks for a pair, as a sentence.
@@ -85,16 +91,6 @@ func Plural(n int64, thing string) string {
 		return "1 " + thing
 	}
 	return Count(n) + " " + thing + "s"
-}
-
-// GiftWords are what people call the values of gifts and plans.
-var GiftWords = map[string]string{
-	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled",
-	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
-	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",
-	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
-	"active": "Active", "paused": "Paused", "past_due": "Past due", "ended": "Ended",
-	"in_honor_of": "In honor of", "in_memory_of": "In memory of",
 }
 
 // ParseID is a number that was typed or linked, 0 where it is none.
@@ -147,6 +143,8 @@ func mailKind(m mail.Mail) string {
 		return "Test"
 	case mail.Thanks:
 		return "Thank-you"
+	case mail.Statement:
+		return "Giving statement"
 	}
 	return string(m.Kind)
 }

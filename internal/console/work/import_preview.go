@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
@@ -152,7 +153,7 @@ var unexplained = map[string]string{"status": "Reject these rows", "type": "Reje
 
 // meaningLabel is what people call a meaning: ACH transfer, Partly refunded.
 func meaningLabel(meaning string) string {
-	return cmp.Or(page.GiftWords[meaning], page.Capital(strings.ReplaceAll(meaning, "_", " ")))
+	return cmp.Or(giving.Words[meaning], page.Capital(strings.ReplaceAll(meaning, "_", " ")))
 }
 
 // explainValues is a mapping with what a person says about values.

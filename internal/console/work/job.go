@@ -27,11 +27,13 @@ type jobView struct {
 	Import         *jobs.Import // of a job that imports a file
 	Title, Address string
 	State          page.Mark
-	By             string // who has begun it
-	Told           string // what it does, or has done
-	More           string // what the title does not say already
-	Width          string // of the bar, in percent; "" where no one knows
-	Trouble        string // why it has failed, or does not get on
+	By             string   // who has begun it
+	Told           string   // what it does, or has done
+	More           string   // what the title does not say already
+	Width          string   // of the bar, in percent; "" where no one knows
+	Letters        int64    // that a mailing has to print
+	Left           []string // who gets nothing, and why
+	Trouble        string   // why it has failed, or does not get on
 	Kept           []page.Link
 	Undoing        *jobView  // the job that undoes it
 	Undoes         page.Link // the job that it undoes
@@ -59,13 +61,11 @@ var jobStates = map[jobs.JobState]page.Mark{
 
 // undoState says how far a job was undone.
 func undoState(undo *jobs.Job) page.Mark {
-	switch {
-	case undo.Working():
-		return page.Mark{Label: "Being undone", Color: "warn"}
-	case undo.StoppedUndo():
-		return page.Mark{Label: "Undo stopped", Color: "warn"}
+	mark := page.Mark{Label: undo.UndoState()}
+	if undo.Working() || undo.StoppedUndo() {
+		mark.Color = "warn"
 	}
-	return page.Mark{Label: "Undone", Color: ""}
+	return mark
 }
 
 // JobsPage lists everything that works in the background.
@@ -116,6 +116,9 @@ func JobPage(r *page.Request, j jobs.Job) (err error) {
 	if undo := cmp.Or(j.Undo, j.ID); j.Undo != 0 || j.Kind == jobs.UndoingJob {
 		view.Kept, err = keptLinks(r, undo)
 	}
+	if view.Letters > 0 && err == nil {
+		err = printChoices(r)
+	}
 	p := page.View{Title: view.Title, Section: "jobs", Form: r.Form, Data: &view}
 	if j.Kind == jobs.ImportJob {
 		p.Section = "imports"
@@ -126,7 +129,7 @@ func JobPage(r *page.Request, j jobs.Job) (err error) {
 		return err
 	case !r.IsPart():
 		return r.Render("job", p)
-	case view.Import != nil && !view.Moving():
+	case (view.Import != nil || view.Letters > 0) && !view.Moving():
 		r.W.Header().Set("HX-Refresh", "true") // there is more to show than a bar
 	}
 	return r.RenderPart("job", "job-state", p)
@@ -177,6 +180,8 @@ func JobOf(r *page.Request) (jobs.Job, error) {
 func CancelJob(r *page.Request, j jobs.Job) (err error) {
 	said := "Stopped. Changes so far are kept."
 	switch {
+	case j.Kind == jobs.MailingJob:
+		said = "Stopped. What was sent so far stays sent, and the rest is not."
 	case j.Kind != jobs.ImportJob:
 	case j.First == 0:
 		said = "Import canceled. Nothing was imported."
@@ -262,6 +267,8 @@ func newView(p page.People, r *page.Request, j jobs.Job) (view jobView, err erro
 		if j.Working() && at.Total > 0 {
 			view.soFar(at.Groups, at.Total, "group")
 		}
+	case jobs.MailingJob:
+		err = tellMailing(&view)
 	case jobs.MoveJob:
 		err = tellMove(r, &view)
 	case jobs.EraseJob:
@@ -328,6 +335,55 @@ func tellMove(r *page.Request, view *jobView) error {
 	}
 	view.More = view.Told
 	return err
+}
+
+// tellMailing says whom a job writes to.
+func tellMailing(view *jobView) error {
+	var m jobs.Mailing
+	var at jobs.MailingProgress
+	if err := errors.Join(json.Unmarshal(view.Spec, &m), json.Unmarshal(view.Progress, &at)); err != nil {
+		return err
+	}
+	noun := "gift"
+	view.Title = "Thank for " + page.Plural(at.Total, noun)
+	if m.Year != 0 {
+		noun = "contact"
+		view.Title = "Giving statements " + strconv.FormatInt(m.Year, 10) + " for " + page.Plural(at.Total, noun)
+	}
+	view.Letters, view.Left = at.Letters, page.LeftOut(at.Left)
+	view.Told = page.Plural(at.Mailed, "mail") + "."
+	if at.Letters > 0 {
+		view.Told = page.Plural(at.Mailed, "mail") + " and " + page.Plural(at.Letters, "letter") + "."
+	}
+	if at.Already > 0 {
+		view.Told += " " + page.Plural(at.Already, "gift") + " " + page.Choose(at.Already, "was", "were") + " thanked for already."
+	}
+	if view.More = view.Told; view.Working() && at.Total > 0 {
+		view.soFar(at.Done(), at.Total, noun)
+	}
+	return nil
+}
+
+func printChoices(r *page.Request) error {
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	page.PrintChoices(r.Form, currency)
+	return err
+}
+
+// Letters sends the letters of a mailing.
+func Letters(r *page.Request, j jobs.Job) error {
+	if j.Kind != jobs.MailingJob {
+		return r.Redirect(r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: "This work has no letters."})
+	}
+	r.Form.Fields = r.URL.Query()
+	if err := printChoices(r); err != nil {
+		return err
+	}
+	file, err := r.Store.PrintLettersOf(r.Context(), r.Account(), j, move.Print{ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4"})
+	if err == nil && file.Rows == 0 {
+		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "These letters are no longer kept, or the people were erased."})
+	}
+	return r.Download("letters", file, err)
 }
 
 // soFar tells how much of the work is done.

@@ -48,6 +48,18 @@ func CurrenciesOf(sums map[string]int64, first string) []string {
 	return codes
 }
 
+// SumTexts are sums of several currencies: $7, €5 and £6. The first one comes first. It is "" for none.
+func SumTexts(sums map[string]int64, first string, money func(int64, string) string) string {
+	texts := []string{}
+	for _, currency := range CurrenciesOf(sums, first) {
+		texts = append(texts, money(sums[currency], currency))
+	}
+	if n := len(texts); n > 1 {
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+	return strings.Join(texts, "")
+}
+
 // Cell names the sums of a campaign (0 is all), of a month (202611; 0 is all time) and of a contact (0 is all). Cells compare in this order.
 func Cell(campaign, month int64, currency string, contact int64) string {
 	cell := make([]byte, 0, 16+1+8+1+3+1+9)

@@ -10,10 +10,11 @@ type Kind string
 const (
 	Test       Kind = "test"
 	Invitation Kind = "invitation"
-	Reset      Kind = "reset"    // of a password that was forgotten
-	Password   Kind = "password" // it was changed
-	SignIn     Kind = "signin"   // from a new browser
-	Thanks     Kind = "thanks"   // for a gift
+	Reset      Kind = "reset"     // of a password that was forgotten
+	Password   Kind = "password"  // it was changed
+	SignIn     Kind = "signin"    // from a new browser
+	Thanks     Kind = "thanks"    // for a gift
+	Statement  Kind = "statement" // of what someone gave in a year
 )
 
 // State is how far a mail is.

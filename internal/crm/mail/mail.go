@@ -56,6 +56,9 @@ func Typed(value string) Line { return Line{unlinked(oneLine(value, maxLine))} }
 
 func (l Line) String() string { return l.text }
 
+// Printed is the line for paper, where nothing is a link.
+func (l Line) Printed() string { return strings.ReplaceAll(l.text, string(gap), "") }
+
 // MarshalText and UnmarshalText keep a line. What comes back is made a line again.
 func (l Line) MarshalText() ([]byte, error) { return []byte(l.text), nil }
 
@@ -170,6 +173,7 @@ func (l *Letter) HTML() string {
 type Refused struct {
 	Reply string // of the relay, for the person who asked for the mail; "" where it said nothing about it
 	Final bool   // it will not take the mail later either
+	Gone  bool   // because there is no such mailbox
 	Err   error  // for the log
 }
 

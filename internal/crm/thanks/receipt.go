@@ -112,7 +112,7 @@ func (w *Wording) Check(v *doc.Invalid) {
 		v.Add("receipt_form", doc.OneOf, "ca, own, or nothing for the United States")
 	}
 	if w.Text != "" || w.Form == OwnWording {
-		checkText(v, "receipt_text", w.Text, maxBody, receiptFields)
+		checkText(v, "receipt_text", w.Text, maxBody, namesOf(receiptFields))
 	}
 }
 
@@ -127,10 +127,10 @@ type ReceiptFacts struct {
 }
 
 var receiptFields = append(slices.Clone(fields),
-	field{"receipt_number", false, func(f *Facts) string { return f.Receipt.Number }},
-	field{"issued", false, func(f *Facts) string { return f.Receipt.Issued.Format(dayForm) }},
-	field{"tax_id", true, func(f *Facts) string { return f.Receipt.TaxID }},
-	field{"benefit", false, func(f *Facts) string { return benefit(f) }},
+	field{"receipt_number", false, true, func(f *Facts) string { return f.Receipt.Number }},
+	field{"issued", false, true, func(f *Facts) string { return f.Receipt.Issued.Format(dayForm) }},
+	field{"tax_id", true, true, func(f *Facts) string { return f.Receipt.TaxID }},
+	field{"benefit", false, true, func(f *Facts) string { return benefit(f) }},
 )
 
 // ReceiptFields are the names of the fields that a receipt may have.

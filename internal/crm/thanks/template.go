@@ -4,7 +4,9 @@ package thanks
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -22,14 +24,19 @@ const (
 	Large     Occasion = "large"
 	Honor     Occasion = "honor" // of someone, or in their memory
 	Recurring Occasion = "recurring"
+
+	Letter Occasion = "letter" // to everyone in a list, whatever they gave
 )
 
-// Occasions are all of them, in the order of the pages.
-var Occasions = []Occasion{First, Repeat, Recurring, Honor, Large}
+// Occasions are those of gifts, in the order of the pages. Texts are all that an organization can write.
+var (
+	Occasions = []Occasion{First, Repeat, Recurring, Honor, Large}
+	Texts     = append(slices.Clip(Occasions), Letter)
+)
 
 // Label is what people call an occasion.
 func (o Occasion) Label() string {
-	return map[Occasion]string{First: "First gift", Repeat: "Another gift", Large: "Large gift", Honor: "In honor or in memory", Recurring: "Recurring gift"}[o]
+	return map[Occasion]string{First: "First gift", Repeat: "Another gift", Large: "Large gift", Honor: "In honor or in memory", Recurring: "Recurring gift", Letter: "Letter to a list"}[o]
 }
 
 // Template is what is said at an occasion: a text with fields.
@@ -55,6 +62,9 @@ const (
 func Default(o Occasion) Template {
 	t := Template{Occasion: o, Subject: "Thank you for your gift to {organization}"}
 	switch o {
+	case Letter:
+		t.Subject = "News from {organization}"
+		t.Body = "Your support makes our work possible, and we would like to tell you what we have done with it this year."
 	case First:
 		t.Subject = "Welcome, and thank you from {organization}"
 		t.Body = "Thank you for your gift of {amount} on {date}. It is your first gift to us, and we are glad that you are with us.\n\nYour gift goes to {campaign}. We will let you know what it makes possible."
@@ -72,9 +82,10 @@ func Default(o Occasion) Template {
 	return t
 }
 
-// Facts is what is known about a gift, for the fields of a text.
+// Facts is what is known about a gift, for the fields of a text. A letter to a list is about no gift, and has the day on which it is written.
 type Facts struct {
 	Gift         *giving.Gift
+	Day          time.Time
 	Contact      *crm.Contact
 	Organization string
 	Campaign     string // its title, "" for none
@@ -86,23 +97,28 @@ type Facts struct {
 type field struct {
 	name  string
 	typed bool // people have typed it, perhaps strangers
+	gift  bool // it is about a gift
 	value func(*Facts) string
 }
 
 var fields = []field{
-	{"salutation", true, func(f *Facts) string { return Salutation(f.Contact) }},
-	{"first_name", true, func(f *Facts) string { return cmp.Or(f.Contact.FirstName, f.Contact.Name()) }},
-	{"last_name", true, func(f *Facts) string { return cmp.Or(f.Contact.LastName, f.Contact.Name()) }},
-	{"name", true, func(f *Facts) string { return f.Contact.Name() }},
-	{"amount", false, func(f *Facts) string { return Amount(f.Gift) }},
-	{"date", false, func(f *Facts) string { return f.Gift.Local.Format("January 2, 2006") }},
-	{"campaign", true, func(f *Facts) string { return cmp.Or(f.Campaign, f.Organization) }},
-	{"dedication", true, func(f *Facts) string { return dedication(f.Gift.Dedication) }},
-	{"organization", true, func(f *Facts) string { return f.Organization }},
+	{"salutation", true, false, func(f *Facts) string { return f.Contact.Greeting() }},
+	{"first_name", true, false, func(f *Facts) string { return cmp.Or(f.Contact.FirstName, f.Contact.Name()) }},
+	{"last_name", true, false, func(f *Facts) string { return cmp.Or(f.Contact.LastName, f.Contact.Name()) }},
+	{"name", true, false, func(f *Facts) string { return f.Contact.Name() }},
+	{"amount", false, true, func(f *Facts) string { return Amount(f.Gift) }},
+	{"date", false, false, func(f *Facts) string { return f.day().Format("January 2, 2006") }},
+	{"campaign", true, true, func(f *Facts) string { return cmp.Or(f.Campaign, f.Organization) }},
+	{"dedication", true, true, func(f *Facts) string { return dedication(f.Gift.Dedication) }},
+	{"organization", true, false, func(f *Facts) string { return f.Organization }},
 }
 
-// Fields are the names of the fields, as texts have them.
-func Fields() []string { return namesOf(fields) }
+func (f *Facts) day() time.Time {
+	if f.Gift == nil {
+		return f.Day
+	}
+	return f.Gift.Local
+}
 
 func namesOf(fields []field) (names []string) {
 	for _, f := range fields {
@@ -111,17 +127,14 @@ func namesOf(fields []field) (names []string) {
 	return names
 }
 
-// Salutation is how a letter to a contact begins: as they want it, or as one would write it.
-func Salutation(c *crm.Contact) string {
-	switch {
-	case c.Salutation != "":
-		return c.Salutation
-	case c.IsCompany && c.FirstName == "":
-		return "Dear friends at " + c.Company
-	case c.Prefix != "" && c.LastName != "":
-		return "Dear " + c.Prefix + " " + c.LastName
+// Fields are the names of the fields that texts of an occasion can have.
+func (o Occasion) Fields() (names []string) {
+	for _, f := range fields {
+		if !f.gift || o != Letter {
+			names = append(names, "{"+f.name+"}")
+		}
 	}
-	return "Dear " + cmp.Or(c.FirstName, c.LastName, "friend")
+	return names
 }
 
 // Amount is what was given, in words for a letter. What was no money has no amount: determining its value is up to the giver.
@@ -172,15 +185,15 @@ const (
 // Check refuses a text that could not be filled in, and brings it into the form in which it is kept.
 func (t *Template) Check() error {
 	v := new(doc.Invalid)
-	if !slices.Contains(Occasions, t.Occasion) {
-		v.Add("occasion", doc.OneOf, strings.Join(text.Strings(Occasions), ", "))
+	if !slices.Contains(Texts, t.Occasion) {
+		v.Add("occasion", doc.OneOf, strings.Join(text.Strings(Texts), ", "))
 	}
 	t.Subject, t.Body = strings.Join(strings.Fields(t.Subject), " "), strings.TrimSpace(strings.ReplaceAll(t.Body, "\r\n", "\n"))
 	for _, part := range []struct {
 		field, text string
 		most        int
 	}{{"subject", t.Subject, maxSubject}, {"body", t.Body, maxBody}} {
-		checkText(v, part.field, part.text, part.most, fields)
+		checkText(v, part.field, part.text, part.most, t.Occasion.Fields())
 	}
 	if t.Amount < 0 || t.Amount > text.MaxSentMoney {
 		v.Add("amount", doc.MoneyRange)
@@ -192,7 +205,7 @@ func (t *Template) Check() error {
 }
 
 // checkText finds what is wrong with a text with fields.
-func checkText(v *doc.Invalid, name, text string, most int, fields []field) {
+func checkText(v *doc.Invalid, name, text string, most int, known []string) {
 	_, names, ok := split(text)
 	switch {
 	case text == "":
@@ -203,8 +216,8 @@ func checkText(v *doc.Invalid, name, text string, most int, fields []field) {
 		v.Add(name, looseBrace)
 	}
 	for _, used := range names {
-		if !slices.Contains(namesOf(fields), "{"+used+"}") {
-			v.Add(name, unknownField, used, strings.Join(namesOf(fields), ", "))
+		if !slices.Contains(known, "{"+used+"}") {
+			v.Add(name, unknownField, used, strings.Join(known, ", "))
 			break
 		}
 	}
@@ -221,7 +234,7 @@ func fill(line string, f *Facts, fields []field) mail.Line {
 	for i, name := range names {
 		at := slices.IndexFunc(fields, func(known field) bool { return known.name == name })
 		switch {
-		case at < 0: // a field of a later version
+		case at < 0 || fields[at].gift && f.Gift == nil: // a field of a later version
 		case fields[at].typed:
 			sentence, typed = sentence+"{}", append(typed, fields[at].value(f))
 		default:
@@ -269,33 +282,34 @@ func OccasionOf(g *giving.Gift, isFirst bool, large int64, currency string) Occa
 }
 
 // NoMail says why a mail cannot thank for a gift, "" where it can.
-func NoMail(g *giving.Gift, c *crm.Contact) string {
-	switch {
-	case g.Net() <= 0:
-		return "The gift has not arrived, or was refunded."
-	case c.Erased() || c.Archived():
-		return "The contact is archived."
-	case c.Deceased:
-		return "The contact is deceased."
-	case c.DoNotEmail:
-		return "The contact does not want email."
-	case len(c.Emails) == 0:
-		return "The contact has no email address."
-	}
-	return ""
-}
+func NoMail(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoMail()) }
 
 // NoLetter says why a letter should not thank for a gift, "" where it can.
-func NoLetter(g *giving.Gift, c *crm.Contact) string {
-	switch {
-	case g.Net() <= 0:
+func NoLetter(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoLetter()) }
+
+func unthanked(g *giving.Gift, why crm.Unreached) string {
+	if g.Net() <= 0 {
 		return "The gift has not arrived, or was refunded."
-	case c.Erased() || c.Archived():
-		return "The contact is archived."
-	case c.Deceased:
-		return "The contact is deceased."
-	case c.DoNotMail:
-		return "The contact does not want letters."
 	}
-	return ""
+	return why.Sentence()
+}
+
+// StatementMail is the mail that has a statement in it.
+func StatementMail(s *giving.Statement, c *crm.Contact, organization, taxID string, noReturn bool) *mail.Message {
+	year := strconv.FormatInt(s.Year, 10)
+	m := &mail.Message{Subject: mail.Say("Your giving statement for "+year+" from {}", organization), Says: []mail.Line{mail.Say("{},", c.Greeting()), mail.Say("Here is what you gave to {} in "+year+":", organization)}}
+	for _, g := range s.Gifts {
+		amount := cmp.Or(g.Amount, "Non-cash")
+		if g.Refunded != "" {
+			amount += " (" + g.Paid + " less " + g.Refunded + " refunded)"
+		}
+		m.Says = append(m.Says, mail.Say(g.At.Format("January 2, 2006")+": "+amount+", {}, "+g.Method, cmp.Or(g.Campaign, "General")))
+	}
+	for _, sentence := range s.Says("{}", noReturn) {
+		m.Says = append(m.Says, mail.Say(sentence, organization))
+	}
+	if taxID != "" {
+		m.Says = append(m.Says, mail.Say("Tax ID of {}: {}", organization, taxID))
+	}
+	return m
 }

@@ -57,20 +57,6 @@ func TestATextWithAnUnknownFieldIsRefused(t *testing.T) {
 	}
 }
 
-func TestSalutations(t *testing.T) {
-	for want, c := range map[string]crm.Contact{
-		"Dear Ms. Lovelace":        {Prefix: "Ms.", FirstName: "Ada", LastName: "Lovelace"},
-		"Dear Ada and Charles":     {FirstName: "Ada and Charles", LastName: "Lovelace"},
-		"Dearest Countess":         {Salutation: "Dearest Countess", FirstName: "Ada"},
-		"Dear friends at Analytic": {IsCompany: true, Company: "Analytic"},
-		"Dear friend":              {},
-	} {
-		if got := Salutation(&c); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestTheOccasionOfAGift(t *testing.T) {
 	gift := func(change func(*giving.Gift)) *giving.Gift {
 		g := facts(crm.Contact{}, giving.Gift{}).Gift

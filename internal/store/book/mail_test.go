@@ -25,7 +25,7 @@ type postOffice struct {
 func (p *postOffice) Send(_ context.Context, l *mail.Letter) error {
 	switch to := l.To.String(); {
 	case strings.HasPrefix(to, "nobody"):
-		return &mail.Refused{Reply: "The mail relay answered: 550 no such user", Final: true, Err: errors.New("550")}
+		return &mail.Refused{Reply: "The mail relay answered: 550 no such user", Final: true, Gone: true, Err: errors.New("550")}
 	case strings.HasPrefix(to, "later"):
 		return &mail.Refused{Reply: "The mail relay answered: 451 later", Err: errors.New("451")}
 	}

@@ -4,6 +4,7 @@ package contacts
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
@@ -52,6 +54,19 @@ func editNeeds(id int64, in crm.ContactInput) store.Needs {
 	n.Sets, n.Words = append(n.Sets, find.InputCommonWords(&in)...), in.Addresses != nil || len(in.Custom) > 0 || marked
 	n.Keys = append(n.Keys, in.IDKeys()...)
 	return n
+}
+
+// MarkBounced notes with everyone who has an email that mail to it came back.
+func (s *ContactStore) MarkBounced(ctx context.Context, account int64, email string) error {
+	normal, _ := text.NormalEmail(email)
+	found, _, err := s.MatchingContacts(ctx, account, crm.Active, find.Filter{Email: crm.EmailPrefix + normal}, crm.PageRequest{Page: 1, PerPage: 100})
+	for i := range found {
+		_, err := s.UpdateContact(ctx, account, found[i].ID, crm.ContactInput{BouncedEmail: &email})
+		if err != nil && !errors.Is(err, crm.ErrArchived) && !errors.As(err, new(*doc.Invalid)) { // it may have another email meanwhile
+			return err
+		}
+	}
+	return err
 }
 
 // tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
@@ -185,7 +200,11 @@ func ScanContact(r db.Row) *Stored {
 // Row is a contact as it is stored, nil where there is none.
 func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
 	row, known := Of(a).Contacts[id]
-	if !known {
+	if place := Of(a).Place; !known && place != nil {
+		err = place(id)
+		row, known = Of(a).Contacts[id]
+	}
+	if !known && err == nil {
 		if _, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id}); row != nil {
 			Of(a).Contacts[id] = row
 		}

@@ -178,6 +178,11 @@ func (y *donorYear) totals() map[giving.DonorKind]int64 {
 	return totals
 }
 
+// DonorSet are the contacts who gave in a year.
+func (s *GiftStore) DonorSet(ctx context.Context, account, year int64) (db.Set, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (db.Set, error) { return donorsOf(c, account, "", giving.DonorFilter{Year: year}) })
+}
+
 // donorsOf are the donors whom a filter finds. The currency is that of the campaign.
 func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (set db.Set, err error) {
 	if f.Campaign != 0 {

@@ -424,3 +424,22 @@ func (s *GiftStore) LargestGifts(ctx context.Context, account int64, months int,
 		return records, err
 	})
 }
+
+// GiftSet are the account's own gifts that pass a filter.
+func (s *GiftStore) GiftSet(ctx context.Context, account int64, filter giving.GiftFilter) (db.Set, error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (set db.Set, err error) {
+		part := GiftPart{Account: account, Filter: filter}
+		weight, err := part.Weight(c)
+		if err == nil {
+			err = w(weight)
+		}
+		if err != nil {
+			return set, err
+		}
+		total, ids, err := part.Find(c)
+		for _, id := range ids(0, total) {
+			set.Add(doc.IDSeq(id))
+		}
+		return set, err
+	})
+}

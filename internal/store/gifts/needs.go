@@ -144,5 +144,6 @@ type GiftStore struct {
 func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {
 	s := &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
 	s.OnFailure(mail.Thanks, s.thankAgain)
+	s.OnBounce(contacts.MarkBounced)
 	return s
 }

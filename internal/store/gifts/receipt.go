@@ -107,7 +107,7 @@ func (s *GiftStore) PreviewReceipt(ctx context.Context, account int64, g *giving
 
 // writeReceipt is what the receipt for a gift of a contact says.
 func writeReceipt(c db.Conn, account int64, g *giving.Gift, contact *crm.Contact, wording *thanks.Wording, number, replaces string, issued time.Time) (text thanks.ReceiptText, err error) {
-	y, err := readThankYou(c, account, g, contact, thanks.Repeat)
+	y, err := readLetterhead(c, account)
 	if err != nil {
 		return text, err
 	}

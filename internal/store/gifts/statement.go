@@ -31,13 +31,13 @@ type StatementPage struct {
 
 // Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids.
 // It takes turns with other work that costs much, and is bounded by contacts and gifts.
-func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(crm.Contact, iter.Seq2[GiftRecord, error]) error) (page StatementPage, err error) {
+func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(*crm.Contact, giving.Statement)) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = StatementContacts(c, account, f, at, statementsAtOnce)
 			return contacts, err
 		})
-		gifts := 0
+		made, gifts := s.NewStatements(account, f.Year), 0
 		for i := 0; i < len(people) && err == nil; i++ {
 			if gifts > statementGifts {
 				page.Next = DonorPlace{After: people[i-1].ID}
@@ -47,27 +47,61 @@ func (s *GiftStore) Statements(ctx context.Context, account int64, f giving.Dono
 				page.Erased++
 				continue
 			}
-			err = read(people[i], counting(&gifts, s.CountedGifts(ctx, account, people[i].ID, f.Year)))
+			var one giving.Statement
+			one, err = made.Of(ctx, people[i].ID)
+			gifts += len(one.Gifts)
+			read(&people[i], one)
 		}
 		return err
 	})
 	return page, err
 }
 
-// Statement reads what one contact gave in a year. It takes turns as Statements does.
-func (s *GiftStore) Statement(ctx context.Context, account, contact, year int64, read func(iter.Seq2[GiftRecord, error]) error) error {
-	return s.Heavy.Through(ctx, account, func() error { return read(s.CountedGifts(ctx, account, contact, year)) })
+// StatementReader makes statements of a year. It asks for each campaign once.
+type StatementReader struct {
+	store         *GiftStore
+	account, year int64
+	currency      string
+	campaigns     map[int64]CampaignName
 }
 
-// counting counts what is walked through.
-func counting(n *int, all iter.Seq2[GiftRecord, error]) iter.Seq2[GiftRecord, error] {
-	return func(yield func(GiftRecord, error) bool) {
-		for record, err := range all {
-			if *n++; !yield(record, err) {
-				return
-			}
+// NewStatements begins to make statements.
+func (s *GiftStore) NewStatements(account, year int64) *StatementReader {
+	return &StatementReader{store: s, account: account, year: year, campaigns: map[int64]CampaignName{0: {}}}
+}
+
+// Of is the statement of a contact.
+func (r *StatementReader) Of(ctx context.Context, contact int64) (made giving.Statement, err error) {
+	if r.currency == "" {
+		if r.currency, err = r.store.Currency(ctx, r.account); err != nil {
+			return made, err
 		}
 	}
+	made = giving.Statement{Year: r.year, Currency: r.currency}
+	for record, err := range r.store.CountedGifts(ctx, r.account, contact, r.year) {
+		if err != nil {
+			return made, err
+		}
+		if _, known := r.campaigns[record.Campaign]; !known {
+			found, err := r.store.CampaignNames(ctx, r.account, []int64{record.Campaign})
+			if err != nil {
+				return made, err
+			}
+			r.campaigns[record.Campaign] = found[record.Campaign]
+		}
+		campaign := r.campaigns[record.Campaign]
+		made.Add(&record.Gift, campaign.Title, campaign.Event)
+	}
+	return made, nil
+}
+
+// Statement is what one contact gave in a year. It takes turns as Statements does.
+func (s *GiftStore) Statement(ctx context.Context, account, contact, year int64) (made giving.Statement, err error) {
+	err = s.Heavy.Through(ctx, account, func() error {
+		made, err = s.NewStatements(account, year).Of(ctx, contact)
+		return err
+	})
+	return made, err
 }
 
 // StatementContacts are the contacts of a page.

@@ -35,22 +35,45 @@ func scanTemplate(r db.Row) thanks.Template {
 	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3), Own: true}
 }
 
-// readTemplates are the texts of an account, one for each occasion.
-func readTemplates(c db.Conn, account int64) (all []thanks.Template, err error) {
+// Letterhead is what an organization writes with: its name, its settings, and its texts, one for each occasion.
+type Letterhead struct {
+	Organization string
+	Settings     access.AccountSettings
+	Texts        []thanks.Template
+}
+
+func readLetterhead(c db.Conn, account int64) (h Letterhead, err error) {
 	own, err := db.List(c, scanTemplate, sqlTemplates, account)
-	for _, o := range thanks.Occasions {
+	for _, o := range thanks.Texts {
 		t := thanks.Default(o)
 		if i := slices.IndexFunc(own, func(t thanks.Template) bool { return t.Occasion == o }); i >= 0 {
 			t = own[i]
 		}
-		all = append(all, t)
+		h.Texts = append(h.Texts, t)
 	}
-	return all, err
+	if err == nil {
+		h.Settings, err = people.AccountSettings(c, account)
+	}
+	if err == nil {
+		_, err = c.One(func(r db.Row) { h.Organization = r.Text(0) }, sqlAccountName, account)
+	}
+	return h, err
 }
 
-// Templates are the thank-you texts of an account, one for each occasion.
+// Text is the text of an occasion.
+func (h *Letterhead) Text(o thanks.Occasion) thanks.Template {
+	return h.Texts[slices.Index(thanks.Texts, o)]
+}
+
+// Letterhead is what an organization writes with.
+func (s *GiftStore) Letterhead(ctx context.Context, account int64) (Letterhead, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (Letterhead, error) { return readLetterhead(c, account) })
+}
+
+// Templates are the texts of an account, one for each occasion.
 func (s *GiftStore) Templates(ctx context.Context, account int64) ([]thanks.Template, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]thanks.Template, error) { return readTemplates(c, account) })
+	h, err := s.Letterhead(ctx, account)
+	return h.Texts, err
 }
 
 // SaveTemplate keeps a text that was checked.
@@ -80,53 +103,45 @@ func (s *GiftStore) changeTemplate(ctx context.Context, account int64, o thanks.
 // ThankYou is a thank-you for a gift, and what a page or a letter says beside it.
 type ThankYou struct {
 	thanks.Note
-	Contact      crm.Contact
-	Organization string
-	Settings     access.AccountSettings
+	Letterhead
+	Contact crm.Contact
 }
 
 // readThankYou writes the thank-you for a gift from a contact: with the text of an occasion, or of the one that fits where that is "".
-func readThankYou(c db.Conn, account int64, g *giving.Gift, contact *crm.Contact, occasion thanks.Occasion) (y ThankYou, err error) {
-	y.Contact = *contact
-	facts := thanks.Facts{Gift: g, Contact: contact}
-	all, err := readTemplates(c, account)
-	if err == nil {
-		y.Settings, err = people.AccountSettings(c, account)
-	}
-	if err == nil {
-		_, err = c.One(func(r db.Row) { y.Organization = r.Text(0) }, sqlAccountName, account)
-	}
-	if err == nil && g.Campaign != 0 {
+func readThankYou(c db.Conn, account int64, h *Letterhead, g *giving.Gift, contact *crm.Contact, occasion thanks.Occasion) (y ThankYou, err error) {
+	facts := thanks.Facts{Gift: g, Contact: contact, Organization: h.Organization}
+	if g.Campaign != 0 {
 		var names []CampaignName
 		names, err = db.List(c, scanCampaignName, campaigns.SQLOwnCampaigns, account, []int64{g.Campaign})
 		for _, name := range names {
 			facts.Campaign = name.Title
 		}
 	}
-	if err == nil && !slices.Contains(thanks.Occasions, occasion) {
+	if err == nil && !slices.Contains(thanks.Texts, occasion) {
 		before, err := c.Int(sqlGaveBefore, account, g.Contact, g.Local.Unix(), g.ID)
 		if err != nil {
 			return y, err
 		}
-		large := all[slices.Index(thanks.Occasions, thanks.Large)].Amount
-		occasion = thanks.OccasionOf(g, before == 0, large, y.Settings.Currency)
+		occasion = thanks.OccasionOf(g, before == 0, h.Text(thanks.Large).Amount, h.Settings.Currency)
 	}
 	if err != nil {
 		return y, err
 	}
-	facts.Organization = y.Organization
-	y.Note = all[slices.Index(thanks.Occasions, occasion)].Write(&facts)
-	return y, nil
+	return ThankYou{h.Text(occasion).Write(&facts), *h, *contact}, nil
 }
 
 // ThankYou is what a thank-you for a gift would say.
 func (s *GiftStore) ThankYou(ctx context.Context, account int64, g *giving.Gift, occasion thanks.Occasion) (y ThankYou, err error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (ThankYou, error) {
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (y ThankYou, err error) {
+		h, err := readLetterhead(c, account)
+		if err != nil {
+			return y, err
+		}
 		found, err := contacts.LoadContacts(c, account, []int64{g.Contact})
 		if err = cmp.Or(err, store.Missing(len(found) == 0)); err != nil {
-			return ThankYou{}, err
+			return y, err
 		}
-		return readThankYou(c, account, g, &found[0], occasion)
+		return readThankYou(c, account, &h, g, &found[0], occasion)
 	})
 }
 
@@ -201,7 +216,11 @@ func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Tha
 		if why != "" {
 			return store.Fault("thanks", cannotMail, why)
 		}
-		y, err := readThankYou(t.Conn, a.Account, g, &row.Contact, how.Occasion)
+		h, err := readLetterhead(t.Conn, a.Account)
+		if err != nil {
+			return err
+		}
+		y, err := readThankYou(t.Conn, a.Account, &h, g, &row.Contact, how.Occasion)
 		if err != nil {
 			return err
 		}
@@ -233,6 +252,26 @@ func receiptWith(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now t
 	}
 	r, err := store.FindIn(t.Conn, crm.ErrNotFound, scanReceipt, sqlReceiptsOfGift, a.Account, g.ID)
 	return r.Lines(), err
+}
+
+// ThankOneOf thanks for a gift among many, by mail or by letter. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
+func (s *GiftStore) ThankOneOf(t *store.Tx, a *store.Account, id int64, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
+	old, err := Of(a).Gifts.Get(t, a.Account, id)
+	if err != nil || old == nil || old.Damage != nil || !old.Awaits() {
+		return 0, "", "", err
+	}
+	row, err := contacts.Load(t, a.Account, old.Contact)
+	if errors.As(err, new(*store.Damaged)) {
+		return old.Contact, crm.NoWay, crm.Unreadable, nil
+	}
+	if err != nil {
+		return 0, "", "", err
+	}
+	if way, why = row.Contact.Way(s.Mails()); way == crm.NoWay {
+		return old.Contact, way, why, nil
+	}
+	g := old.Gift
+	return old.Contact, way, "", s.thank(t, a, &g, Thank{How: string(way)}, now)
 }
 
 // thankAgain lets a gift wait again whose thanks did not arrive.

@@ -212,38 +212,40 @@ func nextOf(t *store.Tx, a *store.Account, j *Job, action crm.BulkAction, at *Bu
 	if action.Kind == crm.BulkRename {
 		return nextTagged(t, a, action)
 	}
-	return nextPicked(t, a, j, at)
+	ids, ended, err := nextPicked(t.Conn, j, &at.At, BulkUnit)
+	if err == nil {
+		rows, err = loadRows(t, a, ids)
+	}
+	return rows, ended, err
 }
 
-// nextPicked are the next contacts in the parts of a job, of one block. ended tells that there are none.
-func nextPicked(t *store.Tx, a *store.Account, j *Job, at *BulkProgress) (rows []*contacts.Stored, ended bool, err error) {
+// nextPicked are the next ids in the parts of a job, of one block, after a sequence number. ended tells that there are none.
+func nextPicked(c db.Conn, j *Job, at *int64, most int) (ids []int64, ended bool, err error) {
 	var part db.SetBlock
 	var broken error
-	block, place := db.BlockOf(at.At + 1)
-	found, err := t.One(func(r db.Row) {
+	block, place := db.BlockOf(*at + 1)
+	found, err := c.One(func(r db.Row) {
 		if block != r.Int(0) {
 			block, place = r.Int(0), 0
 		}
 		broken = part.Decode(r.Bytes(1))
-	}, sqlNextPart, a.Account, j.ID, block)
+	}, sqlNextPart, j.Account, j.ID, block)
 	if err = cmp.Or(err, broken); err != nil || !found {
 		return nil, !found, err
 	}
-	var ids []int64
-	at.At = (block + 1) * db.BlockSize
+	*at = (block + 1) * db.BlockSize
 	for next := range part.Places {
-		if len(ids) == BulkUnit {
+		if len(ids) == most {
 			break
 		}
 		if next >= place {
-			ids = append(ids, doc.MakeID(a.Account, block*db.BlockSize+int64(next)+1))
+			ids = append(ids, doc.MakeID(j.Account, block*db.BlockSize+int64(next)+1))
 		}
 	}
-	if len(ids) == BulkUnit {
-		at.At = doc.IDSeq(ids[BulkUnit-1])
+	if len(ids) == most {
+		*at = doc.IDSeq(ids[most-1])
 	}
-	rows, err = loadRows(t, a, ids)
-	return rows, false, err
+	return ids, false, nil
 }
 
 // UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its

@@ -77,9 +77,9 @@ func (j *Job) Stoppable() bool {
 	return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob && j.Kind != MoveJob
 }
 
-// Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with the merge.
+// Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with the merge, and mails are gone.
 func (j *Job) Undoable() bool {
-	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.First != 0 && j.Undo == 0
+	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.Kind != MailingJob && j.First != 0 && j.Undo == 0
 }
 
 // StoppedUndo tells whether the job is an undo that a person has stopped, or that has failed, and that a person may continue.
@@ -340,7 +340,7 @@ type Eraser = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now 
 
 func New(g *gifts.GiftStore) *JobStore {
 	return &JobStore{Base: g.Base, GiftStore: g, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
-		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep},
+		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep}, MailingJob: {Step: mailingStep},
 	}}
 }
 

@@ -28,6 +28,7 @@ type MailStore struct {
 	queued chan struct{}
 	late   map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)
 	failed map[mail.Kind]func(ctx context.Context, account int64, m mail.Mail) error
+	gone   func(ctx context.Context, account int64, address string) error
 }
 
 // Relay takes mails to where they go. It is a setting of the server: an organization must not choose what the server connects to.
@@ -54,6 +55,11 @@ func (s *MailStore) WriteLate(kind mail.Kind, write func(context.Context, mail.M
 // OnFailure says what to do when a mail of a kind has failed for good.
 func (s *MailStore) OnFailure(kind mail.Kind, do func(ctx context.Context, account int64, m mail.Mail) error) {
 	s.failed[kind] = do
+}
+
+// OnBounce says what to do when a relay knows that there is no such mailbox.
+func (s *MailStore) OnBounce(do func(ctx context.Context, account int64, address string) error) {
+	s.gone = do
 }
 
 // serversOwn is the account of mails that no organization sends: those to a user about their password.

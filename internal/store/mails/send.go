@@ -121,6 +121,11 @@ func (s *MailStore) sendOne(ctx context.Context, of mailOf, base string) error {
 	case err == nil:
 		return s.end(ctx, of, m, "")
 	case errors.As(err, &refused) && refused.Final:
+		if refused.Gone && of.account != serversOwn && s.gone != nil {
+			if err := s.gone(ctx, of.account, m.To); err != nil { // it is refused again
+				return errors.Join(err, s.delay(ctx, of, m, refused.Reply))
+			}
+		}
 		return s.end(ctx, of, m, said(refused.Reply))
 	case refused != nil:
 		return errors.Join(err, s.delay(ctx, of, m, refused.Reply))

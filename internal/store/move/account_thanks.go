@@ -36,13 +36,14 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 }
 
 const (
-	sqlMailsAbout  = `SELECT m.id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3 ORDER BY m.id LIMIT $4`
+	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
+		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about = 'contact ' || c.id AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
 	sqlMailsByID   = `SELECT kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
 	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> ''`
 )
 
-// mailData are the mails about the gifts of a person, for as long as they are known. They follow the gifts, and are erased with them.
+// mailData are the mails about a person and their gifts, for as long as they are known. They follow the gifts, and are erased with them.
 var mailData = &personal{list: "mails", of: sqlMailsAbout, byID: sqlMailsByID,
 	show: func(_ *ContactData, r db.Row) ([]byte, error) {
 		return plainJSON(struct {

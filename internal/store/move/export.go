@@ -27,7 +27,8 @@ type Export struct {
 	write func(ctx context.Context, to *records, done func(n int) error) error
 	head  func() []string
 	How   ExportOptions
-	zone  *time.Location // of the organization, whose times are in the file; JSON Lines has them as the API does
+	file  func(ctx context.Context, w io.Writer, progress func(done, total int64)) error // that is no table; nil for one
+	zone  *time.Location                                                                 // of the organization, whose times are in the file; JSON Lines has them as the API does
 }
 
 // ExportOptions say what a file is like.
@@ -41,6 +42,9 @@ var ExportFormats = []string{"csv", "jsonl", "xlsx"}
 
 // Write writes the file. What came before an error is not a complete file.
 func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, total int64)) error {
+	if e.file != nil {
+		return e.file(ctx, w, progress)
+	}
 	to := &records{zone: e.zone}
 	if e.How.Format != "jsonl" {
 		rows, err := table.NewWriter(&to.text, e.How.Format)

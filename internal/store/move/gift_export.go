@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
@@ -18,21 +17,7 @@ func (s *MoveStore) ExportGifts(ctx context.Context, account int64, filter givin
 	if err != nil {
 		return nil, err
 	}
-	set, err := store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (set db.Set, err error) {
-		part := gifts.GiftPart{Account: account, Filter: filter}
-		weight, err := part.Weight(c)
-		if err == nil {
-			err = w(weight)
-		}
-		if err != nil {
-			return set, err
-		}
-		total, ids, err := part.Find(c)
-		for _, id := range ids(0, total) {
-			set.Add(doc.IDSeq(id))
-		}
-		return set, err
-	})
+	set, err := s.GiftSet(ctx, account, filter)
 	if err != nil {
 		return nil, err
 	}

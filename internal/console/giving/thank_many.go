@@ -1,0 +1,78 @@
+package giving
+
+import (
+	"net/url"
+
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+)
+
+// manyView says what thanking for many gifts would do, before it is done.
+type manyView struct {
+	jobs.MailingProgress
+	First *gifts.ThankYou // that goes out, as an example
+	Left  []string
+	Mails bool
+	Query string // of the list
+	Codes []string
+	Back  string
+}
+
+// waitingOf are the gifts that are meant: those that were picked, or all that the list shows.
+func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view manyView, err error) {
+	query, err := url.ParseQuery(sent.Get("query"))
+	if err != nil {
+		return set, view, err
+	}
+	query, _ = GiftListing.Query(query)
+	query.Set("thanks", giving.ToThank)
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err != nil {
+		return set, view, err
+	}
+	filter, err := giving.ParseGiftSearch(query.Get, currency)
+	if err != nil {
+		return set, view, err
+	}
+	var picked []int64
+	if ids := sent["id"]; sent.Get("all") == "" && len(ids) > 0 {
+		picked, view.Codes = []int64{}, ids[:min(len(ids), giftsPerPage)]
+		for _, id := range view.Codes {
+			picked = append(picked, page.ParseID(id))
+		}
+	}
+	view.Mails, view.Query, view.Back = r.Store.Mails(), query.Encode(), page.WithQuery(r.Path("/gifts"), query)
+	set, err = r.Store.WaitingGifts(r.Context(), r.Account(), picked, filter)
+	return set, view, err
+}
+
+// ThankManyPage shows what would go out.
+func ThankManyPage(r *page.Request) error {
+	set, view, err := waitingOf(r, r.URL.Query())
+	if err == nil && set.Count() == 0 {
+		return r.Redirect(r.Path(toThankPath), page.Notice{Text: "No gift waits for thanks, so nothing was done."})
+	}
+	if err == nil {
+		view.MailingProgress, view.First, err = r.Store.PreviewMailing(r.Context(), r.Account(), jobs.Mailing{}, set)
+	}
+	if err != nil {
+		return err
+	}
+	view.Left = page.LeftOut(view.MailingProgress.Left)
+	return r.Render("thank_many", page.View{Title: "Thank for " + page.Plural(view.Total-view.Already, "gift"), Section: "gifts", Form: r.Form, Data: view})
+}
+
+// ThankMany begins to thank.
+func ThankMany(r *page.Request) error {
+	set, _, err := waitingOf(r, r.Form.Fields)
+	if err != nil {
+		return err
+	}
+	j, err := r.Store.BeginMailing(r.Context(), r.Account(), jobs.Mailing{}, set)
+	if err != nil {
+		return err
+	}
+	return r.Redirect(r.Path(page.JobPath(j.ID)))
+}

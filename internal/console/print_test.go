@@ -1,0 +1,74 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/store/mails"
+)
+
+// Someone prints for a list, is told before who is left out and why, mails statements, and thanks for all gifts at once.
+func TestPrintingAndThankingMany(t *testing.T) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		viewer, amelia := s.generous()
+		p := s.member(viewer.account, access.Editor)
+		yes, name, email := true, "Gone", "gone@example.org"
+		in := crm.ContactInput{FirstName: &name, LastName: &name, Emails: &[]crm.Email{{Value: email}}, Deceased: &yes}
+		if err := in.Validate(nil, true, "US", givingNow); err != nil {
+			t.Fatal(err)
+		}
+		gone, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, contact := range []int64{amelia, gone.ID} {
+			s.donation(p.account, contact, `"amount":25,"method":"check","transacted_at":"%s"`, givingNow.Format("2006-01-02"))
+		}
+		a := p.get(p.org("/contacts/print"))
+		p.sees(a, "Print for 2 contacts", "1 contact in one PDF file", "1 contact is deceased.", "Letter to Amelia Okafor", "Dear Amelia,")
+		for _, what := range []string{"letters", "5160", "l7160", "3474"} {
+			a = p.get(p.org("/contacts/print/file?what=" + what))
+			if p.wantStatus(a, http.StatusOK); a.header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(a.body, "%PDF-") || !strings.Contains(a.header.Get("Content-Disposition"), ".pdf") {
+				t.Errorf("%s: %v %.20q", what, a.header, a.body)
+			}
+		}
+		p.wantStatus(p.get(p.org("/contacts/print?what=nothing")), http.StatusNotFound)
+		year := givingNow.Year()
+		p.sees(p.get(p.org(fmt.Sprintf("/contacts/print?what=statements&year=%d", year))), "1 contact in one PDF file", "isn’t set up to send mail")
+		p.sees(p.follow(p.org("/contacts/bulk"), "action", "print", "id", fmt.Sprint(amelia)), "Print for 1 contact")
+
+		s.store.UseRelay(new(mails.Shelf))
+		// Who was marked by hand gets a letter, until the email works again.
+		mail := "amelia@example.org"
+		change := crm.ContactInput{Emails: &[]crm.Email{{Value: mail}}}
+		if err := change.Validate(nil, false, "US", givingNow); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.store.UpdateContact(t.Context(), p.account.Number, amelia, change); err != nil {
+			t.Fatal(err)
+		}
+		path := p.org(fmt.Sprintf("/contacts/%d", amelia))
+		p.sees(p.follow(path+"/bounced", "email", mail), "No more mail goes to "+mail, "Bounced", "came back, so no mail is sent there")
+		p.sees(p.get(p.org("/gifts/thank")), "Thank for 2 gifts", "0 mails to send", "1 letter to print", "1 contact is deceased.", "Prepare 1 letter")
+		p.sees(p.follow(path+"/bounced"), "Mail goes to this contact again.")
+		p.sees(p.get(p.org("/gifts?thanks=waiting")), "Thank for all", "Thank selected")
+		p.sees(p.get(p.org("/gifts/thank")), "1 mail to send", "To Amelia Okafor", "Send 1 mail")
+		p.wantStatus(viewer.post(p.org("/gifts/thank")), http.StatusForbidden)
+		a = p.post(p.org("/gifts/thank"))
+		p.wantStatus(a, http.StatusSeeOther)
+		s.works()
+		p.sees(p.until(a.location(), "Done"), "Thank for 2 gifts", "1 mail.", "1 contact is deceased.")
+		p.sees(p.get(path), "Last thanked", "by mail ("+p.user.Name+")")
+
+		statements := p.org(fmt.Sprintf("/contacts/%d/statement?year=%d", amelia, year))
+		p.sees(p.get(statements), "Download PDF", "Send by mail")
+		a = p.post(p.org("/contacts/print/send"), "what", "statements", "year", fmt.Sprint(year), "scope", "picked", "id", fmt.Sprint(amelia))
+		p.wantStatus(a, http.StatusSeeOther)
+		p.sees(p.until(a.location(), "Done"), fmt.Sprintf("Giving statements %d for 1 contact", year), "1 mail.")
+		p.sees(p.get(statements), "Waiting")
+	})
+}

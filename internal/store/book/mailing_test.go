@@ -1,0 +1,279 @@
+package book
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	reader "github.com/dslipak/pdf"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/move"
+)
+
+// sheets are the texts of the pages of a PDF file.
+func sheets(t *testing.T, s *Book, e *move.Export, err error) (pages []string) {
+	t.Helper()
+	var file bytes.Buffer
+	if err == nil {
+		err = e.Write(t.Context(), &file, func(_, _ int64) {})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := reader.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.NumPage() {
+		rows, err := r.Page(i + 1).GetTextByRow()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		for _, row := range rows {
+			for _, word := range row.Content {
+				page.WriteString(word.S)
+			}
+			page.WriteByte(' ')
+		}
+		pages = append(pages, strings.Join(strings.Fields(page.String()), " "))
+	}
+	return pages
+}
+
+// people of whom each is reached in another way, or not at all, and why.
+var reachedBy = []struct {
+	body string
+	way  crm.Way
+	why  crm.Unreached
+}{
+	{`"first_name":"Ada","last_name":"Zed","prefix":"Ms.","emails":[{"value":"ada@example.org"}],"addresses":[{"address_1":"1 Mill Lane","city":"Riverton","state":"OR","zipcode":"97001"}]`, crm.ByMail, ""},
+	{`"first_name":"Bo & Li","last_name":"Young","do_not_email":true,"emails":[{"value":"bo@example.org"}],"addresses":[{"address_1":"2 Mill Lane","city":"Riverton","state":"OR","zipcode":"97002"}]`, crm.ByLetter, ""},
+	{`"type":"company","company":"Acme Foundation","addresses":[{"address_1":"Hafenstraße 3","city":"Kiel","zipcode":"24103","country":"DEU"}]`, crm.ByLetter, ""},
+	{`"first_name":"محمد","last_name":"Xylo","emails":[{"value":"x@example.org"}],"bounced_email":"x@example.org","addresses":[{"address_1":"4 Mill Lane","city":"Riverton","state":"OR","zipcode":"97000"}]`, crm.ByLetter, ""},
+	{`"first_name":"Dee","last_name":"Ceased","deceased":true,"emails":[{"value":"dee@example.org"}]`, crm.NoWay, crm.IsDeceased},
+	{`"first_name":"No","last_name":"Where"`, crm.NoWay, crm.NoEmail + " and " + crm.NoAddress},
+	{`"first_name":"Not","last_name":"Wanted","do_not_mail":true,"do_not_email":true,"emails":[{"value":"n@example.org"}],"addresses":[{"address_1":"5 Mill Lane"}]`, crm.NoWay, crm.NoMailAsked + " and " + crm.NoLetters},
+}
+
+func givers(t *testing.T, s *Book, account int64) (ids []int64) {
+	t.Helper()
+	for i, who := range reachedBy {
+		made := create(t, s, account, "{"+who.body+"}")
+		in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"%s"}`, 10+i, s.Now().Format(time.DateOnly)), false, s.Now())
+		in.Contact = &made.ID
+		if _, err := s.CreateGift(t.Context(), account, in); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, made.ID)
+	}
+	return ids
+}
+
+func wantMailing(t *testing.T, at jobs.MailingProgress) {
+	t.Helper()
+	want := map[crm.Unreached]int64{}
+	var mailed, letters int64
+	for _, who := range reachedBy {
+		switch who.way {
+		case crm.ByMail:
+			mailed++
+		case crm.ByLetter:
+			letters++
+		default:
+			want[who.why]++
+		}
+	}
+	if at.Mailed != mailed || at.Letters != letters || fmt.Sprint(at.Left) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %d mails, %d letters, %v", at, mailed, letters, want)
+	}
+}
+
+// Two people thank for all gifts at once, on two nodes: each gift is thanked for once, by mail or by a letter that can be printed.
+func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
+	eachPair(t, func(t *testing.T, s, other *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		other.UseRelay(office)
+		account := newAccount(t, s).Number
+		givers(t, s, account)
+		set, err := s.WaitingGifts(t.Context(), account, nil, giving.GiftFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, first, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{}, set)
+		if wantMailing(t, at); err != nil || first == nil || !strings.Contains(fmt.Sprint(first.Says), "Dear Ms. Zed") || waiting(t, s, account) != 7 {
+			t.Errorf("%v %+v", err, first)
+		}
+		var all sync.WaitGroup
+		for _, book := range []*Book{s, other} {
+			all.Go(func() {
+				if _, err := book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{}, set); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		finishJobs(t, s, other)
+		office.sendAll(t, s)
+		if len(office.taken) != 1 || waiting(t, s, account) != 3 {
+			t.Errorf("%d mails, %d wait", len(office.taken), waiting(t, s, account))
+		}
+		var told []jobs.MailingProgress
+		var letters []string
+		for id := range int64(2) {
+			j, err := s.Job(t.Context(), account, id+1)
+			var at jobs.MailingProgress
+			if err != nil || json.Unmarshal(j.Progress, &at) != nil || j.State != jobs.JobDone || j.Undoable() {
+				t.Fatalf("%v %+v", err, j)
+			}
+			file, err := s.PrintLettersOf(t.Context(), account, j, move.Print{ByZip: true})
+			if at.Letters > 0 {
+				letters = append(letters, sheets(t, s, file, err)...)
+			}
+			told = append(told, at)
+		}
+		if a, b := told[0], told[1]; a.Mailed+b.Mailed != 1 || a.Letters+b.Letters != 3 || a.Already+b.Already != 4 || a.Done() != 7 || b.Done() != 7 {
+			t.Errorf("%+v", told)
+		}
+		text := strings.Join(letters, "|")
+		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00", "$12.00"} {
+			if len(letters) != 3 || !strings.Contains(text, want) {
+				t.Errorf("%d letters lack %q: %s", len(letters), want, text)
+			}
+		}
+		wantSound(t, s)
+	})
+}
+
+// Statements go to those who gave in a year, by mail or as letters, and none to the others.
+func TestStatementsToMany(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		account := newAccount(t, s).Number
+		ids := givers(t, s, account)
+		create(t, s, account, `{"first_name":"Never","last_name":"Gave","emails":[{"value":"never@example.org"}]}`)
+		gone := create(t, s, account, `{"first_name":"Arch","last_name":"Ived","emails":[{"value":"a@example.org"}]}`)
+		in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+s.Now().Format(time.DateOnly)+`"}`, false, s.Now())
+		in.Contact = &gone.ID
+		if _, err := s.CreateGift(t.Context(), account, in); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ArchiveContact(t.Context(), account, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		year := int64(s.Now().Year())
+		everyone := jobs.Selection{All: true, Scope: crm.All}
+		how := move.Print{What: move.PrintStatements, Year: year, ByZip: true}
+		p, err := s.PreparePrint(t.Context(), account, everyone, how)
+		if err != nil || p.Count() != 5 || p.Left[jobs.GaveNothing] != 1 || p.Left[crm.IsArchived] != 1 || p.Left[crm.IsDeceased] != 1 || p.Left[crm.NoLetters] != 1 {
+			t.Fatalf("%v %d %v", err, p.Count(), p.Left)
+		}
+		file, err := s.PrintFile(t.Context(), account, p)
+		pages := sheets(t, s, file, err)
+		for i, want := range []string{"4 Mill Lane", "1 Mill Lane", "2 Mill Lane", "24103 Kiel", "No Where"} { // by ZIP code, abroad and unknown last
+			if len(pages) != 5 || !strings.Contains(pages[i], want) || !strings.Contains(pages[i], "Giving statement for") {
+				t.Errorf("page %d of %d lacks %q: %s", i, len(pages), want, pages)
+				break
+			}
+		}
+		if !strings.Contains(pages[1], "you gave $10.00 to") {
+			t.Error(pages[1])
+		}
+		how.Archived = true
+		if p, err = s.PreparePrint(t.Context(), account, everyone, how); err != nil || p.Count() != 6 {
+			t.Errorf("%v %d", err, p.Count())
+		}
+		sheet := move.Print{What: "5160"}
+		if p, err = s.PreparePrint(t.Context(), account, everyone, sheet); err != nil || p.Count() != 4 {
+			t.Errorf("%v %d %v", err, p.Count(), p.Left)
+		}
+		file, err = s.PrintFile(t.Context(), account, p)
+		if pages := sheets(t, s, file, err); len(pages) != 1 || !strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 Kiel") || !strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
+			t.Error(pages)
+		}
+		set, err := s.Selected(t.Context(), account, jobs.Selection{IDs: ids})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		office.sendAll(t, s)
+		j, err := s.Job(t.Context(), account, made.ID)
+		var at jobs.MailingProgress
+		if err != nil || json.Unmarshal(j.Progress, &at) != nil {
+			t.Fatal(err)
+		}
+		if wantMailing(t, at); len(office.taken) != 1 || !strings.Contains(office.last().Text(), "$10.00, General, Check") || !strings.Contains(office.last().Text(), "you gave $10.00 to") {
+			t.Errorf("%d mails: %s", len(office.taken), office.last().Text())
+		}
+		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{A4: true})
+		if pages := sheets(t, s, file, err); len(pages) != 3 || !strings.Contains(pages[0], "Acme") {
+			t.Error(pages)
+		}
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutContact(ids[0])); err != nil || told == nil {
+			t.Errorf("%v %v", err, told)
+		}
+		data, err := s.ContactData(t.Context(), account, ids[0])
+		var own strings.Builder
+		if err == nil {
+			err = data.Write(t.Context(), &own)
+		}
+		if err != nil || !strings.Contains(own.String(), `"mails":[{"kind":"statement","to":"ada@example.org"`) {
+			t.Errorf("%v %s", err, own.String())
+		}
+		erase(t, s, t.Context(), account, ids[0])
+		erase(t, s, t.Context(), account, ids[2])
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutContact(ids[0])); err != nil || told != nil {
+			t.Errorf("an erased person is in a mail: %v %v", err, told)
+		}
+		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{})
+		if pages := sheets(t, s, file, err); len(pages) != 2 {
+			t.Error(pages)
+		}
+		wantSound(t, s)
+	})
+}
+
+// A job that was stopped writes to no one more.
+func TestAMailingCanBeStopped(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		account := newAccount(t, s).Number
+		var set db.Set
+		for i := range 70 {
+			g := giveNow(t, s, account, fmt.Sprintf(`,"first_name":"P%d","last_name":"Q","email":"p%d@example.org"`, i, i))
+			set.Add(gifts.CodeID(account, g.Code) % 1_000_000_000)
+		}
+		j, err := s.BeginMailing(t.Context(), account, jobs.Mailing{}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CancelJob(t.Context(), account, j.ID); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		if n := waiting(t, s, account); n != 20 {
+			t.Errorf("%d wait", n)
+		}
+	})
+}

@@ -1,0 +1,293 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+// MailingJob writes to many people: by mail where one may go, else a letter is noted, which is printed from its page.
+const MailingJob JobKind = "mailing"
+
+// Mailing is what a job writes to people.
+type Mailing struct {
+	Year     int64 `json:"year,omitempty"`     // of statements to contacts; 0 for thanks for gifts
+	Archived bool  `json:"archived,omitempty"` // people who were archived get theirs, too
+}
+
+// MailingProgress is how far a job has come. Left are those who got nothing, by why.
+type MailingProgress struct {
+	Total   int64                   `json:"total"`
+	At      int64                   `json:"at"`
+	Mailed  int64                   `json:"mailed,omitempty"`
+	Letters int64                   `json:"letters,omitempty"`
+	Already int64                   `json:"already,omitempty"` // were thanked meanwhile
+	Left    map[crm.Unreached]int64 `json:"left,omitempty"`
+}
+
+func (p *MailingProgress) count(way crm.Way, why crm.Unreached) {
+	switch {
+	case way == crm.ByMail:
+		p.Mailed++
+	case way == crm.ByLetter:
+		p.Letters++
+	case why == "":
+		p.Already++
+	default:
+		if p.Left == nil {
+			p.Left = map[crm.Unreached]int64{}
+		}
+		p.Left[why]++
+	}
+}
+
+// Done is how many were looked at.
+func (p *MailingProgress) Done() (n int64) {
+	n = p.Mailed + p.Letters + p.Already
+	for _, left := range p.Left {
+		n += left
+	}
+	return n
+}
+
+// letterOutcome is that of the rows of a job that say who gets a letter.
+const letterOutcome = "letter"
+
+// GaveNothing is why someone gets no statement.
+const GaveNothing crm.Unreached = "gave nothing in that year"
+
+// Recipients are the gifts or contacts that a mailing is about.
+type Recipients = db.Set
+
+// WaitingGifts are the gifts that wait for thanks: those that were picked, or all that a list shows.
+func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int64, filter giving.GiftFilter) (set db.Set, err error) {
+	for _, id := range picked {
+		if !store.Foreign(account, id) {
+			set.Add(doc.IDSeq(id))
+		}
+	}
+	if picked != nil {
+		return set, nil
+	}
+	if filter, err = s.ByCampaign(ctx, filter); err != nil {
+		return set, err
+	}
+	filter.Waiting = true
+	return s.GiftSet(ctx, account, filter)
+}
+
+// PreviewMailing counts what a job would do, and shows the first thank-you that it would send.
+func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *gifts.ThankYou, err error) {
+	at.Total = set.Count()
+	for some := range slices.Chunk(contacts.IDsOf(account, set.Page(0, at.Total)), mostUnit) {
+		err = s.Heavy.Again(ctx, account, func() error {
+			found, err := s.recipients(ctx, account, m, some)
+			for i := 0; i < len(found) && err == nil; i++ {
+				way, why := found[i].way(s.Mails())
+				if at.count(way, why); first == nil && way != crm.NoWay && found[i].gift != nil {
+					var y gifts.ThankYou
+					y, err = s.ThankYou(ctx, account, found[i].gift, "")
+					first = &y
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return at, first, err
+		}
+	}
+	return at, first, nil
+}
+
+// recipient is someone whom a job may write to.
+type recipient struct {
+	id      int64 // of the gift, or of the contact
+	contact crm.Contact
+	gift    *giving.Gift      // that is thanked for
+	gave    *giving.Statement // or what was given
+}
+
+func (r *recipient) way(mails bool) (crm.Way, crm.Unreached) {
+	switch {
+	case r.gift != nil && !r.gift.Awaits():
+		return crm.NoWay, ""
+	case r.gave != nil && len(r.gave.Gifts) == 0:
+		return crm.NoWay, GaveNothing
+	}
+	return r.contact.Way(mails)
+}
+
+// recipients reads whom a job may write to, by the ids of gifts or contacts.
+func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids []int64) (all []recipient, err error) {
+	err = s.Read(ctx, func(c db.Conn) error {
+		all = nil
+		of := ids
+		if m.Year == 0 {
+			records, err := db.List(c, func(r db.Row) *gifts.GiftRecord { g, _ := gifts.ScanGiftRecord(r); return &g }, gifts.SQLGiftsByID, account, ids)
+			if err != nil {
+				return err
+			}
+			of = nil
+			for _, g := range records {
+				all, of = append(all, recipient{id: g.ID, gift: &g.Gift}), append(of, g.Contact)
+			}
+		}
+		found, err := contacts.LoadContacts(c, account, of)
+		if m.Year != 0 {
+			for _, contact := range found {
+				all = append(all, recipient{id: contact.ID, contact: contact})
+			}
+			return err
+		}
+		byID := store.Keyed(found, func(c crm.Contact) int64 { return c.ID })
+		for i := range all {
+			all[i].contact = byID[all[i].gift.Contact]
+		}
+		return err
+	})
+	if m.Year == 0 {
+		return all, err
+	}
+	made := s.NewStatements(account, m.Year)
+	for i := 0; i < len(all) && err == nil; i++ {
+		if m.Archived && !all[i].contact.Erased() {
+			all[i].contact = all[i].contact.Restore(s.Now())
+		}
+		var gave giving.Statement
+		gave, err = made.Of(ctx, all[i].id)
+		all[i].gave = &gave
+	}
+	return all, err
+}
+
+// BeginMailing begins to write to those of a set: to contacts, or to those who gave gifts.
+func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, set db.Set) (made *Job, err error) {
+	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		made = NewJob(t, t.Account(account), MailingJob, JobWaiting, m)
+		made.Progress = JSONOf(MailingProgress{Total: set.Count()})
+		SaveJob(t, made)
+		for block, part := range set.Blocks {
+			t.Insert(store.JobPartTable, account, made.ID, block, part.Encode())
+		}
+		return nil
+	})
+	s.WakeJobs()
+	return made, err
+}
+
+// AboutContact is what a mail to a contact is for that is about no gift.
+func AboutContact(id int64) string { return "contact " + strconv.FormatInt(id, 10) }
+
+// mailingStep writes to a few people more. Their statements are made before the unit of work begins, which decides again whether they may be written to.
+func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
+	var m Mailing
+	var progress MailingProgress
+	if err := errors.Join(json.Unmarshal(j.Spec, &m), json.Unmarshal(j.Progress, &progress)); err != nil {
+		return err
+	}
+	next, n := progress, store.Needs{}
+	var ids []int64
+	var ended bool
+	err := w.Read(ctx, func(c db.Conn) (err error) {
+		next.At = progress.At
+		ids, ended, err = nextPicked(c, j, &next.At, w.UnitSize(j))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var to []recipient
+	var head gifts.Letterhead
+	if m.Year == 0 {
+		n.Gifts = ids
+	} else if head, err = w.Letterhead(ctx, j.Account); err == nil {
+		to, err = w.recipients(ctx, j.Account, m, ids)
+	}
+	if err != nil {
+		return err
+	}
+	now := w.Now()
+	defer w.Wake()
+	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, job *Job) error {
+		at := next
+		at.Left = maps.Clone(progress.Left)
+		note := func(id, contact int64, way crm.Way, why crm.Unreached) {
+			if at.count(way, why); way == crm.ByLetter {
+				NoteRow(t, job, JobRow{Number: at.Letters, Outcome: letterOutcome, Contact: contact, Data: JSONOf(id)})
+			}
+		}
+		for _, id := range n.Gifts {
+			contact, way, why, err := w.ThankOneOf(t, a, id, now)
+			if err != nil {
+				return err
+			}
+			note(id, contact, way, why)
+		}
+		for i := range to {
+			r := &to[i]
+			row, err := contacts.Load(t, a.Account, r.id)
+			if errors.As(err, new(*store.Damaged)) {
+				note(r.id, r.id, crm.NoWay, crm.Unreadable)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if r.contact = row.Contact; m.Archived && !row.Contact.Erased() {
+				r.contact = r.contact.Restore(now)
+			}
+			way, why := r.way(w.Mails())
+			if way == crm.ByMail {
+				err = w.Queue(t, a.Account, mail.Statement, AboutContact(r.id), r.contact.Emails[0].Value,
+					thanks.StatementMail(r.gave, &r.contact, head.Organization, head.Settings.TaxID, head.Settings.NoReturn))
+			}
+			if err != nil {
+				return err
+			}
+			note(r.id, r.id, way, why)
+		}
+		job.Progress = JSONOf(at)
+		if ended {
+			return EndJob(t, job, JobDone)
+		}
+		return nil
+	})
+}
+
+// Letter is one letter that a job has noted.
+type Letter struct{ Contact, Gift int64 }
+
+// LettersOf are the letters of a job, and what it writes.
+func (s *JobStore) LettersOf(ctx context.Context, j *Job) (m Mailing, all []Letter, err error) {
+	if j.Kind != MailingJob {
+		return m, nil, crm.ErrNotFound
+	}
+	err = json.Unmarshal(j.Spec, &m)
+	for after := int64(0); err == nil; {
+		var rows []JobRow
+		if rows, err = s.JobRows(ctx, j.Account, j.ID, after, 1000); len(rows) == 0 {
+			break
+		}
+		for _, row := range rows {
+			letter := Letter{Contact: row.Contact}
+			if err == nil && m.Year == 0 {
+				err = json.Unmarshal(row.Data, &letter.Gift)
+			}
+			all, after = append(all, letter), row.Number
+		}
+	}
+	return m, all, err
+}
