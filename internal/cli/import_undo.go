@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -17,7 +18,7 @@ import (
 
 type importList struct {
 	Account string `help:"Account ID." required:"" placeholder:"ID"`
-	JSON    bool   `help:"Print a JSON array of objects with id, contents, file, state, rows, created, merged, unchanged, skipped, rejected, undone and created_at." name:"json"`
+	JSON    bool   `help:"Print a JSON array of objects with id, contents, file, state, rows, created, merged, unchanged, skipped, rejected, undone (true when all was undone), undo (how far an undo has come) and created_at." name:"json"`
 }
 
 // importLine is an import as scripts see it.
@@ -32,7 +33,8 @@ type importLine struct {
 	Unchanged int64  `json:"unchanged" heading:"UNCHANGED"`
 	Skipped   int64  `json:"skipped"`
 	Rejected  int64  `json:"rejected" heading:"REJECTED"`
-	Undone    bool   `json:"undone" heading:"UNDONE"`
+	Undone    bool   `json:"undone"`
+	Undo      string `json:"undo" heading:"UNDO"`
 	CreatedAt string `json:"created_at" heading:"BEGUN"`
 }
 
@@ -48,14 +50,31 @@ func (c *importList) Run(t *terminal) error {
 		lines := make([]importLine, 0, len(imports))
 		for _, im := range imports {
 			line := importLine{ID: im.ID, Contents: "contacts", File: im.Spec.Name, State: string(im.State), Rows: im.Progress.Rows, Created: im.Progress.Created, Merged: im.Progress.Merged,
-				Unchanged: im.Progress.Unchanged, Skipped: im.Progress.Skipped, Rejected: im.Progress.Rejected, Undone: im.Undo != 0, CreatedAt: stamp(im.CreatedAt)}
+				Unchanged: im.Progress.Unchanged, Skipped: im.Progress.Skipped, Rejected: im.Progress.Rejected, CreatedAt: stamp(im.CreatedAt)}
 			if im.Spec.Of == jobs.ImportGifts {
 				line.Contents = jobs.ImportGifts
+			}
+			if im.Undo != 0 {
+				undo, err := s.Job(t.ctx, account.Number, im.Undo)
+				if err != nil {
+					return err
+				}
+				line.tellUndo(&undo)
 			}
 			lines = append(lines, line)
 		}
 		return printRows(t, c.JSON, lines, "")
 	})
+}
+
+// tellUndo says how far an import was undone.
+func (line *importLine) tellUndo(undo *jobs.Job) {
+	var at jobs.UndoProgress
+	_ = json.Unmarshal(undo.Progress, &at) // what cannot be read says less
+	line.Undone, line.Undo = undo.State == jobs.JobDone, strings.ToLower(undo.UndoState())
+	if !line.Undone {
+		line.Undo += fmt.Sprintf(" (changes so far: %d)", at.Undone)
+	}
 }
 
 type importUndo struct {

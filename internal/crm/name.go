@@ -95,7 +95,7 @@ func (in *ContactInput) Places() []string {
 	return placesOf(*in.Addresses)
 }
 
-// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents and punctuation do not count, and a street alone is none.
+// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents and punctuation do not count, and a street, a ZIP code or a city alone is none.
 func (c *Contact) SameAt(in *ContactInput) bool {
 	name, is := in.PersonName(), c.PersonName()
 	if in.Addresses == nil || name.isCompany() != is.isCompany() || joined(name.String()) != joined(is.String()) || name.String() == "" || Generation(said(in.Suffix)) != Generation(c.Suffix) {
@@ -105,7 +105,8 @@ func (c *Contact) SameAt(in *ContactInput) bool {
 		return joined(a.Line1) + "\t" + joined(a.Line2) + "\t" + ShortZip(a.Zipcode) + "\t" + joined(a.City)
 	}
 	return slices.ContainsFunc(*in.Addresses, func(sent Address) bool {
-		return sent.Line1 != "" && sent.Zipcode+sent.City != "" && slices.ContainsFunc(c.Addresses, func(a Address) bool { return places(a) == places(sent) })
+		isOne := sent.Line1 != "" && sent.Zipcode+sent.City != "" || sent.Zipcode != "" && sent.City != ""
+		return isOne && slices.ContainsFunc(c.Addresses, func(a Address) bool { return places(a) == places(sent) })
 	})
 }
 

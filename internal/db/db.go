@@ -159,16 +159,13 @@ func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(B
 	return d.changes.do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
-// Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. decide
-// must write nothing, and may run again.
+// Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. What decide
+// writes is dropped; it may run again.
 func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	return d.View(ctx, func(c Conn) error {
 		t := newTx(c.conn, d.observer)
-		err := guard(t, func() error { return decide(d.changes.begin(t)) })
-		if err == nil && t.wrote {
-			err = errors.New("a change that was only to be considered has written something")
-		}
-		return err
+		t.drops = true
+		return guard(t, func() error { return decide(d.changes.begin(t)) })
 	})
 }
 

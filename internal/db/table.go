@@ -284,3 +284,44 @@ func (t *Table) read(r Row, row []any) {
 		}
 	}
 }
+
+// Append appends a row to what Decode reads.
+func (t *Table) Append(dst []byte, row []any) []byte {
+	for i, c := range t.Columns {
+		switch c.Kind {
+		case IntKind:
+			dst = binary.AppendVarint(dst, row[i].(int64))
+		case TextKind:
+			dst = append(binary.AppendUvarint(dst, uint64(len(row[i].(string)))), row[i].(string)...)
+		case BytesKind:
+			dst = append(binary.AppendUvarint(dst, uint64(len(row[i].([]byte)))), row[i].([]byte)...)
+		}
+	}
+	return dst
+}
+
+// Decode is a row that Append has written, as a statement would answer that asks for these columns.
+func (t *Table) Decode(kept []byte, columns string) Row {
+	cells := make(map[string]any, len(t.Columns))
+	for _, c := range t.Columns {
+		if c.Kind == IntKind {
+			n, size := binary.Varint(kept)
+			cells[c.Name], kept = n, kept[size:]
+			continue
+		}
+		n, size := binary.Uvarint(kept)
+		cells[c.Name], kept = kept[size:size+int(n)], kept[size+int(n):] //nolint:gosec // as long as it was
+	}
+	var row keptRow
+	for _, name := range strings.Split(columns, ", ") {
+		row = append(row, cells[name])
+	}
+	return row
+}
+
+// keptRow has a number or bytes in each column.
+type keptRow []any
+
+func (r keptRow) Int(column int) int64    { return r[column].(int64) }
+func (r keptRow) Text(column int) string  { return string(r[column].([]byte)) }
+func (r keptRow) Bytes(column int) []byte { return r[column].([]byte) }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,7 @@ type Tx struct {
 	rows     []pendingRow  // that were not written yet
 	at       map[rowID]int // where a row is
 	taken    bool          // a row was to be new and is not
+	drops    bool          // what is written is dropped: the changes are only considered
 	wrote    bool          // by the change that runs
 	changed  bool          // by any change of the batch
 	written  int64         // bytes of rows and arguments
@@ -131,6 +133,20 @@ func (t *Tx) put(table *Table, do action, values []any) {
 	t.append(table, do, values)
 }
 
+// Drops tells that the changes are only considered: what they write is dropped, and not seen by what is read.
+func (t *Tx) Drops() bool { return t.drops }
+
+// Pending are the rows of a table that are to be written and were not yet, or only have their key where they are to be removed.
+func (t *Tx) Pending(table *Table) iter.Seq2[[]any, bool] {
+	return func(yield func(row []any, isRemoved bool) bool) {
+		for _, row := range t.rows {
+			if row.table == table && row.do != nothing && !yield(row.values, row.do == remove) {
+				return
+			}
+		}
+	}
+}
+
 // append notes a row that find has looked for.
 func (t *Tx) append(table *Table, do action, values []any) {
 	id := rowID{table, string(t.key)}
@@ -150,7 +166,7 @@ func (t *Tx) find(table *Table, values []any) *pendingRow {
 // write hands the rows over to the connection, which may queue them, table by table and in the order of their keys: neighbors lie on the
 // same page, and a search writes documents that come in order together, but any other by itself.
 func (t *Tx) write() error {
-	if len(t.rows) == 0 {
+	if len(t.rows) == 0 || t.drops {
 		return nil
 	}
 	if t.taken {
@@ -259,8 +275,11 @@ func (t *Tx) writeCounts(table *Table, sql tableSQL, rows [][]any) (err error) {
 	return t.writeEach(sql.drop, slices.DeleteFunc(rows, func(row []any) bool { return row[table.Key].(int64) >= 0 }), table.Key)
 }
 
-// Exec runs a statement at once and returns how many rows it changed.
+// Exec runs a statement at once and returns how many rows it changed. A change that is only considered has no right to that.
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
+	if t.drops {
+		return 0, errors.New("a change that was only to be considered has run " + sql)
+	}
 	if err := t.write(); err != nil {
 		return 0, err
 	}

@@ -141,7 +141,8 @@ func (s *Base) Update(ctx context.Context, account int64, n Needs, fn func(*Tx) 
 	return s.queue(ctx, account, &n, fn)
 }
 
-// Consider is update for a change that only decides: it reads a snapshot, is not queued, and must write nothing.
+// Consider is update for a change that is decided and not made: it reads a snapshot, is not queued, and what it writes is dropped. Of what it has written, only what the unit of work
+// knows is seen by what comes after.
 func (s *Base) Consider(ctx context.Context, account int64, n Needs, fn func(*Tx, *Account) error) error {
 	return Translate(s.Db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*Tx)

@@ -61,13 +61,11 @@ var jobStates = map[jobs.JobState]page.Mark{
 
 // undoState says how far a job was undone.
 func undoState(undo *jobs.Job) page.Mark {
-	switch {
-	case undo.Working():
-		return page.Mark{Label: "Being undone", Color: "warn"}
-	case undo.StoppedUndo():
-		return page.Mark{Label: "Undo stopped", Color: "warn"}
+	mark := page.Mark{Label: undo.UndoState()}
+	if undo.Working() || undo.StoppedUndo() {
+		mark.Color = "warn"
 	}
-	return page.Mark{Label: "Undone", Color: ""}
+	return mark
 }
 
 // JobsPage lists everything that works in the background.

@@ -28,7 +28,6 @@ type Filed struct {
 
 	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
 	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
-	PlanOf    int64 // in a dry run, the contact whose plan rows before would make; 0 is none
 
 	OtherName crm.CreateMode // of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own, Dedupe one of that contact, Skip none
 }
@@ -79,13 +78,10 @@ func (f *Filed) Original(external string) (gift, refund string) {
 
 // PlanOf is the contact whose plan a row of a file names by what it is called elsewhere, 0 where there is none. plan is the one that is known.
 func (in *GiftInput) PlanOf(plan *Plan) int64 {
-	switch {
-	case in.Filed == nil || in.Filed.Plan == "" || value(in.Plan) != "":
+	if plan == nil || in.Filed == nil || in.Filed.Plan == "" || value(in.Plan) != "" {
 		return 0
-	case plan != nil:
-		return plan.Contact
 	}
-	return in.Filed.PlanOf
+	return plan.Contact
 }
 
 // GivenBack is money of a gift that went back.

@@ -104,7 +104,7 @@ func readMark(r *row, c *cell, value string) {
 func isMarked(c *cell, value string) (yes, known bool) {
 	plain := plainName(value)
 	switch {
-	case slices.Contains(noMarks, plain):
+	case slices.Contains(noMarks, plain), c.isConsent && plain == allOfThem:
 		return false, true
 	case c.target != "deceased" && isOptedOut(plain), markCalled(value) == c.target:
 		return true, true
@@ -121,6 +121,9 @@ var (
 	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin confirmed ok valid abonne abonnee suscrito angemeldet")
 	optedOut = strings.Fields("unsub optedout optout cleaned nonsubscribed notsubscribed bounced complain spam desinscrit desabonne abgemeldet suppressed donot blocked gesperrt") // and what comes behind
 )
+
+// allOfThem is what someone wants to hear, or what no more.
+const allOfThem = "all"
 
 func isOptedOut(plain string) bool {
 	return slices.ContainsFunc(optedOut, func(start string) bool { return strings.HasPrefix(plain, start) })
@@ -196,7 +199,7 @@ func readContactType(r *row, c *cell, value string) {
 // contactType tells whether a word means a company, or a person or household.
 func contactType(value string) (isCompany, known bool) {
 	switch plainName(value) {
-	case "company", "organization", "organisation", "business", "corporation", "corporate", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "institution",
+	case "company", "organization", "organisation", "business", "corporation", "corporate", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "societe", "association", "verein", "empresa", "institution",
 		"o", "org", "co", "corp", "fd":
 		return true, true
 	case "individual", "person", "household", "family", "einzelperson", "individu", "personne", "i", "in", "ind":

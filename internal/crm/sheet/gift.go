@@ -36,9 +36,14 @@ func giftColumns() []column {
 		{heading: "Number", before: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
 		{target: "transacted_at", means: "date gift, date, date txn, date pay, received date?, pledge date, created date, created, date given", kind: dayKind, isDay: true, label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.At) }},
-		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount given, amount received, total, amount deposit, received, credit amount?", kind: amountKind, label: "Amount", read: readAmount,
+		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount given, amount received, total, amount deposit, received, credit amount?, deposit", kind: amountKind, label: "Amount", read: readAmount,
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Amount })},
 		{target: "pledged", means: "pledge amount?, pledge total amount?", kind: amountKind, late: true, label: "Amount pledged", read: func(r *row, c *cell, value string) { r.readSum(c, value, &r.gift.pledged) }},
+		{target: "matched", means: "match amount?, match gift amount?, company match amount?", kind: amountKind, late: true, label: "Amount that a company adds", read: func(r *row, c *cell, value string) {
+			r.readSum(c, value, &r.gift.matched)
+			r.gift.matchedIn, r.gift.matchedAs = c.name, value
+		}},
+		{target: "paid_out", means: "paidout amount?", kind: amountKind, late: true, label: "Amount paid out (no gift)", read: func(r *row, _ *cell, _ string) { r.gift.isPaidOut = true }},
 		{target: "currency", means: "currency code? id?, currency who, currency txn, currency net", kind: currencyKind, clean: currencyWord, first: true},
 		{target: "method", means: "method type?, pay type, mode pay, pay source type, card type, credit card type, check method", kind: methodKind, read: readMethod},
 		{target: "status", means: "status, status gift", kind: statusKind, read: readStatus},
@@ -48,7 +53,7 @@ func giftColumns() []column {
 		{target: giving.GiverID, means: "who id external?, account id, member id, recurring who id", kind: idKind, late: true, label: "Contact ID in another system", read: readGiverID},
 		{target: "first_name", giver: "first_name"},
 		{target: "last_name", giver: "last_name"},
-		{target: FullName, means: "who name?, name who, who recipient, card name, company name who", label: "Full name", giver: FullName},
+		{target: FullName, means: "who name?, member name, name who, who recipient, card name, company name who", label: "Full name", giver: FullName},
 		{target: "company", giver: "company"},
 		{target: "prefix", giver: "prefix", late: true, label: "Prefix"},
 		{target: "middle_name", giver: "middle_name", late: true, label: "Middle name"},
@@ -71,7 +76,7 @@ func giftColumns() []column {
 		{target: "house_number", label: "House number", giver: numbered(houseNumber, 0)},
 		{target: "campaign_id", means: "campaign id", label: "Campaign ID in Donorbook", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
-		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign primary source, campaign source, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
+		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title }},
 		{target: "plan", means: "recurring id, recurring", late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
 		{target: "plan_id", label: "Recurring gift ID in Donorbook"},

@@ -99,7 +99,7 @@ func (r *row) readSum(c *cell, value string, to **int64) (isNegative bool) {
 	if r.gift.Currency != nil {
 		currency = *r.gift.Currency
 	}
-	amount, broken := text.ReadAmount(value, currency, r.region)
+	amount, broken := text.ReadAmount(strings.TrimPrefix(value, "+"), currency, r.region)
 	if amount.Sign != "" && r.gift.Sign == "" {
 		r.gift.Sign = amount.Sign
 		if codes := text.CurrenciesOf(amount.Sign); len(codes) == 1 && currency == "" {
@@ -333,7 +333,7 @@ func meaningOf(words map[string]string, value string) (meaning string, ok bool) 
 		n := min(5, len(all)-i)
 		for ; n > 0; n-- {
 			found, known := words[strings.Join(all[i:i+n], "")]
-			if !known || n == 1 && len(all[i]) < 3 {
+			if !known || n == 1 && (len(all[i]) < 3 || found == "card" && (all[i] == "credit" || all[i] == "debit")) { // of an account, if not of a card
 				continue
 			}
 			if ok && found != meaning {
@@ -396,9 +396,9 @@ var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyR
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht",
 	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
-	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida rucklastschrift ruckgabe impaye impayee rejete rejetee",
 	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
 	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee reembolsado devuelto",
 	partlyRefunded:           "partlyrefunded partiallyrefunded partialrefund partialrefunded teilweiseerstattet partiellementrembourse",
@@ -441,11 +441,17 @@ var kindWords = byWord(map[string]string{
 
 func readKind(r *row, c *cell, text string) {
 	method, _ := meaningOf(methodWords, text)
-	if _, isKind := meaningOf(kindWords, text); !isKind && method != "" { // CK
+	_, isKind := meaningOf(kindWords, text)
+	switch words := headingWords(text); {
+	case !isKind && (method != "" || slices.Contains(words, "credit")): // CK, or QUICKPAY_CREDIT in the statement of a bank
 		r.gift.kind, r.gift.kindMethod = giftKind, method
+		return
+	case !isKind && slices.Contains(words, "debit"):
+		r.gift.kind = noGift
 		return
 	}
 	r.gift.kind, _ = r.meaning(c, kindWords, text)
+	r.gift.isPayment = r.gift.kind == giftKind && strings.Contains(plainWord(text), "payment")
 	if method == "in_kind" || method == "stock" { // where no other column says more
 		r.gift.kindMethod = method
 	}

@@ -17,7 +17,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 		name := g.mapping[i].Name
 		g.mapping[i].Aware = true
 		c := s.byTarget[strings.ToLower(name)]
-		isNamed := c != nil && c.giver == "" && c.target != Skip && (c.target != ownGift || isOwn)
+		isNamed := c != nil && c.giver == "" && c.target != Skip && c.target != "gift_id" && (c.target != ownGift || isOwn)
 		target := ""
 		if isNamed {
 			target = c.target
@@ -35,6 +35,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	})
 	g.settle(all, done)
 	g.placeGiver(asGiver)
+	g.findGiver()
 	g.mapping.leaveForeignIDs()
 	g.placeIDs()
 	g.findMoney()
@@ -70,6 +71,22 @@ func (g *recognition) placeGiver(asGiver Mapping) {
 			continue
 		}
 		g.place(i, c.target)
+	}
+}
+
+// findGiver takes the first column of names where no heading tells who gave. A report by customers has them in a column without a heading, on rows of their own.
+func (g *recognition) findGiver() {
+	if g.mapping.has(FullName, "first_name", "last_name", "company", "email", "phone", "contact_id", giving.GiverID) {
+		return
+	}
+	for i := range g.mapping {
+		isUnnamed, enough := g.mapping[i].Name == "", 0.8
+		if isUnnamed {
+			enough = 0.5
+		}
+		if g.mapping[i].Target == Skip && (isUnnamed || len(g.headings[i].means) == 0 || g.headings[i].has("member", "account")) && !g.headings[i].has("other", "id") && g.look.column(i).part(nameKind) >= enough && g.place(i, FullName) {
+			return
+		}
 	}
 }
 

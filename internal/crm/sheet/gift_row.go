@@ -46,20 +46,51 @@ type together struct {
 	isRefunded, isDisputed, isWon bool
 	coversFee                     bool
 	lines                         []string // for the note
-	awaitsRefund                  bool     // it was refunded, and another row has to say how much
+	matched                       *int64   // what a company adds
+	matchedIn, matchedAs          string   // its column, and what it says
+	isPaidOut, isPayment          bool     // a column for that says so; the row calls itself a payment, by whomever
+	noGiftIn                      string   // the field that says that the row is no gift, and how
+	noGiftRule                    doc.Rule
+	awaitsRefund                  bool // it was refunded, and another row has to say how much
 }
 
 // Gift is the gift that a row describes. An empty cell says nothing, and what is wrong is found by Validate.
 func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	g := &GiftRow{Line: line, content: rows.content(cells)}
 	g.SentAs, g.Filed = rows.names, new(giving.Filed)
+	isGroup := rows.inGroup(cells)
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
+	g.settleMatch(&r.contact)
 	g.takeGiver(&r.contact)
-	if g.settle(); g.GivenAt == nil && isTotal(cells) {
-		g.kind = noGift
+	g.settle()
+	switch {
+	case g.GivenAt == nil && (isGroup || isTotal(cells)):
+		g.kind, g.noGiftRule = noGift, ofOthers
+	case g.kind != noGift:
+		g.settleStatement(rows.isStatement)
 	}
 	return g
+}
+
+// inGroup tells whether a row is nothing but one cell, which names the rows below it, as reports by customers do, or is a remark. These rows get the name, until one adds them up.
+func (rows *Rows) inGroup(cells []string) bool {
+	filled, at := 0, 0
+	for i, cell := range cells {
+		if strings.TrimSpace(cell) != "" {
+			filled, at = filled+1, i
+		}
+	}
+	switch {
+	case filled == 1 && len(cells) > 2:
+		rows.group, rows.groupAt = cells[at], at
+		return true
+	case isTotal(cells):
+		rows.group = ""
+	case filled > 1 && rows.group != "" && rows.groupAt < len(cells) && strings.TrimSpace(cells[rows.groupAt]) == "":
+		cells[rows.groupAt] = rows.group
+	}
+	return false
 }
 
 // isTotal tells a row that adds up those above it.
@@ -161,7 +192,10 @@ func (g *GiftRow) Validate(region string, now time.Time) error {
 		return g.faults.Err()
 	}
 	if g.kind == noGift {
-		return g.Named(doc.NewInvalid("type", notAGift))
+		if g.noGiftRule == "" {
+			g.noGiftIn, g.noGiftRule = "type", notAGift
+		}
+		return g.Named(doc.NewInvalid(g.noGiftIn, g.noGiftRule))
 	}
 	if g.Filed == nil {
 		g.Filed = new(giving.Filed)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 )
@@ -11,6 +12,9 @@ import (
 // The rules of what the cells of a row say together.
 const (
 	notAGift      doc.Rule = "says this row is not a gift"
+	ofOthers      doc.Rule = "The row names the rows below it, or adds up those above it."
+	moneyOut      doc.Rule = "says that money was paid out, which is not a gift"
+	noMoney       doc.Rule = "is empty: no money has come"
 	refundFailed  doc.Rule = "says that the refund did not succeed: there is nothing to record"
 	refundMissing doc.Rule = "says that part of it was refunded, but no column or other row says how much"
 	refundUnsaid  doc.Rule = "says when money was refunded, but no column says how much"
@@ -49,6 +53,41 @@ func (g *GiftRow) settleAmount() {
 	}
 	if g.Amount == nil && *g.Method == giving.InKind {
 		g.Amount = new(int64)
+	}
+}
+
+// settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance. A refund names its gift, or says what it is.
+func (g *GiftRow) settleStatement(isStatement bool) {
+	isRefund := g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != ""
+	switch {
+	case g.isPaidOut && positive(g.Amount) == nil:
+		g.kind, g.noGiftIn, g.noGiftRule = noGift, "paid_out", moneyOut
+	case g.Filed.IsRefund && !isRefund && (isStatement || g.isPayment):
+		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", moneyOut
+	case isStatement && g.Amount == nil:
+		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", noMoney
+	}
+	if g.kind == noGift {
+		g.Filed.IsRefund = false
+	}
+}
+
+// settleMatch takes a row without an amount for the gift of the company that adds to someone's. Beside an amount, what the company adds is kept in the note and told: it is a gift of its own.
+func (g *GiftRow) settleMatch(giver *crm.ContactInput) {
+	switch {
+	case positive(g.matched) == nil || g.Filed.IsRefund || g.GivenAt == nil:
+	case positive(g.Amount) != nil:
+		g.lines = append(g.lines, "Matched: "+g.matchedAs)
+		g.LeftOut = append(g.LeftOut, crm.LeftOut{Column: g.matchedIn, Value: g.matchedAs, Reason: "is what a company adds, and is kept in the note: record it as a gift of the company if it was paid with this one"})
+	default:
+		if g.Amount = g.matched; giver.Company != nil {
+			if name := giver.PersonName(); name.First+name.Last != "" {
+				name.Company = ""
+				g.lines = append(g.lines, "Matches a gift of "+name.String())
+			}
+			isCompany := true
+			*giver = crm.ContactInput{Company: giver.Company, IsCompany: &isCompany}
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 	placeKind     = "place" // home and work
 	idKind        = "id"
 	serialKind    = "serial" // numbers that are no amounts
+	nameKind      = "name"   // of people and companies, in several words
 )
 
 // kinds tell whether a value is of a kind.
@@ -69,7 +70,8 @@ var kinds = map[string]func(value string) bool{
 	rowKind:       among(kindWords),
 	frequencyKind: among(frequencyWords),
 	listedKind: func(value string) bool {
-		return slices.Contains(noMarks, plainName(value)) || isOptedOut(plainName(value))
+		plain := plainName(value)
+		return plain == allOfThem || slices.Contains(noMarks, plain) || isOptedOut(plain)
 	},
 	contactKind: func(value string) bool { _, ok := contactType(value); return ok },
 	prefixKind:  isPrefix,
@@ -78,6 +80,9 @@ var kinds = map[string]func(value string) bool{
 		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "/")
 	},
 	serialKind: func(value string) bool { return !strings.ContainsAny(value, ".,$€£") },
+	nameKind: func(value string) bool {
+		return len(value) <= 80 && strings.Contains(value, " ") && !strings.ContainsAny(value, "0123456789@:;#%/=_")
+	},
 }
 
 func among(words map[string]string) func(value string) bool {
@@ -95,6 +100,7 @@ func isAmount(value string) bool {
 	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") {
 		return false
 	}
+	value = strings.TrimPrefix(value, "+")
 	_, broken := text.ReadAmount(value, "", "US")
 	if broken != "" {
 		_, broken = text.ReadAmount(value, "", "CH") // where either mark may begin the decimals
@@ -123,7 +129,7 @@ type seen struct {
 }
 
 // kindOrder are all kinds.
-var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind}
+var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind, nameKind}
 
 // NewLook is for a file with so many columns.
 func NewLook(columns int) *Look { return &Look{columns: make([]seen, columns), left: lookCells} }

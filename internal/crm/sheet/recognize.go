@@ -120,7 +120,7 @@ func rateID(h *heading, values *seen, part float64) int {
 // isOpen tells whether a heading says nothing that its values could contradict.
 func isOpen(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
-		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title", "state", "created"}, m)
+		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title", "state", "created", "tags", "invoice"}, m)
 	})
 }
 

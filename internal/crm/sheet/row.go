@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
 
@@ -20,6 +22,11 @@ type Rows struct {
 	isOwn  bool              // the file is an export of ours: every cell is meant as it stands
 	names  map[string]string // what the columns are called, by the paths of what they become
 	usual  bool              // names in capitals are written in the usual form
+
+	isStatement bool   // of a bank
+	isGiverless bool   // no column says who gave
+	group       string // what the rows after it have in a column, where they have nothing
+	groupAt     int
 }
 
 // UsualNames writes names in capitals, or without any, in the usual form.
@@ -47,15 +54,16 @@ type cell struct {
 
 // Rows reads what the columns of a file mean.
 func (s *Sheet) Rows(m Mapping, region string) *Rows {
-	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}}
+	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}, isGiverless: s == Gifts}
 	sources := m.sources()
 	for i, named := range m {
+		rows.isStatement = rows.isStatement || slices.ContainsFunc(headingWords(named.Name), func(word string) bool { return slices.Contains(ofBanks, word) })
 		c, n, ok := s.find(named.Target)
 		if !ok || c.target == Skip {
 			continue
 		}
 		rows.call(c, n, named.Name)
-		if c.giver != "" {
+		if rows.isGiverless = rows.isGiverless && c.giver == "" && c.target != "contact_id" && c.target != giving.GiverID; c.giver != "" {
 			c, n, _ = Contacts.find(c.giver)
 		}
 		h := parseHeading(named.Name)
@@ -199,6 +207,9 @@ func (rows *Rows) Quoted(left []crm.LeftOut, cells []string) []crm.LeftOut {
 	return left
 }
 
+// ofBanks are words of headings that statements of banks have.
+var ofBanks = strings.Fields("balance saldo kontostand solde valuta valutadatum wertstellung wertstellungsdatum buchungstext posting")
+
 func (r *row) read(cells []string) {
 	for i := range r.cells {
 		c := &r.cells[i]
@@ -220,7 +231,32 @@ func (r *row) read(cells []string) {
 			c.read(r, c, text)
 		}
 	}
+	if r.isGiverless && r.gift != nil && r.gift.Note != nil {
+		r.fullName = payerIn(*r.gift.Note)
+	}
 	r.finish()
+}
+
+// paidBy is how banks describe a payment that has come: Zelle payment from JANE ROE 99887.
+var paidBy = regexp.MustCompile(`(?i)\b(?:payment|transfer|zelle|credit|deposit|received|gutschrift|überweisung|virement|transferencia|bizum)\b.*?\b(?:from|von|de)\s+(\p{L}[\p{L}.'’& -]*)`)
+
+// payerIn is the name that a bank's description has, "" for none. What follows it is a day or a number, and names of accounts are none.
+func payerIn(note string) string {
+	found := paidBy.FindStringSubmatch(note)
+	if found == nil {
+		return ""
+	}
+	words := strings.Fields(found[1])
+	if end := slices.IndexFunc(words, func(word string) bool {
+		return slices.Contains([]string{"on", "ref", "reference", "conf", "confirmation", "id", "memo", "for", "via", "am", "vom", "le", "el"}, strings.ToLower(word))
+	}); end >= 0 {
+		words = words[:end]
+	}
+	name := strings.Join(words, " ")
+	if h := parseHeading(name); len(words) < 2 || h.has("account", "card", "deposit", "credit", "check", "fund") {
+		return ""
+	}
+	return name
 }
 
 // isNothing tells that a cell only says that it has no value: "-", "n/a", "Not provided". People may be called Na; of an email, that is none. What may mean something is left to its column.

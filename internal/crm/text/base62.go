@@ -26,9 +26,15 @@ func Decode62(text string) (int64, bool) {
 
 // Random62 is n random letters and digits.
 func Random62(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = Base62[RandomBelow(int64(len(Base62)))]
+	b := make([]byte, 0, n)
+	var random [32]byte
+	for len(b) < n {
+		_, _ = rand.Read(random[:]) // never fails
+		for _, r := range random {
+			if r &= 63; int(r) < len(Base62) && len(b) < n { // each is as likely as the others
+				b = append(b, Base62[r])
+			}
+		}
 	}
 	return string(b)
 }

@@ -40,7 +40,7 @@ func TestConcurrentDryRunWaitsForNoOneWhoWrites(t *testing.T) {
 		rows := openTable(t, peopleFile)
 		result, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
 		close(tried)
-		if err != nil || result.ImportCounts != triedResults[jobs.MergeExisting] {
+		if err != nil || result.ImportCounts != importResults[jobs.MergeExisting] {
 			t.Errorf("%v: %+v", err, result)
 		}
 		if err := <-written; err != nil || spy.commits.Load() != 1 {
@@ -90,7 +90,7 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 			return nil
 		}, func(jobs.ImportCounts) {})
 		want := []string{"2 merged 1 0 ana@example.org", "3 created 1 0 ", "4 created 1 0 ", "5 created 1 0 +1 617-555-0100", "6 created 1 0 ", "7 unchanged 2 0 ben@example.org",
-			"8 merged 1 3 eve@example.org", "9 merged 1 3 +1 617-555-0102", "10 created 1 3 +1 617-555-0102"}
+			"8 merged 1 3 eve@example.org", "9 unchanged 1 3 +1 617-555-0102", "10 created 1 3 +1 617-555-0102"}
 		if diff := cmp.Diff(want, told); err != nil || diff != "" {
 			t.Errorf("%v: want (-), told (+):\n%s", err, diff)
 		}

@@ -200,7 +200,11 @@ func ScanContact(r db.Row) *Stored {
 // Row is a contact as it is stored, nil where there is none.
 func Row(t *store.Tx, a *store.Account, id int64) (row *Stored, err error) {
 	row, known := Of(a).Contacts[id]
-	if !known {
+	if place := Of(a).Place; !known && place != nil {
+		err = place(id)
+		row, known = Of(a).Contacts[id]
+	}
+	if !known && err == nil {
 		if _, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id}); row != nil {
 			Of(a).Contacts[id] = row
 		}

@@ -17,6 +17,8 @@ type contactUnit struct {
 	fields   *custom.Fields    // nil where no change has needed them
 	Merges   store.Lookup[int64, *store.Merge]
 
+	Place func(id int64) error // puts a contact there that units before this one would have left, where all are only considered; nil for most
+
 	leaving []int64 // contacts that are no longer active, and so no duplicates
 }
 
@@ -68,7 +70,10 @@ func Of(a *store.Account) *contactUnit { return a.Known(partName).(*contactUnit)
 // PrefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
 const PrefetchLimit = 200
 
-const SQLLoadContacts = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given FROM contact WHERE account_id = $1 AND id = ANY($2)`
+// ContactColumns are what ScanContact reads.
+const ContactColumns = `id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given`
+
+const SQLLoadContacts = `SELECT ` + ContactColumns + ` FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
 func lookUpContacts(a *store.Account, t *store.Tx, ids []int64) error {
 	slices.Sort(ids)

@@ -57,10 +57,20 @@ func Put(t *store.Tx, a *store.Account, id int64, before, after *find.Rows) erro
 	if before == nil {
 		before, saveWords = none, t.Insert
 	}
-	if !slices.Equal(before.Sets, after.Sets) {
+	if !slices.Equal(before.Sets, after.Sets) && !t.Drops() {
 		if err := moveSets(t, a, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
 			return err
 		}
+	}
+	if !slices.Equal(before.Keys, after.Keys) {
+		dropKeys(t, a, id, without(before.Keys, after.Keys))
+		insertKeys(t, a, id, without(after.Keys, before.Keys))
+	}
+	if !slices.Equal(before.References, after.References) {
+		moveReferences(t, a, id, before.References, after.References)
+	}
+	if t.Drops() {
+		return nil // nothing is found by the rest
 	}
 	if before.Active != after.Active {
 		a.Touch(t)
@@ -70,15 +80,8 @@ func Put(t *store.Tx, a *store.Account, id int64, before, after *find.Rows) erro
 		countTags(t, a, without(before.Tags, after.Tags), -1)
 		countTags(t, a, without(after.Tags, before.Tags), 1)
 	}
-	if !slices.Equal(before.Keys, after.Keys) {
-		dropKeys(t, a, id, without(before.Keys, after.Keys))
-		insertKeys(t, a, id, without(after.Keys, before.Keys))
-	}
 	if before.Words != after.Words {
 		saveWords(store.WordsTable, a.Account, id, after.Words)
-	}
-	if !slices.Equal(before.References, after.References) {
-		moveReferences(t, a, id, before.References, after.References)
 	}
 	return moveSums(t, a, before.Sums, after.Sums)
 }

@@ -104,7 +104,7 @@ func (s *GiftStore) CreateGift(ctx context.Context, account int64, in giving.Gif
 
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
 func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
-	made, from, err := DecideGift(t, a, in, now)
+	made, from, err := decideGift(t, a, in, now)
 	if err == nil && made.learned {
 		err = dropTakenIDs(t, a, &made.Gift)
 	}
@@ -167,15 +167,15 @@ func CodeID(account int64, code string) int64 {
 	return 0
 }
 
-// DecideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
-func DecideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+// decideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
+func decideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
 	if made, err = knownByOther(t, a, in, now); err != nil || made.Existing {
 		return made, from, err
 	}
 	if in.ExternalID != nil {
 		found, err := giftReferred(t, a, *in.ExternalID)
 		if found != nil && err == nil {
-			made, err = KnownGift(found.Gift, in, now)
+			made, err = knownGift(found.Gift, in, now)
 			made.Slug = slug(t, a, found.Campaign)
 		}
 		if found != nil || err != nil {
@@ -282,7 +282,6 @@ type Doubt struct {
 	Skipped bool             // the row is left out because of that, or because it is an installment
 
 	Installment bool             // of a pledge that is recorded: it has not been paid yet
-	LosesID     bool             // the id of the row is that of a contact who is not the giver
 	PlanOf      *contacts.Stored // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
 }
 

@@ -32,7 +32,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 	if g.row, g.Other, err = matchID(t, a, in); err != nil {
 		return g, err
 	}
-	if g.LosesID = g.Other != nil && said.SharesID(g.Other.Contact); g.row != nil || g.LosesID {
+	if g.row != nil || g.Other != nil && said.SharesID(g.Other.Contact) {
 		said.AddedIDs = nil // a contact has the id, perhaps of a source that the file does not tell
 	}
 	if g.row == nil && in.Contact != nil {

@@ -37,11 +37,11 @@ func giftReferred(t *store.Tx, a *store.Account, reference string) (*StoredGift,
 	return found, found.Damage
 }
 
-// KnownGift is a gift whose external id was sent again, with what a file tells about it. One that is not what was sent is refused.
-func KnownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+// knownGift is a gift whose external id was sent again, with what a file tells about it. One that is not what was sent is refused.
+func knownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
 	if other := in.Differs(&g); other != "" {
 		who := "gift " + g.Code
-		if g.Code == "" { // in a dry run
+		if store.MadeBy(g.ID) > 0 {
 			who = "the gift of an earlier row"
 		}
 		return made, store.Fault("external_id", other, who)
@@ -79,7 +79,7 @@ func knownByOther(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 		if found == nil {
 			continue
 		}
-		if made, err = KnownGift(found.Gift, in, now); err == nil {
+		if made, err = knownGift(found.Gift, in, now); err == nil {
 			made.Slug = slug(t, a, found.Campaign)
 			return made, nil
 		}
@@ -151,23 +151,17 @@ func aboutPledge(t *store.Tx, a *store.Account, in *giving.GiftInput) (made Gift
 	if err != nil || found == nil {
 		return made, true, err
 	}
-	made, ok := AboutPledge(found.Gift, in)
-	return made, !ok, nil
-}
-
-// AboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come.
-func AboutPledge(pledge giving.Gift, in *giving.GiftInput) (made GiftDocument, ok bool) {
 	switch {
 	case in.Filed.WriteOff:
 		isKnown := false
-		made.Gift, isKnown = pledge.WriteOff(*in.ExternalID, *in.Amount)
+		made.Gift, isKnown = found.WriteOff(*in.ExternalID, *in.Amount)
 		made.Existing, made.Updated = true, !isKnown
-		return made, true
-	case pledge.Status == giving.Pending:
+		return made, false, nil
+	case found.Status == giving.Pending:
 		made.Skipped, made.Installment = true, true
-		return made, true
+		return made, false, nil
 	}
-	return made, false
+	return made, true, nil
 }
 
 // sqlPayments are the payments that name a pledge.
@@ -205,7 +199,7 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 
 // RecordRefund gives back what a row of a file says.
 func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
-	made, err := DecideRefund(t, a, in)
+	made, err := decideRefund(t, a, in)
 	if err != nil {
 		return made, err
 	}
@@ -231,8 +225,8 @@ func noOriginal(a *store.Account, in *giving.GiftInput) error {
 	return store.Fault("amount", giving.NoOriginal, amount, in.Filed.RefundOf)
 }
 
-// DecideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
-func DecideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
+// decideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
+func decideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
 	found, err := giftReferred(t, a, original)
 	switch {

@@ -12,7 +12,6 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -150,7 +149,7 @@ type ImportRun struct {
 	Ahead   chan *importUnit              // the next unit, which is prepared while the one before is committed
 	trial   *trial                        // nil where it is no dry run
 	sources map[int64]bool                // imports before: whether their files come from the same source
-	givers  *trial                        // who gave the gifts of rows that have nothing but a name; in a dry run the same as trial
+	givers  *seen                         // who gave the gifts of rows that have nothing but a name
 	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
 
 	Started time.Time
@@ -173,19 +172,32 @@ type ImportRow struct {
 	contact *contacts.NewContact // nil where the row is rejected, or is a gift
 	Gift    *giftRow
 	left    []crm.LeftOut
+	needs   store.Needs // what it looks up
 	RejectedRow
+}
+
+// personName is the name of the contact, or of the giver.
+func (row *ImportRow) personName() crm.PersonName {
+	switch {
+	case row.contact != nil:
+		return row.contact.In.PersonName()
+	case row.Gift != nil:
+		return row.Gift.Giver.PersonName()
+	}
+	return crm.PersonName{}
 }
 
 func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
 	r := &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region).UsualNames(spec.UsualNames), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
-	r.givers, r.sources = newTrial(account), make(map[int64]bool)
+	r.givers, r.sources = newSeen(), make(map[int64]bool)
 	return r
 }
 
 // newTry is the run of a dry run, which begins with the first row.
 func (s *JobStore) newTry(account int64, spec FileImport) *ImportRun {
 	r := s.newRun(account, spec, 0)
-	r.trial = r.givers
+	r.trial = newTrial()
+	r.givers = r.trial.seen
 	return r
 }
 
@@ -295,6 +307,9 @@ func (r *ImportRun) inTurn(prepare func() *importUnit) *importUnit {
 
 // Close waits for what is being prepared.
 func (r *ImportRun) Close() {
+	if r.trial != nil {
+		defer r.trial.rows.close()
+	}
 	if r.Beside != nil {
 		r.Beside.stop()
 		defer r.Beside.Close()
@@ -389,21 +404,20 @@ func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() err
 
 // needs is what the rows look up.
 func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
-	account := r.account
 	for i := range u.Rows {
-		switch row := &u.Rows[i]; {
+		row := &u.Rows[i]
+		row.needs = store.Needs{}
+		switch {
 		case row.contact != nil:
-			n.More = append(n.More, row.contact.Needs())
+			row.needs = row.contact.Needs()
 		case row.Gift != nil && row.Reason == "":
-			need := gifts.NewGiftNeeds(account, &row.Gift.GiftInput)
-			if same := r.givers.first(row.Gift.giverKeys()); same.id != 0 && madeBy(same.id) == 0 {
-				need.Contact = same.id
-			}
-			n.More = append(n.More, need)
+			row.needs = gifts.NewGiftNeeds(r.account, &row.Gift.GiftInput)
+			row.needs.Contact = cmp.Or(r.givers.first(row.Gift.giverKeys()...), row.needs.Contact)
 		}
-		if row := &u.Rows[i]; row.Gift != nil && row.Gift.Own != "" {
-			n.Gifts = append(n.Gifts, gifts.CodeID(account, row.Gift.Own))
+		if row.Gift != nil && row.Gift.Own != "" {
+			row.needs.Gifts = append(row.needs.Gifts, gifts.CodeID(r.account, row.Gift.Own))
 		}
+		n.More = append(n.More, row.needs)
 	}
 	return n
 }
@@ -429,7 +443,7 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 
 // importing decides about the rows of a unit of work.
 func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx, a *store.Account, next *Job) error {
-	now, rule := r.store.Now(), r.spec.rule()
+	now := r.store.Now()
 	return func(t *store.Tx, a *store.Account, next *Job) error {
 		progress := at
 		if at.Rows == 0 {
@@ -437,38 +451,17 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 		}
 		r.givers.beginUnit()
 		for i := range u.Rows {
-			var err error
 			row := &u.Rows[i]
-			out, contact := TrialRow{Line: row.Line, Of: r.spec.Of}, int64(0)
-			if row.Gift != nil {
-				var made gifts.GiftDocument
-				if err := r.meet(t, a, row, progress.Before); err != nil {
-					return err
-				}
-				out.Outcome, made, out.Reason, err = r.importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) { return recordGift(t, a, in, now) })
-				r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
-				out.takeGiver(row.Gift, &made)
-				contact = made.Contact
-				progress.add(made.Currency, made.Counted)
-			} else {
-				var im imported
-				if err := r.meetContact(t, a, row, progress.Before); err != nil {
-					return err
-				}
-				im, err = importContact(t, a, row, rule, func(n *contacts.NewContact, p contacts.Plan) (contacts.Document, error) {
-					return contacts.ImportContact(t, r.account, n, p, rule, now)
-				})
-				out.take(row, &im)
-				contact = im.ID
-			}
+			out, err := r.decide(t, a, row, progress.Before, now)
 			if err != nil {
 				return err
 			}
+			progress.add(out.currency, out.counted)
 			progress.count(&out)
 			if out.Outcome == RowRejected {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
 			} else if out.OtherName || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
-				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: contact, Data: JSONOf(out)})
+				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about, Data: JSONOf(out)})
 			}
 		}
 		next.Progress = JSONOf(progress)

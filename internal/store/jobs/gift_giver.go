@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -34,9 +30,7 @@ func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before i
 		return nil
 	}
 	keys := row.Gift.giverKeys()
-	same := r.givers.first(keys)
-	r.givers.pretend(a, same)
-	if filed.Same, filed.Neighbors, filed.OtherName = same.id, 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
+	if filed.Same, filed.Neighbors, filed.OtherName = r.givers.first(keys...), 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
 		filed.Neighbors = before
 	}
 	if filed.Same == 0 && len(keys) > 0 {
@@ -86,21 +80,6 @@ func (spec *FileImport) source() string {
 	return cmp.Or(spec.Mapping.System(), headerKey(spec.Of, spec.Header))
 }
 
-// meetPlan tells a row of a dry run whose plan it names, where rows before would make that plan.
-func (r *ImportRun) meetPlan(a *store.Account, filed *giving.Filed) {
-	plan := r.trial.first(planKeys(filed))
-	r.trial.pretend(a, plan)
-	filed.PlanOf = plan.id
-}
-
-// planKeys are what a dry run knows the plan of a row by.
-func planKeys(filed *giving.Filed) []string {
-	if filed.Plan == "" {
-		return nil
-	}
-	return []string{find.PlanReference + filed.Plan}
-}
-
 // takeGiver notes what a person has to know about the giver of a gift.
 func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
@@ -120,26 +99,6 @@ func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if row.OtherName || len(row.LeftOut)+len(row.ReadAs) > 0 {
 		row.FileName = from.Giver.PersonName().String()
 	}
-}
-
-// decideTry decides about a gift of a dry run. A contact that was found by its name and address gets the id of its row, so that a row with another id does
-// not find it.
-func (r *ImportRun) decideTry(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
-	made, _, err = gifts.DecideGift(t, a, in, r.store.Now())
-	if err != nil || made.Existing || made.NewGiver || made.Skipped || made.LosesID || in.Giver.AddedIDs == nil || in.Filed.Neighbors == 0 {
-		return made, err
-	}
-	taken := fmt.Sprint("taken ", made.Contact)
-	if len(r.trial.holding(taken)) > 0 {
-		in.Filed.Neighbors = 0
-		made, _, err = gifts.DecideGift(t, a, in, r.store.Now())
-		return made, err
-	}
-	c, err := contacts.Row(t, a, made.Contact)
-	if err == nil && c != nil && !slices.ContainsFunc(c.Contact.ExternalIDs, func(id crm.ExternalID) bool { return id.Value == in.Giver.AddedIDs[0].Value }) {
-		r.trial.give(made.Contact, crm.PersonName{}, taken)
-	}
-	return made, err
 }
 
 // recalled is how many rows are looked up together.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
@@ -13,10 +12,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
@@ -291,8 +288,8 @@ func (p *ImportProgress) add(currency string, amount int64) {
 	p.Counted = counted
 }
 
-// importGift decides about a row of gifts by a create: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
-func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, create func(*giving.GiftInput) (gifts.GiftDocument, error)) (outcome string, made gifts.GiftDocument, reason string, err error) {
+// importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
+func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, now time.Time) (outcome string, made gifts.GiftDocument, reason string, err error) {
 	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
@@ -305,7 +302,7 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, cr
 		return RowRejected, made, row.Reason, nil
 	}
 	for {
-		made, err = create(&row.Gift.GiftInput)
+		made, err = recordGift(t, a, &row.Gift.GiftInput, now)
 		sent, filed := row.Gift.GiftInput, *row.Gift.Filed
 		if err == nil || row.Gift.isJSON || !row.Gift.Without(err, &sent, &filed) {
 			break
@@ -357,131 +354,12 @@ func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*gifts.Sto
 	return found, nil
 }
 
-// Bounds of what a dry run of gifts remembers.
-const (
-	maxUnknown = 100
-	maxGivable = 20_000
-)
+// maxUnknown is how many values a dry run asks a person about.
+const maxUnknown = 100
 
 // explain notes a value that a person has to explain.
 func (tr *trial) explain(value sheet.UnknownValue) {
 	if len(tr.told.Unknown) < maxUnknown && !slices.Contains(tr.told.Unknown, value) {
 		tr.told.Unknown = append(tr.told.Unknown, value)
 	}
-}
-
-// tryGift decides about a row of gifts.
-func (r *ImportRun) tryGift(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow) (err error) {
-	in, keys := &row.Gift.GiftInput, row.Gift.Giver.MatchKeys()
-	for _, value := range row.Gift.Unknown {
-		r.trial.explain(value)
-	}
-	var made gifts.GiftDocument
-	out.Of = ImportGifts
-	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, func(in *giving.GiftInput) (gifts.GiftDocument, error) {
-		if in.Filed.IsRefund {
-			return r.tryRefund(t, a, in)
-		}
-		if g, isKept := r.trial.kept(*in.ExternalID); isKept {
-			return gifts.KnownGift(g, in, r.store.Now())
-		}
-		for _, id := range in.Filed.IDs {
-			if g, isKept := r.trial.kept(find.IDReference(id)); isKept {
-				if made, err := gifts.KnownGift(g, in, r.store.Now()); err == nil {
-					return made, nil
-				}
-			}
-		}
-		if g, isKept := r.trial.kept(in.Filed.Pledge); isKept && in.NamesPledge() {
-			if made, ok := gifts.AboutPledge(g, in); ok {
-				if made.Updated {
-					r.trial.keep(in.Filed.Pledge, &made.Gift)
-				}
-				return made, nil
-			}
-		}
-		if len(r.trial.holding(find.GiftReference+*in.ExternalID)) > 0 {
-			return gifts.GiftDocument{Existing: true}, nil
-		}
-		if err := r.trial.place(t, a, keys, in.Giver.PersonName()); err != nil {
-			return gifts.GiftDocument{}, err
-		}
-		if err := r.meet(t, a, row, a.ContactSeq); err != nil {
-			return gifts.GiftDocument{}, err
-		}
-		r.meetPlan(a, in.Filed)
-		return r.decideTry(t, a, in)
-	})
-	out.currency, out.counted = made.Currency, made.Counted
-	out.takeGiver(row.Gift, &made)
-	switch {
-	case err != nil || out.Outcome == RowRejected || out.Outcome == RowSkipped:
-		return err
-	case out.Outcome == RowUnchanged, out.Outcome == RowMerged:
-		if made.Updated {
-			r.trial.keep(*in.ExternalID, &made.Gift)
-		}
-		out.Gift, out.Contact, out.Name = made.Code, made.Contact, made.Giver.Name()
-		r.trial.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
-		return nil
-	}
-	if !in.FromRow { // equal rows without an external id are different gifts
-		r.trial.give(r.trial.newID(row.Line), crm.PersonName{}, find.GiftReference+*in.ExternalID)
-		r.trial.keep(*in.ExternalID, &made.Gift)
-	}
-	if made.NewGiver {
-		made.Contact = r.trial.newID(row.Line)
-	}
-	if made.LosesID {
-		keys = in.Giver.ReachKeys()
-	}
-	if made.PlanOf == nil && !made.Test {
-		keys = append(keys, planKeys(in.Filed)...)
-	}
-	r.trial.give(made.Contact, in.Giver.PersonName(), append(keys, row.Gift.giverKeys()...)...)
-	return nil
-}
-
-// keep remembers the money of a gift as a row would leave it, since others may tell more about it.
-func (tr *trial) keep(reference string, g *giving.Gift) {
-	if len(tr.gifts) < maxGivable {
-		for _, id := range g.IDs {
-			tr.left[maphash.String(tr.seed, find.IDReference(id))] = *g
-		}
-	}
-	key := maphash.String(tr.seed, reference)
-	if _, known := tr.gifts[key]; known || len(tr.gifts) < maxGivable {
-		tr.left[key] = giving.Gift{IDs: g.IDs, Code: g.Code, Contact: g.Contact, Giver: g.Giver, Status: g.Status, Currency: g.Currency, Entries: g.Entries, At: g.At, ExternalID: g.ExternalID, Test: g.Test}
-	}
-}
-
-// kept is a gift as rows before would leave it.
-func (tr *trial) kept(reference string) (g giving.Gift, ok bool) {
-	key := maphash.String(tr.seed, reference)
-	if g, ok = tr.left[key]; !ok {
-		g, ok = tr.gifts[key]
-	}
-	return g, ok
-}
-
-// tryRefund decides about a row that gives a gift back, which rows before it may have made or given back. Of those that are too many to remember, all is left.
-func (r *ImportRun) tryRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made gifts.GiftDocument, err error) {
-	original, reference := in.Filed.Original(*in.ExternalID)
-	g, isKept := r.trial.kept(original)
-	switch {
-	case isKept:
-		made.Gift, made.Existing, err = g.RefundFiled(reference, in)
-		made.Counted = made.Net() - g.Net()
-	case len(r.trial.holding(find.GiftReference+original)) > 0:
-		made.Currency = gifts.CurrencyOf(a, in)
-		units, _ := text.MinorUnits(*in.Amount, made.Currency)
-		made.Counted = -units
-		return made, nil
-	default:
-		made, err = gifts.DecideRefund(t, a, in)
-	}
-	if err == nil {
-		r.trial.keep(original, &made.Gift)
-	}
-	return made, err
 }

@@ -9,8 +9,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
@@ -91,13 +93,44 @@ func (r *ImportRun) meetContact(t *store.Tx, a *store.Account, row *ImportRow, b
 	return err
 }
 
-// importContact decides about a row, and does what was decided by do.
-func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, do func(*contacts.NewContact, contacts.Plan) (contacts.Document, error)) (im imported, err error) {
+// decide does with a row what the import does, or would do in a unit of work that is only considered. before is how many contacts there were when the import began.
+func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
+	if out = (TrialRow{Line: row.Line, Of: r.spec.Of}); row.Gift == nil {
+		return out, r.decideContact(t, a, row, &out, before, now)
+	}
+	if err := r.meet(t, a, row, before); err != nil {
+		return out, err
+	}
+	var made gifts.GiftDocument
+	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, now)
+	r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
+	out.takeGiver(row.Gift, &made)
+	if out.about, out.currency, out.counted = made.Contact, made.Currency, made.Counted; r.trial != nil {
+		out.tellGift(&made)
+	}
+	return out, err
+}
+
+func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
+	if err := r.meetContact(t, a, row, before); err != nil {
+		return err
+	}
+	im, err := importContact(t, a, row, r.spec.rule(), now)
+	out.take(row, &im)
+	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
+		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
+		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
+	}
+	return err
+}
+
+// importContact decides about a row, and does what was decided.
+func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
 		return imported{outcome: RowRejected, reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.Document, err = do(im.Row, im.Plan)
+		im.Document, err = contacts.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
 	}
 	err = row.contact.In.CallID(err)
 	switch {

@@ -47,6 +47,17 @@ type UndoProgress struct {
 // ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
 const ChangedSince = "changed since"
 
+// UndoState says how far an undo has come.
+func (j *Job) UndoState() string {
+	switch {
+	case j.Working():
+		return "Being undone"
+	case j.StoppedUndo():
+		return "Undo stopped"
+	}
+	return "Undone"
+}
+
 // Kept is what was left alone, where it is not the contact itself: the public id of a gift or a plan.
 type Kept struct {
 	Gift string `json:"gift,omitempty"`
