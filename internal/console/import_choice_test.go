@@ -42,3 +42,19 @@ func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 		t.Errorf("the contacts are %s", got)
 	}
 }
+
+// The preview lists companies and couples as they were understood, and offers the usual form for names in capitals.
+func TestAPreviewTellsHowNamesWereUnderstood(t *testing.T) {
+	const file = "Donor Name,Email\nMr. and Mrs. Paul Greene,paul@example.org\nHarbor Rotary Club,club@example.org\nJANE MCDONALD,jane@example.org\n"
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Owner)
+	path := p.uploads(p.org("/contacts/import"), "people.csv", strings.NewReader(file)).location()
+	a := p.get(path)
+	p.follow(path, append(mapping(a), "mode", "merge", "other_name", "keep", "do", "try")...)
+	a = p.until(path, "Nothing was changed yet.")
+	p.sees(a, "Companies, couples and dates", `"Harbor Rotary Club" is a company`, `"Mr. and Mrs. Paul Greene" is a couple`, "Names 1 row of the file has a name in capitals")
+	p.follow(path, append(mapping(a), "mode", "merge", "other_name", "keep", "usual_names", "1", "do", "import")...)
+	p.until(path, "Done")
+	p.sees(p.get(p.org("/contacts")), "Jane McDonald", "Paul Greene", "Harbor Rotary Club")
+}
