@@ -19,7 +19,7 @@ var arrows = map[string][]string{
 	"internal/crm/mail":      {"internal/crm/text"},
 	"internal/crm/thanks":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/mail", "internal/crm/text"},
 	"internal/crm/picture":   {"internal/crm/doc"},
-	"internal/crm/access":    {"internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
+	"internal/crm/access":    {"internal/crm/doc", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks"},
 	"internal/crm/custom":    {"internal/crm/doc", "internal/crm/text"},
 	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/store/steps":     {"internal/db"},
 	"internal/store/derived":   {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/db", "internal/store"},
 	"internal/store/mails":     {"internal/crm/doc", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store"},
-	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/mails"},
+	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/mails"},
 	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people"},
 	"internal/store/gifts":     {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
 	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/pdf", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
-	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
+	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs"},
 	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web/certs": {},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
-	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
+	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/web", "internal/web/certs"},
 	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book"},
@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
 
 // The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
 // is under the same rule.

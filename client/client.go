@@ -28,6 +28,7 @@ type Client struct {
 	Contacts     Contacts
 	Campaigns    Campaigns
 	Transactions Transactions
+	Receipts     Receipts
 	Plans        Plans
 	Tags         Tags
 	CustomFields CustomFields

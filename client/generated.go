@@ -326,6 +326,36 @@ func (s Transactions) UndoRefund(ctx context.Context, id string, amount Money) (
 	}{amount})
 }
 
+// Receipts are the calls about receipts.
+type Receipts struct{ c *Client }
+
+// ReceiptFilter says what to list, and in which order. Filters combine; one that is not set is none.
+type ReceiptFilter struct {
+	Year *int64 `query:"year"` // the year of issue
+}
+
+// List walks through all pages of Page.
+func (s Receipts) List(ctx context.Context, f ReceiptFilter) iter.Seq2[Receipt, error] {
+	return all[Receipt](ctx, s.c, "/v1/receipts", f)
+}
+
+// Page lists the receipts that were issued in a year, newest first.
+func (s Receipts) Page(ctx context.Context, f ReceiptFilter, number int) (Page[Receipt], error) {
+	return page[Receipt](ctx, s.c, "/v1/receipts", f, number)
+}
+
+// IssueReceipt makes the receipt for a gift that has arrived. It gets the next number of the year, and says what the organization's wording
+// says; its PDF is on the page of the gift in the console.
+func (s Transactions) IssueReceipt(ctx context.Context, id string) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, at("/v1/transactions/{id}/receipt", id), nil)
+}
+
+// GetReceipt returns the valid receipt for a gift with what it says, or the last one that was valid. A gift without a receipt gets 403,
+// like one that is not yours.
+func (s Transactions) GetReceipt(ctx context.Context, id string) (Receipt, error) {
+	return call[Receipt](ctx, s.c, http.MethodGet, at("/v1/transactions/{id}/receipt", id), nil)
+}
+
 // Plans are the calls about plans.
 type Plans struct{ c *Client }
 
@@ -539,26 +569,28 @@ type Tag struct {
 
 // Campaign is a fundraising campaign.
 type Campaign struct {
-	ID          int64        `json:"id"`          // identifies the campaign
-	AccountID   string       `json:"account_id"`  // the account that owns the campaign
-	Type        string       `json:"type"`        // kind of campaign (general, collect, fundraise or event)
-	Title       string       `json:"title"`       // name of the campaign
-	Subtitle    string       `json:"subtitle"`    // a line below the title
-	Description string       `json:"description"` // what the campaign is about, as sanitized HTML
-	Slug        string       `json:"slug"`        // name of the campaign in its URL, unique in the service
-	URL         string       `json:"url"`         // public page of the campaign
-	Goal        Money        `json:"goal"`        // amount to raise, with at most two decimals
-	Raised      Money        `json:"raised"`      // amount raised, with at most two decimals: what came in before gifts were recorded, and the gifts in the campaign's currency, less refunds
-	Donors      int64        `json:"donors"`      // how many people gave, counted in the same way
-	Currency    string       `json:"currency"`    // ISO 4217 code of the currency of goal and raised
-	Logo        string       `json:"logo"`        // URL of an image
-	Cover       *Cover       `json:"cover"`       // image or video at the top of the campaign, zero when there is none
-	EndAt       CampaignTime `json:"end_at"`      // when the campaign ends, zero when it does not
-	CreatedAt   CampaignTime `json:"created_at"`  // when the campaign was created
-	UpdatedAt   CampaignTime `json:"updated_at"`  // when the campaign was last changed
-	Event       *Event       `json:"event"`       // the event that the campaign is for, zero when there is none
-	Code        string       `json:"code"`        // the same as slug
-	Status      string       `json:"status"`      // only colleagues see the page of a draft, and the page of a closed campaign does not ask for gifts (draft, published or closed)
+	ID           int64        `json:"id"`                     // identifies the campaign
+	AccountID    string       `json:"account_id"`             // the account that owns the campaign
+	Type         string       `json:"type"`                   // kind of campaign (general, collect, fundraise or event)
+	Title        string       `json:"title"`                  // name of the campaign
+	Subtitle     string       `json:"subtitle"`               // a line below the title
+	Description  string       `json:"description"`            // what the campaign is about, as sanitized HTML
+	Slug         string       `json:"slug"`                   // name of the campaign in its URL, unique in the service
+	URL          string       `json:"url"`                    // public page of the campaign
+	Goal         Money        `json:"goal"`                   // amount to raise, with at most two decimals
+	Raised       Money        `json:"raised"`                 // amount raised, with at most two decimals: what came in before gifts were recorded, and the gifts in the campaign's currency, less refunds
+	Donors       int64        `json:"donors"`                 // how many people gave, counted in the same way
+	Currency     string       `json:"currency"`               // ISO 4217 code of the currency of goal and raised
+	Logo         string       `json:"logo"`                   // URL of an image
+	Cover        *Cover       `json:"cover"`                  // image or video at the top of the campaign, zero when there is none
+	Benefit      string       `json:"benefit,omitzero"`       // what donors get in return for a gift to the campaign, for their receipts
+	BenefitValue Money        `json:"benefit_value,omitzero"` // its value for each gift, in the currency of the campaign
+	EndAt        CampaignTime `json:"end_at"`                 // when the campaign ends, zero when it does not
+	CreatedAt    CampaignTime `json:"created_at"`             // when the campaign was created
+	UpdatedAt    CampaignTime `json:"updated_at"`             // when the campaign was last changed
+	Event        *Event       `json:"event"`                  // the event that the campaign is for, zero when there is none
+	Code         string       `json:"code"`                   // the same as slug
+	Status       string       `json:"status"`                 // only colleagues see the page of a draft, and the page of a closed campaign does not ask for gifts (draft, published or closed)
 }
 
 // CampaignInput is a campaign to create.
@@ -572,6 +604,8 @@ type CampaignInput struct {
 	Currency      string       `json:"currency,omitzero"`      // ISO 4217 code
 	Logo          string       `json:"logo,omitzero"`          // URL of an image, with https
 	Cover         *Cover       `json:"cover,omitzero"`         // image or video at the top of the campaign
+	Benefit       string       `json:"benefit,omitzero"`       // what donors get in return for a gift to the campaign, for their receipts
+	BenefitValue  Money        `json:"benefit_value,omitzero"` // its value for each gift, in the currency of the campaign
 	EndAt         CampaignTime `json:"end_at,omitzero"`        // when the campaign ends, in UTC
 	Event         *Event       `json:"event,omitzero"`         // the event that the campaign is for
 	Status        string       `json:"status,omitzero"`        // published unless you send another one (draft, published or closed)
@@ -590,6 +624,8 @@ type CampaignChange struct {
 	Currency      Optional[string]       `json:"currency,omitzero"`      // ISO 4217 code
 	Logo          Optional[string]       `json:"logo,omitzero"`          // URL of an image, with https
 	Cover         Optional[Cover]        `json:"cover,omitzero"`         // image or video at the top of the campaign
+	Benefit       Optional[string]       `json:"benefit,omitzero"`       // what donors get in return for a gift to the campaign, for their receipts
+	BenefitValue  Optional[Money]        `json:"benefit_value,omitzero"` // its value for each gift, in the currency of the campaign
 	EndAt         Optional[CampaignTime] `json:"end_at,omitzero"`        // when the campaign ends, in UTC
 	Event         Optional[Event]        `json:"event,omitzero"`         // the event that the campaign is for
 	Status        Optional[string]       `json:"status,omitzero"`        // published unless you send another one (draft, published or closed)
@@ -599,41 +635,44 @@ type CampaignChange struct {
 
 // Transaction is a gift.
 type Transaction struct {
-	ID                 string        `json:"id"`                    // identifies the transaction
-	Number             string        `json:"number"`                // number of the transaction in your account, for receipts
-	CampaignID         int64         `json:"campaign_id"`           // the campaign that the gift is for, zero for none
-	CampaignCode       string        `json:"campaign_code"`         // the campaign's slug, zero for none
-	PlanID             string        `json:"plan_id"`               // the plan that the gift belongs to, zero for none
-	ContactID          int64         `json:"contact_id"`            // the contact who gave
-	FirstName          string        `json:"first_name"`            // given name of the donor, as it was when the gift was made
-	LastName           string        `json:"last_name"`             // family name of the donor, as it was then
-	Company            string        `json:"company"`               // company of the donor, as it was then
-	Email              string        `json:"email"`                 // email address of the donor, as it was then
-	Phone              string        `json:"phone"`                 // phone number of the donor, as it was then
-	Address            *Address      `json:"address"`               // postal address of the donor, as it was then; zero for none
-	Status             string        `json:"status"`                // status of the gift; pending is a pledge (succeeded, pending, failed or cancelled)
-	Method             string        `json:"method"`                // how the gift was made (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
-	Amount             Money         `json:"amount"`                // what was paid
-	Fee                Money         `json:"fee"`                   // the payment provider's fee
-	FeeCovered         Money         `json:"fee_covered"`           // the part of the fee that the donor covered
-	Donated            Money         `json:"donated"`               // what the donor meant to give: amount less fee_covered
-	Payout             Money         `json:"payout"`                // net of fees: amount less fee
-	Currency           string        `json:"currency"`              // ISO 4217 code of the currency of all amounts
-	TransactedAt       time.Time     `json:"transacted_at"`         // when the gift was made
-	CreatedAt          time.Time     `json:"created_at"`            // when the gift was recorded
-	Dedication         *Dedication   `json:"dedication"`            // whom the gift honors, zero for no one
-	Transactions       []LedgerEntry `json:"transactions"`          // the ledger of the gift: the payment, then each refund
-	LineItems          []LineItem    `json:"line_items"`            // what the payment is for
-	CommunicationOptIn bool          `json:"communication_opt_in"`  // whether the donor wants to hear from your organization
-	ExternalID         string        `json:"external_id"`           // id of the gift in the system that it came from, unique in your account
-	CheckNumber        string        `json:"check_number"`          // number of the check
-	CheckDepositedAt   time.Time     `json:"check_deposited_at"`    // when the check was deposited
-	Note               string        `json:"note"`                  // a note about the gift
-	Thanks             string        `json:"thanks,omitzero"`       // whether someone has thanked for the gift, and how (waiting, mail, letter, other or none)
-	ThankedAt          time.Time     `json:"thanked_at,omitzero"`   // when
-	ThankedBy          string        `json:"thanked_by,omitzero"`   // who, as the history names them
-	Livemode           bool          `json:"livemode"`              // false for a gift of a payment provider's test mode, which counts nowhere
-	ExternalIDs        []ExternalID  `json:"external_ids,omitzero"` // all IDs that imported files have for the gift, if there is more than one
+	ID                 string        `json:"id"`                     // identifies the transaction
+	Number             string        `json:"number"`                 // number of the transaction in your account, for receipts
+	CampaignID         int64         `json:"campaign_id"`            // the campaign that the gift is for, zero for none
+	CampaignCode       string        `json:"campaign_code"`          // the campaign's slug, zero for none
+	PlanID             string        `json:"plan_id"`                // the plan that the gift belongs to, zero for none
+	ContactID          int64         `json:"contact_id"`             // the contact who gave
+	FirstName          string        `json:"first_name"`             // given name of the donor, as it was when the gift was made
+	LastName           string        `json:"last_name"`              // family name of the donor, as it was then
+	Company            string        `json:"company"`                // company of the donor, as it was then
+	Email              string        `json:"email"`                  // email address of the donor, as it was then
+	Phone              string        `json:"phone"`                  // phone number of the donor, as it was then
+	Address            *Address      `json:"address"`                // postal address of the donor, as it was then; zero for none
+	Status             string        `json:"status"`                 // status of the gift; pending is a pledge (succeeded, pending, failed or cancelled)
+	Method             string        `json:"method"`                 // how the gift was made (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
+	Amount             Money         `json:"amount"`                 // what was paid
+	Fee                Money         `json:"fee"`                    // the payment provider's fee
+	FeeCovered         Money         `json:"fee_covered"`            // the part of the fee that the donor covered
+	Donated            Money         `json:"donated"`                // what the donor meant to give: amount less fee_covered
+	Payout             Money         `json:"payout"`                 // net of fees: amount less fee
+	Currency           string        `json:"currency"`               // ISO 4217 code of the currency of all amounts
+	TransactedAt       time.Time     `json:"transacted_at"`          // when the gift was made
+	CreatedAt          time.Time     `json:"created_at"`             // when the gift was recorded
+	Dedication         *Dedication   `json:"dedication"`             // whom the gift honors, zero for no one
+	Transactions       []LedgerEntry `json:"transactions"`           // the ledger of the gift: the payment, then each refund
+	LineItems          []LineItem    `json:"line_items"`             // what the payment is for
+	CommunicationOptIn bool          `json:"communication_opt_in"`   // whether the donor wants to hear from your organization
+	ExternalID         string        `json:"external_id"`            // id of the gift in the system that it came from, unique in your account
+	CheckNumber        string        `json:"check_number"`           // number of the check
+	CheckDepositedAt   time.Time     `json:"check_deposited_at"`     // when the check was deposited
+	Note               string        `json:"note"`                   // a note about the gift
+	Thanks             string        `json:"thanks,omitzero"`        // whether someone has thanked for the gift, and how (waiting, mail, letter, other or none)
+	ThankedAt          time.Time     `json:"thanked_at,omitzero"`    // when
+	ThankedBy          string        `json:"thanked_by,omitzero"`    // who, as the history names them
+	Receipt            string        `json:"receipt,omitzero"`       // the number of its receipt
+	Benefit            string        `json:"benefit,omitzero"`       // only if it was set
+	BenefitValue       Money         `json:"benefit_value,omitzero"` // its value, in the currency of the gift
+	Livemode           bool          `json:"livemode"`               // false for a gift of a payment provider's test mode, which counts nowhere
+	ExternalIDs        []ExternalID  `json:"external_ids,omitzero"`  // all IDs that imported files have for the gift, if there is more than one
 }
 
 // TransactionInput is a gift to record.
@@ -661,8 +700,10 @@ type TransactionInput struct {
 	Dedication         *Dedication `json:"dedication,omitzero"`           // whom the gift honors
 	CommunicationOptIn bool        `json:"communication_opt_in,omitzero"` // whether the donor wants to hear from your organization
 	ExternalID         string      `json:"external_id,omitzero"`          // id of the gift in the system that it came from, unique in your account
+	Benefit            string      `json:"benefit,omitzero"`              // what the donor got in return for the gift, for the receipt
+	BenefitValue       Money       `json:"benefit_value,omitzero"`        // its value, in the currency of the gift
 	Note               string      `json:"note,omitzero"`                 // a note about the gift
-	SendReceipt        bool        `json:"send_receipt,omitzero"`         // whether the donor is thanked by mail at once, with the thank-you text of the organization that fits
+	SendReceipt        bool        `json:"send_receipt,omitzero"`         // whether the donor is thanked by mail at once, with the thank-you text of the organization that fits and a receipt
 	Thanks             string      `json:"thanks,omitzero"`               // how the donor was thanked, if that was done elsewhere (waiting, mail, letter, other or none)
 	Livemode           *bool       `json:"livemode,omitzero"`             // false for a gift of a payment provider's test mode, which counts nowhere
 }
@@ -686,7 +727,26 @@ type TransactionChange struct {
 	Dedication         Optional[Dedication] `json:"dedication,omitzero"`           // whom the gift honors
 	CommunicationOptIn Optional[bool]       `json:"communication_opt_in,omitzero"` // whether the donor wants to hear from your organization
 	ExternalID         Optional[string]     `json:"external_id,omitzero"`          // id of the gift in the system that it came from, unique in your account
+	Benefit            Optional[string]     `json:"benefit,omitzero"`              // what the donor got in return for the gift, for the receipt
+	BenefitValue       Optional[Money]      `json:"benefit_value,omitzero"`        // its value, in the currency of the gift
 	Note               Optional[string]     `json:"note,omitzero"`                 // a note about the gift
+}
+
+// Receipt is a receipt for a gift, as it was issued.
+type Receipt struct {
+	Number        string           `json:"number"`         // the year of issue and the number in it
+	TransactionID string           `json:"transaction_id"` // the gift
+	Status        string           `json:"status"`         // void once the gift was changed or refunded (valid or void)
+	Amount        Money            `json:"amount"`         // what it is for
+	Currency      string           `json:"currency"`       // ISO 4217 code
+	IssuedAt      time.Time        `json:"issued_at"`      // when it was issued
+	VoidedAt      time.Time        `json:"voided_at"`      // when it became void
+	ReplacedBy    string           `json:"replaced_by"`    // the number of the receipt that replaces it
+	Title         string           `json:"title"`          // what it is called
+	From          []string         `json:"from"`           // the name and address of the organization
+	To            []string         `json:"to"`             // the name and address of the donor
+	Facts         []map[string]any `json:"facts"`          // the lines of the receipt
+	Text          []string         `json:"text"`           // what it says below
 }
 
 // Plan is a recurring gift, with what a contact has agreed to give and how often.
@@ -894,5 +954,6 @@ func (c *Client) connect() {
 	c.Tags.c = c
 	c.Campaigns.c = c
 	c.Transactions.c = c
+	c.Receipts.c = c
 	c.Plans.c = c
 }

@@ -74,6 +74,7 @@ var repeatable = map[string]struct{ target, body string }{
 	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
 	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
 	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
+	"issueReceipt":      {"/v1/transactions/{gift}/receipt", ""},
 	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
 	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
 	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},

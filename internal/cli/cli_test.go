@@ -217,7 +217,7 @@ func TestWrongUsage(t *testing.T) {
 		"campaign import --account X":                               `expected "<file>"`,
 		"campaign delete 5":                                         `missing flags: --account=ID`,
 		"campaign delete --account X":                               `expected "<id>"`,
-		"gift":                                                      `expected one of "list", "create", "get", "update", "refund", ...`,
+		"gift":                                                      `expected one of "list", "create", "get", "update", "get-receipt", ...`,
 		"gift create --amount 5":                                    "missing flags: --account=ID",
 		"gift create --account X --amount 5 --phone-region USA":     "--phone-region",
 		"gift create --account X --colour red":                      "unknown flag --colour",

@@ -30,7 +30,7 @@ type estate struct {
 	segment                          int64
 	merge                            int64 // of a contact into the active one
 	field                            custom.Field
-	invitation, gift, plan           string
+	invitation, gift, receipt, plan  string
 }
 
 func (s *site) estate(name string) estate {
@@ -84,6 +84,9 @@ func (s *site) estate(name string) estate {
 	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
 	must(err)
 	e.gift = madeGift.Code
+	receipted, err := s.store.IssueReceipt(ctx, e.account.Number, e.gift)
+	must(err)
+	e.receipt = receipted.Receipt
 	upload, err := s.store.UploadImport(ctx, e.account.Number, jobs.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
 	must(err)
 	e.upload = upload.ID
@@ -153,7 +156,7 @@ func address(pattern string, org string, e estate) string {
 	case strings.Contains(path, "/fields/"):
 		id = e.field.ID
 	}
-	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{plan}", e.plan,
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan,
 		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)

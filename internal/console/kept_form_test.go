@@ -145,7 +145,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 	}
 	maps.Copy(typed, map[string]string{"again": "", "kept": "", "kept_by": "", "kept.": "", "kept.kept": "", "confirmed": "1", "note": "a typed note", "frequency": "yearly", "method": "cash", "status": "pending", "parent": e.chapter.ID, "tag": "Harbor friends", "action": "tag"})
 	// What is on its page only while there is something to do.
-	rare := []string{"/undo", "/tags/remove", "/resume", "/merge", "/role", "/remove", "/delete", "/receive"}
+	rare := []string{"/undo", "/tags/remove", "/resume", "/merge", "/role", "/remove", "/delete", "/receive", "/receipt"}
 	for i, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
 		if !strings.HasPrefix(route.Pattern, "POST ") {
 			continue

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
@@ -124,6 +125,27 @@ func valueIn(element json.RawMessage) string {
 	var one struct{ Value string }
 	_ = json.Unmarshal(element, &one)
 	return one.Value
+}
+
+// Repeats tells whether a text has an address or a company of the person that others do not say.
+func (i *Identity) Repeats(said, others string) bool {
+	squeeze := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) || r == '\u200b' {
+				return -1
+			}
+			return caseless(r)
+		}, text)
+	}
+	said, others = squeeze(said), squeeze(others)
+	for _, detail := range i.Details {
+		for part := range strings.SplitSeq(squeeze(detail), "\x00") {
+			if len(part) >= 3 && strings.Contains(said, part) && !strings.Contains(others, part) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Has tells whether a detail of a giver is one of the person's.

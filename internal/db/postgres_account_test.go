@@ -209,6 +209,8 @@ func TestEveryStatementNamesOneAccount(t *testing.T) {
 		"sqlLostGivers":      "a check",
 		"sqlLostPairs":       "a check",
 		"sqlLostMerges":      "a check",
+		"sqlLostReceipts":    "a check",
+		"sqlReceiptGaps":     "a check",
 		"sqlHalfMerges":      "a check",
 	}
 	for name, sql := range statementTexts(t, s) {

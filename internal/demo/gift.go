@@ -173,6 +173,11 @@ func (m *maker) recordGifts(ctx context.Context, account int64, gifts []donation
 		if gift.Refused != nil {
 			return gift.Refused
 		}
+		if gifts[i].in.Code != "" && gift.HasArrived() { // the gift of the documentation has a receipt
+			if _, err := m.store.IssueReceipt(ctx, account, gift.Code); err != nil {
+				return err
+			}
+		}
 		if gifts[i].refund == 0 {
 			continue
 		}

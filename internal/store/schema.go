@@ -41,6 +41,8 @@ var (
 
 	TemplateTable = db.NewTable("template", "account_id occasion:text", "subject:text body:text amount")
 
+	ReceiptTable = db.NewTable("receipt", "account_id id", "gift_id amount currency:text issued_at voided_at replaced_by said:text")
+
 	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")
@@ -52,7 +54,7 @@ var (
 	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
-	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text email:text website:text public_donors:text")
+	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text email:text website:text public_donors:text receipt_form:text receipt_place:text receipt_signer:text receipt_text:text")
 	AccountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -69,7 +71,7 @@ func newSchema() db.Schema {
 		Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 		Tables: []*db.Table{
 			ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, TemplateTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
+			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, TemplateTable, ReceiptTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
 			MemberTable, SettingTable, TallyTable, AccountTable,
 		},
 		Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // book.Open says how

@@ -164,7 +164,7 @@ func SendStatements(r *page.Request) error {
 	if set.Count() == 0 {
 		return r.Redirect(view.Back, page.Notice{Text: "No contacts are selected, so nothing was sent."})
 	}
-	j, err := r.Store.BeginMailing(r.Context(), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
+	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 	return []page.Tab{
 		{Label: "Gifts", Address: r.Path("/gifts"), Current: current == "gifts"},
 		{Label: "To thank", Address: r.Path(toThankPath), Current: current == "thanks"},
+		{Label: "Receipts", Address: r.Path("/receipts"), Current: current == "receipts"},
 		{Label: "Recurring gifts", Address: r.Path("/plans"), Current: current == "plans"},
 	}
 }
@@ -129,6 +130,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 type giftView struct {
 	*page.GiftRow
 	Thanks  thanksView
+	Receipt receiptsView
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
@@ -150,6 +152,9 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 		return err
 	}
 	if view.Thanks, err = thanksOf(r, g); err != nil {
+		return err
+	}
+	if view.Receipt, err = receiptsOf(r, g); err != nil {
 		return err
 	}
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))

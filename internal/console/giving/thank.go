@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -47,6 +48,8 @@ type thankView struct {
 	Mails            bool   // this server sends mail
 	To               string
 	Thanks           thanksView
+	Receipt          thanks.Receipt // that can go with it
+	NoReceipt        string         // why there is none
 }
 
 // occasionOf is the text that was chosen, "" for the one that fits.
@@ -73,13 +76,29 @@ func ThankPage(r *page.Request, record gifts.GiftRecord) error {
 	for _, o := range thanks.Occasions {
 		view.Occasions = append(view.Occasions, page.Option{Value: string(o), Label: o.Label()})
 	}
+	if err := view.offerReceipt(r); err != nil {
+		return err
+	}
 	r.Form.Set("occasion", string(view.Occasion))
 	return r.Render("thank", page.View{Title: "Thank " + page.ContactName(view.Contact), Section: "gifts", Form: r.Form, Data: view})
 }
 
+// offerReceipt finds the receipt that can go with a thank-you: the one that the gift has, or what a new one would say.
+func (v *thankView) offerReceipt(r *page.Request) (err error) {
+	if v.Gift.Receipt != "" {
+		v.Receipt, err = r.Store.Receipt(r.Context(), r.Account(), v.Gift.Receipt)
+		return err
+	}
+	v.Receipt, err = r.Store.PreviewReceipt(r.Context(), r.Account(), v.Gift, nil)
+	if refused := new(doc.Invalid); errors.As(err, &refused) {
+		v.NoReceipt, err = refused.Error(), nil
+	}
+	return err
+}
+
 // thankFor does what the person has chosen: sends the mail, notes a letter and shows it, or notes that there is nothing to do.
 func ThankFor(r *page.Request, record gifts.GiftRecord) error {
-	how := gifts.Thank{How: r.Form.Value("how"), Occasion: occasionOf(r), Again: r.Form.Value("again") != ""}
+	how := gifts.Thank{How: r.Form.Value("how"), Occasion: occasionOf(r), Again: r.Form.Value("again") != "", Receipt: r.Form.Value("receipt") != ""}
 	if !slices.Contains(giving.WaysToThank, how.How) {
 		return doc.NewInvalid("how", doc.Required)
 	}
@@ -112,6 +131,11 @@ func LetterPage(r *page.Request, record gifts.GiftRecord) error {
 	if len(y.Contact.Addresses) > 0 {
 		view.To = y.Contact.Addresses[0].Lines()
 	}
+	if record.Receipt != "" {
+		if view.Receipt, err = r.Store.Receipt(r.Context(), r.Account(), record.Receipt); err != nil {
+			return err
+		}
+	}
 	return r.Render("letter", page.View{Title: "Letter to " + page.ContactName(y.Contact), Section: "gifts", Form: r.Form, Data: view})
 }
 
@@ -121,6 +145,7 @@ type letterView struct {
 	Gift     *giving.Gift
 	Today    time.Time
 	From, To []string // addresses
+	Receipt  thanks.Receipt
 }
 
 // textsView are the thank-you texts of an organization, or one of them.

@@ -70,7 +70,7 @@ func ThankMany(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	j, err := r.Store.BeginMailing(r.Context(), r.Account(), jobs.Mailing{}, set)
+	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{}, set)
 	if err != nil {
 		return err
 	}

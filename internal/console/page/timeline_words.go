@@ -138,9 +138,9 @@ func (n Names) value(field, currency string) func(string) string {
 		return func(how string) string {
 			return map[string]string{giving.ToThank: "waiting", giving.ThankedMail: "by mail", giving.ThankedLetter: "by letter", giving.ThankedOther: "in another way", giving.ThankedNone: "not needed"}[how]
 		}
-	case "transacted_at", "check_deposited_at", "start_at", "next_bill_date":
+	case "transacted_at", "check_deposited_at", "start_at", "next_bill_date", "receipt":
 		return func(text string) string { return text }
-	case "amount", "fee", "fee_covered":
+	case "amount", "fee", "fee_covered", "benefit_value":
 		return func(written string) string {
 			if written == "" || written == "0" {
 				return ""
@@ -149,7 +149,7 @@ func (n Names) value(field, currency string) func(string) string {
 		}
 	case "dedication":
 		return dedicationWords
-	case "note", "check_number", "external_id", "plan_id":
+	case "note", "check_number", "external_id", "plan_id", "benefit":
 		return func(text string) string { return quoted(Shortened(text, noticeValue, 0), "") }
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/web"
 )
 
@@ -240,6 +241,7 @@ var functions = template.FuncMap{
 	"giftName":  GiftName,
 	"moved":     MovedMoney,
 	"number":    giving.GiftNumber,
+	"receiptNo": thanks.ReceiptCode,
 	"left":      LeftOf,
 	"planName":  PlanName,
 	"methods":   func() []Option { return SpokenOptions(giving.Methods...) },

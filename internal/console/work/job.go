@@ -355,7 +355,9 @@ func tellMailing(view *jobView) error {
 	if at.Letters > 0 {
 		view.Told = page.Plural(at.Mailed, "mail") + " and " + page.Plural(at.Letters, "letter") + "."
 	}
-	if at.Already > 0 {
+	if at.Already > 0 && m.Year != 0 {
+		view.Told += " " + page.Plural(at.Already, "contact") + " got a statement by mail within the last hour."
+	} else if at.Already > 0 {
 		view.Told += " " + page.Plural(at.Already, "gift") + " " + page.Choose(at.Already, "was", "were") + " thanked for already."
 	}
 	if view.More = view.Told; view.Working() && at.Total > 0 {

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
 )
 
 // AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
@@ -24,6 +25,8 @@ type AccountSettings struct {
 	// What public pages of campaigns show beside the address and the tax id.
 	Email, Website string
 	PublicDonors   PublicDonors
+
+	Receipts thanks.Wording
 
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
@@ -45,6 +48,7 @@ type AccountSettingsInput struct {
 	HistoryDays                        *string // a number; empty is for good
 	NoReturn                           *bool
 	Logo                               *picture.Picture // one without an address removes it
+	Receipts                           *thanks.Wording
 }
 
 const (
@@ -96,6 +100,9 @@ func (in *AccountSettingsInput) Validate() error {
 		v.CheckText(doc.Place{}, "tax_id", id, maxTaxID)
 	}
 	in.validatePublic(v)
+	if in.Receipts != nil {
+		in.Receipts.Check(v)
+	}
 	if in.HistoryDays != nil {
 		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
 		if err != nil || days < 0 || days > maxHistoryDays {
@@ -152,6 +159,12 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
 		d = append(d, doc.TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
 		changed.NoReturn = *in.NoReturn
+	}
+	if w := in.Receipts; w != nil {
+		take("receipt_form", &w.Form, &changed.Receipts.Form)
+		take("receipt_place", &w.Place, &changed.Receipts.Place)
+		take("receipt_signer", &w.Signer, &changed.Receipts.Signer)
+		take("receipt_text", &w.Text, &changed.Receipts.Text)
 	}
 	if in.Logo != nil {
 		take("logo", &in.Logo.Address, &changed.Logo)

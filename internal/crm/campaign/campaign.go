@@ -35,6 +35,10 @@ type Campaign struct {
 	UpdatedAt   time.Time
 	Event       *Event // nil where there is none
 
+	// What givers get in return, for their receipts; "none" for nothing.
+	Benefit      string
+	BenefitValue int64 // in cents
+
 	// What came in before Donorbook counted gifts: the opening balance, as it was imported or typed.
 	OpeningRaised int64 // in cents
 	OpeningDonors int64
@@ -100,6 +104,8 @@ type Input struct {
 	EndAt, CreatedAt, UpdatedAt              *time.Time
 	Event                                    **Event
 	Status, PaymentLink                      *string
+	Benefit                                  *string
+	BenefitValue                             *int64            // in cents
 	Beneficiaries                            *[]string         // public ids of accounts
 	Pictures                                 []picture.Picture // that were uploaded for it
 	Seen                                     string            // the version of what the change is about; "" for whatever is there
@@ -146,10 +152,14 @@ var Table = doc.Table[*Campaign, *Input]{
 	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *Input) **time.Time { return &in.UpdatedAt }).InFiles().
 		NotBefore("created_at", func(in *Input) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
 	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *Input) ***Event { return &in.Event }),
+	doc.Sent(benefitField, "Given in return", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Benefit }, func(in *Input) **string { return &in.Benefit }),
+	doc.Sent(benefitValueField, "Its value", cents, func(c *Campaign) *int64 { return &c.BenefitValue }, func(in *Input) **int64 { return &in.BenefitValue }),
 	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).InColumn().InFiles(),
 	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *Input) **string { return &in.PaymentLink }).InColumn(),
 	beneficiariesField(),
 }
+
+const benefitField, benefitValueField = "benefit", "benefit_value"
 
 var campaignFields = Table.Paths()
 
@@ -346,7 +356,8 @@ func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
 	start := len(dst)
 	for i := range Table {
 		f := &Table[i]
-		if f.Append == nil {
+		isBenefit := f.Name == benefitField || f.Name == benefitValueField
+		if f.Append == nil || isBenefit && c.Benefit == "" && c.BenefitValue == 0 { // as in documents from before there were benefits
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), f.Name...), `":`...)

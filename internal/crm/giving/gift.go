@@ -40,6 +40,8 @@ type Gift struct {
 	Note       string
 	Test       bool // of a payment provider's test mode: it counts nowhere
 	Thanks     Thanks
+	Benefit    Benefit
+	Receipt    string // number of the receipt that is valid for it
 }
 
 // GiftStatus is what became of a gift.
@@ -153,8 +155,10 @@ func codeID(account int64, code string) int64 {
 	return 0
 }
 
-// GiftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read.
-var GiftTable = doc.Table[*Gift, *GiftInput]{
+// GiftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read. Its tail is of fields that most gifts do not have: where a gift has none of them, its stored document ends before them.
+var GiftTable = slices.Concat(giftHead, giftTail)
+
+var giftHead = doc.Table[*Gift, *GiftInput]{
 	giftText("plan_id", "Plan", doc.String(doc.MaxText), func(g *Gift) *string { return &g.PlanCode }, func(in *GiftInput) **string { return &in.Plan }),
 	unset[*Gift, *GiftInput]("team_id"), unset[*Gift, *GiftInput]("member_id"), unset[*Gift, *GiftInput]("fund_id"),
 	unset[*Gift, *GiftInput]("fund_code"), unset[*Gift, *GiftInput]("giving_space"),
@@ -367,7 +371,9 @@ func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, 
 
 // AppendBody appends everything of the wire form that follows the campaign. This is what the store keeps.
 func (g *Gift) AppendBody(dst []byte) []byte {
-	dst = GiftTable.Append(dst, g)
+	if dst = giftHead.Append(dst, g); g.Benefit != (Benefit{}) {
+		dst = giftTail.Append(dst, g)
+	}
 	for i := range g.IDs { // most gifts have none
 		if i == 0 {
 			dst = append(dst, `,"external_ids":[`...)
@@ -379,7 +385,10 @@ func (g *Gift) AppendBody(dst []byte) []byte {
 			dst = append(dst, ']')
 		}
 	}
-	return append(g.appendThanks(dst), '}')
+	if dst = g.appendThanks(dst); g.Receipt != "" {
+		dst = doc.AppendText(append(dst, `,"receipt":`...), g.Receipt)
+	}
+	return append(dst, '}')
 }
 
 // loadIDs reads the ids of a stored gift.
@@ -444,6 +453,9 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	}
 	if before.Thanks.How != after.Thanks.How {
 		changes = append(changes, GiftChange{"thanks", before.Thanks.How, after.Thanks.How})
+	}
+	if before.Receipt != after.Receipt {
+		changes = append(changes, GiftChange{"receipt", quoted(before.Receipt), quoted(after.Receipt)})
 	}
 	return changes
 }

@@ -401,6 +401,7 @@ func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok boo
 			was.Fee = g.recorded(d.Before)
 		case "fee_covered":
 			was.FeeCovered = g.recorded(d.Before)
+		case "receipt": // saving the gift sees to it
 		case "note": // the history keeps its beginning only
 			g.Note = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), writtenOff), "\n\n")
 		case LearnedIDs:

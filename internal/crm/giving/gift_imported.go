@@ -17,7 +17,7 @@ func (g *Gift) CheckImported(now time.Time) error {
 	}
 	in := GiftInput{
 		Plan: unlessEmpty(g.PlanCode), Status: &status, Method: &g.Method, Currency: &g.Currency, GivenAt: importedTime(g.At), Dedication: &dedication,
-		ExternalID: &g.ExternalID, Check: &g.Check, DepositedAt: importedTime(g.Deposited), Note: &g.Note,
+		ExternalID: &g.ExternalID, Check: &g.Check, DepositedAt: importedTime(g.Deposited), Note: &g.Note, Benefit: &g.Benefit.What, BenefitValue: &g.Benefit.Value,
 	}
 	check := doc.NewChecker(nil, false)
 	check.Now = now

@@ -28,15 +28,17 @@ type GiftInput struct {
 	ExternalID, Check, DepositedAt *string
 	Note                           *string
 	Thanks                         *string // how the giver was thanked
-	SendReceipt                    bool    // thank the giver by mail
-	Test                           bool    // of a payment provider's test mode
-	Seen                           string  // the version of the gift that the change is about; "" for whatever is there
-	Known                          bool    // the giver, who has no name here, must be a contact already
-	Anonymous                      bool    // no one knows who gave; a giver that is named counts before it
-	FromRow                        bool    // the external id was made from all that was sent
-	Code                           string  // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
-	Correction                     bool    // money that differs was entered wrong, and is corrected
-	Filed                          *Filed  // what a file says beyond that; nil where it comes from no file
+	SendReceipt                    bool    // thank the giver by mail, with a receipt
+	Benefit                        *string // what the giver got in return
+	BenefitValue                   *int64
+	Test                           bool   // of a payment provider's test mode
+	Seen                           string // the version of the gift that the change is about; "" for whatever is there
+	Known                          bool   // the giver, who has no name here, must be a contact already
+	Anonymous                      bool   // no one knows who gave; a giver that is named counts before it
+	FromRow                        bool   // the external id was made from all that was sent
+	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
+	Correction                     bool   // money that differs was entered wrong, and is corrected
+	Filed                          *Filed // what a file says beyond that; nil where it comes from no file
 
 	SentAs map[string]string // what the columns of a file are called, by the names of the wire
 	Sign   string            // of a currency, that a file has beside the amount
@@ -160,7 +162,7 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 		if in.Thanks = r.TextSent(); *in.Thanks == "" {
 			in.Thanks = nil
 		}
-	case "thanked_at", "thanked_by":
+	case "thanked_at", "thanked_by", "receipt":
 		r.Skip()
 	case "send_receipt":
 		in.SendReceipt = r.Boolean()

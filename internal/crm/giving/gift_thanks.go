@@ -80,6 +80,8 @@ func (g *Gift) loadThanks(r *doc.Reader, key string) bool {
 		g.Thanks.At = crm.ContactTime.Read(r)
 	case "thanked_by":
 		g.Thanks.By = r.Text()
+	case "receipt":
+		g.Receipt = r.Text()
 	default:
 		return false
 	}

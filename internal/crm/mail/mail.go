@@ -51,6 +51,9 @@ func Say(sentence string, typed ...string) Line {
 	return NewLine(b.String() + sentence)
 }
 
+// Typed is a line that people have typed, of any length.
+func Typed(value string) Line { return Line{unlinked(oneLine(value, maxLine))} }
+
 func (l Line) String() string { return l.text }
 
 // Printed is the line for paper, where nothing is a link.

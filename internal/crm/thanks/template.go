@@ -89,6 +89,8 @@ type Facts struct {
 	Contact      *crm.Contact
 	Organization string
 	Campaign     string // its title, "" for none
+
+	Receipt *ReceiptFacts // for receipts alone
 }
 
 // field is what a text may have in braces.
@@ -116,6 +118,13 @@ func (f *Facts) day() time.Time {
 		return f.Day
 	}
 	return f.Gift.Local
+}
+
+func namesOf(fields []field) (names []string) {
+	for _, f := range fields {
+		names = append(names, "{"+f.name+"}")
+	}
+	return names
 }
 
 // Fields are the names of the fields that texts of an occasion can have.
@@ -184,21 +193,7 @@ func (t *Template) Check() error {
 		field, text string
 		most        int
 	}{{"subject", t.Subject, maxSubject}, {"body", t.Body, maxBody}} {
-		_, names, ok := split(part.text)
-		switch {
-		case part.text == "":
-			v.Add(part.field, doc.Required)
-		case doc.IsLonger(part.text, part.most):
-			v.Add(part.field, doc.TooLong, part.most)
-		case !ok:
-			v.Add(part.field, looseBrace)
-		}
-		for _, name := range names {
-			if known := t.Occasion.Fields(); !slices.Contains(known, "{"+name+"}") {
-				v.Add(part.field, unknownField, name, strings.Join(known, ", "))
-				break
-			}
-		}
+		checkText(v, part.field, part.text, part.most, t.Occasion.Fields())
 	}
 	if t.Amount < 0 || t.Amount > text.MaxSentMoney {
 		v.Add("amount", doc.MoneyRange)
@@ -209,8 +204,27 @@ func (t *Template) Check() error {
 	return v.Err()
 }
 
+// checkText finds what is wrong with a text with fields.
+func checkText(v *doc.Invalid, name, text string, most int, known []string) {
+	_, names, ok := split(text)
+	switch {
+	case text == "":
+		v.Add(name, doc.Required)
+	case doc.IsLonger(text, most):
+		v.Add(name, doc.TooLong, most)
+	case !ok:
+		v.Add(name, looseBrace)
+	}
+	for _, used := range names {
+		if !slices.Contains(known, "{"+used+"}") {
+			v.Add(name, unknownField, used, strings.Join(known, ", "))
+			break
+		}
+	}
+}
+
 // fill fills in one line of a text. Whatever people have typed, it is no link.
-func fill(line string, f *Facts) mail.Line {
+func fill(line string, f *Facts, fields []field) mail.Line {
 	between, names, ok := split(line)
 	if !ok {
 		return mail.NewLine(line)
@@ -240,13 +254,16 @@ type Note struct {
 
 // Write fills in a text.
 func (t Template) Write(f *Facts) Note {
-	n := Note{Occasion: t.Occasion, Subject: fill(t.Subject, f)}
-	for line := range strings.Lines(t.Body) {
+	return Note{Occasion: t.Occasion, Subject: fill(t.Subject, f, fields), Says: fillAll(t.Body, f, fields)}
+}
+
+func fillAll(body string, f *Facts, fields []field) (says []mail.Line) {
+	for line := range strings.Lines(body) {
 		if line = strings.TrimSpace(line); line != "" {
-			n.Says = append(n.Says, fill(line, f))
+			says = append(says, fill(line, f, fields))
 		}
 	}
-	return n
+	return says
 }
 
 // OccasionOf is what a gift is thanked for as. isFirst tells whether its giver gave nothing before. large are from how much on a gift in the account's currency is large, 0 for never.

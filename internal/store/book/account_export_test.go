@@ -308,6 +308,7 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 		if err := s.SaveTemplate(t.Context(), account.Number, thanks.Default(thanks.Large)); err != nil {
 			t.Fatal(err)
 		}
+		issue(t, s, account.Number, giveNow(t, s, account.Number, ofAda).Code)
 		whole := exportAccount(t, s, account)
 		before := rowCounts(t, s)
 		tried := 0

@@ -222,6 +222,14 @@ func TestStatementsToMany(t *testing.T) {
 		if wantMailing(t, at); len(office.taken) != 1 || !strings.Contains(office.last().Text(), "$10.00, General, Check") || !strings.Contains(office.last().Text(), "you gave $10.00 to") {
 			t.Errorf("%d mails: %s", len(office.taken), office.last().Text())
 		}
+		// Whoever sends the same ones once more, at the same time, mails no one twice.
+		if _, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		if office.sendAll(t, s); len(office.taken) != 1 {
+			t.Errorf("%d mails", len(office.taken))
+		}
 		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{A4: true})
 		if pages := sheets(t, s, file, err); len(pages) != 3 || !strings.Contains(pages[0], "Acme") {
 			t.Error(pages)

@@ -27,6 +27,7 @@ type oracleGift struct {
 	plan             string
 	note             string
 	thanks           string // how someone has thanked; "" where no one did
+	receipt          bool   // it has one
 }
 
 // net is what counts.
@@ -120,6 +121,7 @@ func (o *oracle) refund(st oracleStep) {
 		return
 	}
 	g.refunded += amount
+	g.receipt = g.receipt && g.net() > 0
 	o.say("refund %d of %s", amount, code)
 	if st.B>>6%2 == 0 {
 		return

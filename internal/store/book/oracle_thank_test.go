@@ -3,6 +3,7 @@ package book
 import (
 	"fmt"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
@@ -20,17 +21,68 @@ func (o *oracle) thank(st oracleStep) {
 		return
 	}
 	o.s.UseRelay(new(postOffice))
-	_, err := o.s.ThankFor(o.Context(), o.account.Number, code, gifts.Thank{How: how, Again: st.B>>4%2 == 0})
+	_, err := o.s.ThankFor(o.Context(), o.account.Number, code, gifts.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
 	if o.refused("thank", err) {
 		return
 	}
-	g.thanks = how
+	if g.thanks = how; st.B>>5%2 == 0 && (how == giving.ThankedMail || how == giving.ThankedLetter) {
+		g.receipt = true
+	}
 	o.say("thank for %s: %s", code, how)
 	if how != giving.ThankedMail {
 		return
 	}
 	if m, err := o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))); err != nil || m == nil || m.State() != mail.Waiting {
 		o.fault("mail", "%v %+v", err, m)
+	}
+}
+
+// receipt makes the receipt for a gift, or finds it.
+func (o *oracle) receipt(st oracleStep) {
+	code := o.pickGift(st.A)
+	if code == "" || o.contacts[o.root(o.gifts[code].of)].erased {
+		return
+	}
+	made, err := o.s.IssueReceipt(o.Context(), o.account.Number, code)
+	if o.refused("receipt", err) {
+		return
+	}
+	o.gifts[code].receipt = true
+	o.say("receipt %s for %s", made.Receipt, code)
+}
+
+// receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a gift, for what is left of it.
+func (o *oracle) receipted() {
+	first, last, err := o.s.ReceiptYears(o.Context(), o.account.Number)
+	if err != nil {
+		o.Fatal(err)
+	}
+	valid := map[string]thanks.Receipt{}
+	for year := first; year <= last && last > 0; year++ {
+		all, total, err := o.s.Receipts(o.Context(), o.account.Number, year, crm.PageRequest{Page: 1, PerPage: 1000})
+		if err != nil || int64(len(all)) != total {
+			o.fault("receipts", "%d of %d: %v", len(all), total, err)
+		}
+		for i, r := range all {
+			if r.ID != thanks.FirstReceipt(year)+total-int64(i) || r.VoidedAt.IsZero() != (r.ReplacedBy == 0) && r.ReplacedBy != 0 {
+				o.fault("receipt", "%+v is number %d of %d", r, i, total)
+			}
+			if _, twice := valid[r.GiftCode]; r.VoidedAt.IsZero() && twice {
+				o.fault("receipt", "%s has two that are valid", r.GiftCode)
+			}
+			if r.VoidedAt.IsZero() {
+				valid[r.GiftCode] = r
+			}
+		}
+	}
+	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+		want, r := o.gifts[g.Code], valid[g.Code]
+		if g.Receipt != r.Code() || r.ID != 0 && (r.Amount != g.Left() || g.Status != giving.Succeeded) {
+			o.fault("receipt", "%s names %q, and %+v is valid", g.Code, g.Receipt, r)
+		}
+		if want != nil && r.ID != 0 != want.receipt && !o.contacts[o.root(want.of)].erased {
+			o.fault("receipt", "%s has receipt %q, want one: %v", g.Code, r.Code(), want.receipt)
+		}
 	}
 }
 
@@ -57,6 +109,7 @@ func (o *oracle) template(st oracleStep) {
 
 // thanked compares who was thanked, and the texts, with the model.
 func (o *oracle) thanked() {
+	o.receipted()
 	waits := int64(0)
 	for _, g := range ledgerOf(o, o.s, o.account.Number) {
 		if want := o.gifts[g.Code]; want != nil && want.thanks != "" && g.Thanks.How != want.thanks {

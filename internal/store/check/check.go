@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -209,7 +210,9 @@ const (
 		OR other <> 0 AND NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.other)`
 	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.a)
 		OR NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.b)`
-	sqlHalfMerges = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
+	sqlLostReceipts = `SELECT account_id, 0, id FROM receipt AS r WHERE NOT EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = r.account_id AND g.id = r.gift_id)`
+	sqlReceiptGaps  = `SELECT account_id, 0, MAX(id), COUNT(*) FROM receipt GROUP BY account_id, id / 100000000 HAVING MAX(id) % 100000000 <> COUNT(*) ORDER BY account_id, MAX(id)`
+	sqlHalfMerges   = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
 		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND moving = 0 AND
 		(EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) OR EXISTS (SELECT 1 FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other))`
 )
@@ -226,6 +229,12 @@ var rules = []rule{
 	}},
 	{sqlLostPairs, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("it is listed as a duplicate of contact %d, but one of them does not exist: %s", r.Int(2), restoreIt)}
+	}},
+	{sqlLostReceipts, func(_ *checker, r db.Row) Problem {
+		return Problem{What: fmt.Sprintf("receipt %s is for a gift that does not exist: %s", thanks.ReceiptCode(r.Int(2)), restoreIt)}
+	}},
+	{sqlReceiptGaps, func(_ *checker, r db.Row) Problem {
+		return Problem{What: fmt.Sprintf("of the receipts up to %s, only %d are there: restore a backup", thanks.ReceiptCode(r.Int(2)), r.Int(3))}
 	}},
 	{sqlHalfMerges, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("it was merged into contact %d, but %d gifts and plans are still its own: restore a backup", r.Int(2), r.Int(3))}

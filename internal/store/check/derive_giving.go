@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
@@ -20,6 +21,8 @@ const (
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
 	sqlPlanRows = `SELECT ` + gifts.PlanColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 	ledgerRead  = 500 // as the statements say
+
+	sqlValidReceipts = `SELECT id, gift_id, amount FROM receipt WHERE account_id = $1 AND voided_at = 0`
 
 	sqlCheckGifts = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
 )
@@ -58,6 +61,7 @@ func (d *derivation) gifts() error {
 	if err != nil {
 		return err
 	}
+	receipts, readable := uint64(0), true // those that gifts name, less those that are valid
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*gifts.StoredGift] {
 		id, g := gifts.ScanGift(r)
 		return ledgerRow[*gifts.StoredGift]{id, g, []any{d.Account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
@@ -68,9 +72,12 @@ func (d *derivation) gifts() error {
 			return err
 		}
 		if g.Damage != nil {
-			d.giving = false
+			d.giving, readable = false, false
 			d.on.lost(Problem{What: fmt.Sprintf("gift %s: its document is damaged: %s", giving.GiftNumber(r.id), restoreIt)})
 			return nil
+		}
+		if g.Receipt != "" {
+			receipts ^= thanks.Mark(r.id, thanks.ReceiptID(g.Receipt), g.Left())
 		}
 		if !moving {
 			g.Local = giving.GiftClock(g.At, d.Location())
@@ -78,6 +85,15 @@ func (d *derivation) gifts() error {
 		d.refer(r.id, find.GiftRows(&g.Gift))
 		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
+	if err == nil {
+		err = d.conn.Each(func(r db.Row) error {
+			receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2))
+			return nil
+		}, sqlValidReceipts, d.Account)
+	}
+	if err == nil && readable && receipts != 0 {
+		d.on.lost(Problem{What: "the receipts that gifts name are not those that are valid, or not for these amounts: restore a backup"})
+	}
 	if err == nil && n < d.GiftSeq {
 		d.giving = false
 		d.on.lost(Problem{What: fmt.Sprintf("%d gifts of %d are missing: restore a backup", d.GiftSeq-n, d.GiftSeq)})

@@ -2,7 +2,6 @@
 package gifts
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -111,12 +110,13 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	switch {
 	case err == nil && made.Updated:
 		before := Of(a).Gifts.Rows[made.ID]
-		if err = SaveGift(t, a, before, made.Gift, now); err == nil && before.Status == giving.Pending {
+		if err = SaveGift(t, a, before, &made.Gift, now); err == nil && before.Status == giving.Pending {
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
 		return made, err
 	case err == nil && made.Existing && made.learned:
-		return made, SaveGift(t, a, Of(a).Gifts.Rows[made.ID], made.Gift, now)
+		err = SaveGift(t, a, Of(a).Gifts.Rows[made.ID], &made.Gift, now)
+		return made, err
 	case err != nil || made.Existing || made.Skipped:
 		return made, err
 	}
@@ -453,46 +453,27 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
-		return made, SaveGift(t, a, old, changed, now)
+		err = SaveGift(t, a, old, &made.Gift, now)
+		return made, err
 	})
 }
 
-// SaveGift writes a gift that has changed, and everything that follows from it.
-func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed giving.Gift, now time.Time) error {
-	kind, differences := giftDifferences(&old.Gift, &changed)
+// SaveGift writes a gift that has changed, and everything that follows from it. A receipt that says something else is replaced.
+func SaveGift(t *store.Tx, a *store.Account, old *StoredGift, changed *giving.Gift, now time.Time) error {
+	if changed.Local.IsZero() || !changed.At.Equal(old.At) {
+		changed.Local = giving.GiftClock(changed.At, a.Location())
+	}
+	if changed.Receipt != "" && changed.Receipt == old.Receipt && changed.Receipted() != old.Receipted() {
+		if err := replaceReceipt(t, a, changed, now); err != nil {
+			return err
+		}
+	}
+	kind, differences := giftDifferences(&old.Gift, changed)
 	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
 	t.Author.Undoes = 0 // what follows from it is no change that was taken back
 	before := old.Gift
-	if !changed.At.Equal(before.At) {
-		changed.Local = time.Time{}
-	}
-	if err := PutGift(t, a, &changed, revision); err != nil {
+	if err := PutGift(t, a, changed, revision); err != nil {
 		return err
 	}
-	return afterGift(t, a, &before, &changed, now)
-}
-
-// coded is what is found by its public id.
-type coded interface {
-	comparable
-	state() (code string, damage error)
-}
-
-func (g *StoredGift) state() (string, error) { return g.Code, g.Damage }
-func (p *StoredPlan) state() (string, error) { return p.Code, p.Damage }
-
-// byCode is a gift or a plan by its whole public id: one that only has the same sequence number is none.
-func byCode[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int64, D], code string) (row D, err error) {
-	var none D
-	if id := CodeID(a.Account, code); id != 0 {
-		row, err = rows.Get(t, a.Account, id)
-	}
-	if err != nil || row == none {
-		return none, cmp.Or(err, crm.ErrNotFound)
-	}
-	found, damage := row.state()
-	if damage == nil && found != code {
-		damage = crm.ErrNotFound
-	}
-	return row, damage
+	return afterGift(t, a, &before, changed, now)
 }

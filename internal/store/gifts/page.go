@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
@@ -150,6 +151,7 @@ type CampaignName struct {
 	ID              int64
 	Title, Currency string
 	Event           bool
+	Benefit         giving.Benefit // what its givers get in return
 }
 
 // CampaignNames are the account's own campaigns with these ids. One that is damaged has no title.
@@ -165,6 +167,11 @@ func (s *GiftStore) CampaignNames(ctx context.Context, account int64, ids []int6
 	return names, err
 }
 
+// benefitOf is what the givers of a campaign get in return.
+func benefitOf(c *campaign.Campaign) giving.Benefit {
+	return giving.Benefit{What: strings.Clone(c.Benefit), Value: c.BenefitValue * text.ScaleOf(text.SentDecimals-2)}
+}
+
 // scanCampaignName keeps nothing of the document but the two texts.
 func scanCampaignName(r db.Row) CampaignName {
 	row := campaigns.CampaignRow{ID: r.Int(0), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3)}
@@ -172,7 +179,7 @@ func scanCampaignName(r db.Row) CampaignName {
 	if err != nil {
 		return CampaignName{ID: row.ID}
 	}
-	return CampaignName{row.ID, strings.Clone(c.Title), strings.Clone(c.Currency), c.Type == campaign.EventCampaign}
+	return CampaignName{row.ID, strings.Clone(c.Title), strings.Clone(c.Currency), c.Type == campaign.EventCampaign, benefitOf(&c)}
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.

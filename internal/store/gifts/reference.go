@@ -194,7 +194,8 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
-	return SaveGift(t, a, found, found.PayPledge(payment.Payment().Amount, now), now)
+	paid := found.PayPledge(payment.Payment().Amount, now)
+	return SaveGift(t, a, found, &paid, now)
 }
 
 // UnpayPledge takes back what a payment that is withdrawn has made of a pledge that came after it. One that came before has a change of its own for that.
@@ -208,7 +209,7 @@ func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, now time.T
 			return err
 		}
 		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {
-			return SaveGift(t, a, pledge, raised, now)
+			return SaveGift(t, a, pledge, &raised, now)
 		}
 	}
 	return nil
@@ -222,7 +223,8 @@ func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 	}
 	found := Of(a).Gifts.Rows[made.ID]
 	if !made.Existing {
-		return made, SaveGift(t, a, found, made.Gift, now)
+		err = SaveGift(t, a, found, &made.Gift, now)
+		return made, err
 	}
 	if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
 		t.Touch()

@@ -3,6 +3,7 @@ package gifts
 import (
 	"cmp"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/store"
 )
 
@@ -31,4 +32,29 @@ func rereadPlan(t *store.Tx, a *store.Account, id int64, _ string) (store.Result
 		return nil, err
 	}
 	return PlanDocument{Plan: p.Plan}, p.Damage
+}
+
+// coded is what is found by its public id.
+type coded interface {
+	comparable
+	state() (code string, damage error)
+}
+
+func (g *StoredGift) state() (string, error) { return g.Code, g.Damage }
+func (p *StoredPlan) state() (string, error) { return p.Code, p.Damage }
+
+// byCode is a gift or a plan by its whole public id: one that only has the same sequence number is none.
+func byCode[D coded](t *store.Tx, a *store.Account, rows *store.Lookup[int64, D], code string) (row D, err error) {
+	var none D
+	if id := CodeID(a.Account, code); id != 0 {
+		row, err = rows.Get(t, a.Account, id)
+	}
+	if err != nil || row == none {
+		return none, cmp.Or(err, crm.ErrNotFound)
+	}
+	found, damage := row.state()
+	if damage == nil && found != code {
+		damage = crm.ErrNotFound
+	}
+	return row, damage
 }

@@ -155,6 +155,7 @@ type Thank struct {
 	How      string
 	Occasion thanks.Occasion // whose text a mail has; "" for the one that fits
 	Again    bool            // though someone has done so before
+	Receipt  bool            // with a receipt, in a mail or a letter
 }
 
 // The rules of thanking.
@@ -184,7 +185,10 @@ func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, ho
 
 // thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
 func (s *GiftStore) thankAtOnce(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
-	err := s.thank(t, a, g, Thank{How: giving.ThankedMail}, now)
+	err := s.thank(t, a, g, Thank{How: giving.ThankedMail, Receipt: true}, now)
+	if errors.As(err, new(*doc.Invalid)) { // perhaps only the receipt cannot be
+		err = s.thank(t, a, g, Thank{How: giving.ThankedMail}, now)
+	}
 	if errors.As(err, new(*doc.Invalid)) {
 		return nil
 	}
@@ -222,13 +226,32 @@ func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Tha
 		}
 		message, to = &mail.Message{Subject: y.Subject, Says: y.Says}, row.Contact.Emails[0].Value
 	}
-	changed := g.Thanked(how.How, t.Author.Who, now)
-	if err := SaveGift(t, a, Of(a).Gifts.Rows[g.ID], changed, now); err != nil || message == nil {
-		*g = changed
+	receipt, err := receiptWith(t, a, g, how, now)
+	if err != nil {
 		return err
 	}
-	*g = changed
+	if message != nil {
+		message.Says = append(message.Says, receipt...)
+	}
+	changed := g.Thanked(how.How, t.Author.Who, now)
+	err = SaveGift(t, a, Of(a).Gifts.Rows[g.ID], &changed, now)
+	if *g = changed; err != nil || message == nil {
+		return err
+	}
 	return s.Queue(t, a.Account, mail.Thanks, AboutGift(g.ID), to, message)
+}
+
+// receiptWith is what the receipt says that goes with a thank-you: the one that the gift has, or a new one.
+func receiptWith(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now time.Time) ([]mail.Line, error) {
+	if !how.Receipt || how.How != giving.ThankedMail && how.How != giving.ThankedLetter {
+		return nil, nil
+	}
+	if g.Receipt == "" {
+		r, err := issueReceipt(t, a, g, "", now)
+		return r.Lines(), err
+	}
+	r, err := store.FindIn(t.Conn, crm.ErrNotFound, scanReceipt, sqlReceiptsOfGift, a.Account, g.ID)
+	return r.Lines(), err
 }
 
 // ThankOneOf thanks for a gift among many, by mail or by letter. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
@@ -266,7 +289,8 @@ func (s *GiftStore) thankAgain(ctx context.Context, account int64, m mail.Mail) 
 		if err != nil || old == nil || old.Damage != nil || old.Thanks.How != giving.ThankedMail {
 			return err
 		}
-		return SaveGift(t, a, old, old.Gift.Thanked(giving.ToThank, "", s.Now()), s.Now())
+		again := old.Gift.Thanked(giving.ToThank, "", s.Now())
+		return SaveGift(t, a, old, &again, s.Now())
 	})
 }
 

@@ -48,7 +48,7 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	if err = gifts.SaveGift(u.T, u.A, g, before, u.Now); err == nil && isRecorded {
+	if err = gifts.SaveGift(u.T, u.A, g, &before, u.Now); err == nil && isRecorded {
 		err = gifts.UnpayPledge(u.T, u.A, &g.Gift, u.Now)
 	}
 	return true, err

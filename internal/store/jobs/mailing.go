@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -34,7 +35,7 @@ type MailingProgress struct {
 	At      int64                   `json:"at"`
 	Mailed  int64                   `json:"mailed,omitempty"`
 	Letters int64                   `json:"letters,omitempty"`
-	Already int64                   `json:"already,omitempty"` // were thanked meanwhile
+	Already int64                   `json:"already,omitempty"` // were thanked meanwhile, or have just got a statement
 	Left    map[crm.Unreached]int64 `json:"left,omitempty"`
 }
 
@@ -175,7 +176,7 @@ func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids
 
 // BeginMailing begins to write to those of a set: to contacts, or to those who gave gifts.
 func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, set db.Set) (made *Job, err error) {
-	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	err = s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		made = NewJob(t, t.Account(account), MailingJob, JobWaiting, m)
 		made.Progress = JSONOf(MailingProgress{Total: set.Count()})
 		SaveJob(t, made)
@@ -187,6 +188,12 @@ func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, s
 	s.WakeJobs()
 	return made, err
 }
+
+// A statement is not mailed twice within an hour: two people may send the same ones.
+const (
+	sentAgain      = time.Hour
+	sqlMailedSince = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND error = '' AND created_at > $3 LIMIT 1`
+)
 
 // AboutContact is what a mail to a contact is for that is about no gift.
 func AboutContact(id int64) string { return "contact " + strconv.FormatInt(id, 10) }
@@ -251,6 +258,12 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			way, why := r.way(w.Mails())
 			if way == crm.ByMail {
+				if mailed, err := t.Exists(sqlMailedSince, a.Account, AboutContact(r.id), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
+					if note(r.id, r.id, crm.NoWay, ""); err != nil {
+						return err
+					}
+					continue
+				}
 				err = w.Queue(t, a.Account, mail.Statement, AboutContact(r.id), r.contact.Emails[0].Value,
 					thanks.StatementMail(r.gave, &r.contact, head.Organization, head.Settings.TaxID, head.Settings.NoReturn))
 			}

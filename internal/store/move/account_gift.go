@@ -6,6 +6,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store/gifts"
 )
@@ -60,6 +61,11 @@ func readGift(r *accountReader, h *head[string, documentKept], body []byte) (imp
 	}
 	if plan := g.Plan(); err == nil && plan != 0 && doc.IDSeq(plan) > r.plans {
 		err = problem("names a plan that " + PlanFile + " does not have")
+	}
+	if id := thanks.ReceiptID(g.Receipt); id != 0 {
+		r.receipts ^= thanks.Mark(g.ID, id, g.Left())
+	} else if err == nil && g.Receipt != "" {
+		err = problem("has a receipt that is not numbered like 2026-00017")
 	}
 	return func(w *accountWriter) error {
 		made := g

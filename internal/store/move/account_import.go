@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -369,7 +370,7 @@ func (r *accountRun) end(ctx context.Context) error {
 		}
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
 		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
-			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors)})
+			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts)})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
 		if err := merges.Resume(t, a); err != nil {
 			return err
@@ -398,6 +399,8 @@ type accountReader struct {
 	contacts  int64            // sequence number of the last one
 	plans     int64
 	gifts     int64
+	receipt   int64           // the last one
+	receipts  uint64          // those that gifts name, less those that are there
 	revision  int64           // of the last change
 	merges    int64           // the last one
 	merged    map[int64]int64 // the contacts that others were merged into

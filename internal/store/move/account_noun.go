@@ -56,6 +56,7 @@ var nouns = []*noun{
 		numbered: history.PlanNoun, seq: func(a *store.Tally) *int64 { return &a.PlanSeq }},
 	{file: GiftFile, shown: "gifts", tables: []*db.Table{store.GiftTable, store.GivingTable}, export: exportGifts, read: document(readGift), person: giftData,
 		search: []erasureLook{{"givers", (*eraser).givers}, {"loose gifts", (*eraser).looseGifts}}, numbered: history.GiftNoun, seq: func(a *store.Tally) *int64 { return &a.GiftSeq }},
+	receiptNoun,
 	{file: HistoryFile, shown: "history", export: exportHistory, read: line(readChange), person: changeData, end: func(r *accountReader) string {
 		if r.revision != r.line.Sequences.Revision {
 			return "does not end with the last change of the account"

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/people"
@@ -31,6 +32,7 @@ type (
 		Email       string       `json:"email,omitempty"`
 		Website     string       `json:"website,omitempty"`
 		Donors      string       `json:"public_donors,omitempty"`
+		Receipts    receiptWords `json:"receipts,omitzero"`
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -57,6 +59,12 @@ type (
 		Name     string `json:"name"`
 		Campaign int64  `json:"campaign_id"` // 0 where it is the logo of the organization
 		Body     []byte `json:"body"`
+	}
+	receiptWords struct {
+		Form   string `json:"form"`
+		Place  string `json:"place"`
+		Signer string `json:"signer"`
+		Text   string `json:"text"`
 	}
 	memberLine struct {
 		Name  string `json:"name"`
@@ -89,7 +97,7 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 	}
 	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
 	line.Logo = settings.Logo
-	line.Email, line.Website, line.Donors = settings.Email, settings.Website, string(settings.PublicDonors)
+	line.Email, line.Website, line.Donors, line.Receipts = settings.Email, settings.Website, string(settings.PublicDonors), receiptWords(settings.Receipts)
 	return w.encode(line)
 }
 
@@ -118,6 +126,8 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
 	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
 	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days, Email: &r.line.Email, Website: &r.line.Website, PublicDonors: &r.line.Donors}
+	words := thanks.Wording(r.line.Receipts)
+	in.Receipts = &words
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,10 @@ var (
 			line, _, err = giftLine(r)
 			return line, err
 		},
-		erase: func(_ *eraser, p *erasedPiece, r heldRecord) { p.eraseGift(r, giving.Gift.Erase) },
+		erase: func(_ *eraser, p *erasedPiece, r heldRecord) {
+			p.write(sqlForgetReceipts, r.id)
+			p.eraseGift(r, giving.Gift.Erase)
+		},
 		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
 			id, g := gifts.ScanGift(r)
 			return heldRecord{id: id, head: g.Revision}, g.Giver, g.Damage
@@ -363,6 +366,7 @@ func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 	if err != nil || len(theirs) == 0 {
 		return err
 	}
+	p.write(sqlForgetVoid, r.id) // the receipt that is valid is the other contact's
 	if len(parts) > 0 {
 		p.eraseGift(r, func(g giving.Gift) giving.Gift { return g.EraseParts(parts) })
 	}
@@ -429,6 +433,11 @@ func (e *eraser) giverRecords(c db.Conn, p *erasedPiece, contact *crm.Contact) (
 		return 0, err
 	}
 	e.at.ID = some[len(some)-1]
+	if of == giftData {
+		if err := e.giverReceipts(c, p, contact, some); err != nil {
+			return 0, err
+		}
+	}
 	return len(some), c.Each(func(row db.Row) error {
 		r, giver, damage := of.giver(row)
 		is := giver

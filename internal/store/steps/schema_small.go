@@ -97,6 +97,30 @@ CREATE TABLE template (
 	PRIMARY KEY (account_id, occasion)
 );
 
+-- Receipts for gifts. The id is the year and the number in it, without gaps: one that is void keeps it. said is what the receipt says, which is forgotten when its giver is erased.
+CREATE TABLE receipt (
+	account_id BIGINT NOT NULL,
+	id BIGINT NOT NULL,
+	gift_id BIGINT NOT NULL,
+	amount BIGINT NOT NULL,
+	currency TEXT NOT NULL,
+	issued_at BIGINT NOT NULL,
+	voided_at BIGINT NOT NULL,
+	replaced_by BIGINT NOT NULL,
+	said TEXT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+CREATE INDEX receipt_gift ON receipt (account_id, gift_id, id);
+
+ALTER TABLE account_setting ADD COLUMN receipt_form TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE account_setting ADD COLUMN receipt_place TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE account_setting ADD COLUMN receipt_signer TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE account_setting ADD COLUMN receipt_text TEXT NOT NULL DEFAULT '';
+
 -- Links by which users who forgot their password set a new one.
 CREATE TABLE password_reset (
 	hash {key} NOT NULL PRIMARY KEY,
