@@ -41,7 +41,7 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 	values := map[string]string{ // of flags and arguments, where any text will not do
 		"account": account, "id": account, "email": "ada@example.org", "amount": "5", "method": "cash", "to": "sqlite:" + filepath.Join(files, "copy"), "from": "sqlite:" + data,
 		"contact import file": table, "gift import file": table, "campaign import file": campaigns, "account import dir": exported,
-		"contact": "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1", "campaign-id": "1", "import-id": "1",
+		"contact": "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1", "what": "letters", "campaign-id": "1", "import-id": "1",
 	}
 	parser, err := newParser()
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *JobStore) SelectionSize(ctx context.Context, account int64, of Selectio
 func (s *JobStore) Selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
 	if of.All {
 		err = s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *contacts.Filtering) error {
-			set = w.Set
+			set = w.Set.Clone() // others read it, too
 			return nil
 		})
 		return set, err
