@@ -40,10 +40,7 @@ func (c *contactPrint) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	query, err := parseQuery(c.Query, func(name string) bool {
-		_, known := find.Parameter(name)
-		return known || name == "scope"
-	})
+	query, err := parseQuery(c.Query, isContactFilter)
 	if err != nil {
 		return err
 	}

@@ -236,14 +236,17 @@ func (contactExport) Help() string {
 The account's history records every export: who, when and how many.`
 }
 
+// isContactFilter tells whether a list of contacts has a parameter.
+func isContactFilter(name string) bool {
+	_, known := find.Parameter(name)
+	return known || name == "scope"
+}
+
 func (c *contactExport) Run(t *terminal) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	query, err := parseQuery(c.Query, func(name string) bool {
-		_, known := find.Parameter(name)
-		return known || name == "scope"
-	})
+	query, err := parseQuery(c.Query, isContactFilter)
 	if err != nil {
 		return err
 	}

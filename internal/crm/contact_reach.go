@@ -75,7 +75,7 @@ func (c *Contact) NoMail() Unreached {
 	return ""
 }
 
-// NoLetter says why the contact gets no letter. One without an address may be handed over: whoever needs an address asks NoPost.
+// NoLetter says why the contact gets no letter. One without an address may be handed over; NoPost is for what goes by post.
 func (c *Contact) NoLetter() Unreached {
 	if gone := c.gone(); gone != "" {
 		return gone

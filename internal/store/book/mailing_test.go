@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,17 @@ func TestStatementsToMany(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		active, err := s.Selected(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, active); err != nil || all.Left[jobs.GaveNothing] != 1 || all.Done() != active.Count() {
+			t.Errorf("%v: a preview for %d says %+v", err, active.Count(), all)
+		}
+		preview, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
 		made, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +240,10 @@ func TestStatementsToMany(t *testing.T) {
 		if wantMailing(t, at); len(office.taken) != 1 || !strings.Contains(office.last().Text(), "$10.00, General, Check") || !strings.Contains(office.last().Text(), "you gave $10.00 to") {
 			t.Errorf("%d mails: %s", len(office.taken), office.last().Text())
 		}
-		// Whoever sends the same ones once more, at the same time, mails no one twice.
+		if preview.Mailed != at.Mailed || preview.Letters != at.Letters || !maps.Equal(preview.Left, at.Left) {
+			t.Errorf("the preview was %+v", preview)
+		}
+		// Sending the same ones once more, at the same time, mails no one twice.
 		if _, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set); err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,17 @@ func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int
 // PreviewMailing counts what a job would do, and shows the first thank-you that it would send.
 func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *gifts.ThankYou, err error) {
 	at.Total = set.Count()
-	for some := range slices.Chunk(contacts.IDsOf(account, set.Page(0, at.Total)), mostUnit) {
+	if m.Year != 0 { // who gave is known without a look at each gift
+		gave, err := s.DonorSet(ctx, account, m.Year)
+		if err != nil {
+			return at, nil, err
+		}
+		set = set.Clone()
+		if set.And(&gave); set.Count() < at.Total {
+			at.Left = map[crm.Unreached]int64{GaveNothing: at.Total - set.Count()}
+		}
+	}
+	for some := range slices.Chunk(contacts.IDsOf(account, set.Page(0, set.Count())), mostUnit) {
 		err = s.Heavy.Again(ctx, account, func() error {
 			found, err := s.recipients(ctx, account, m, some)
 			for i := 0; i < len(found) && err == nil; i++ {
@@ -118,7 +128,7 @@ type recipient struct {
 	id      int64 // of the gift, or of the contact
 	contact crm.Contact
 	gift    *giving.Gift      // that is thanked for
-	gave    *giving.Statement // or what was given
+	gave    *giving.Statement // or what was given, where a statement was made
 }
 
 func (r *recipient) way(mails bool) (crm.Way, crm.Unreached) {
@@ -159,19 +169,23 @@ func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids
 		}
 		return err
 	})
-	if m.Year == 0 {
-		return all, err
-	}
-	made := s.NewStatements(account, m.Year)
-	for i := 0; i < len(all) && err == nil; i++ {
+	for i := range all {
 		if m.Archived && !all[i].contact.Erased() {
 			all[i].contact = all[i].contact.Restore(s.Now())
 		}
-		var gave giving.Statement
-		gave, err = made.Of(ctx, all[i].id)
-		all[i].gave = &gave
 	}
 	return all, err
+}
+
+// addStatements makes the statements of recipients.
+func (s *JobStore) addStatements(ctx context.Context, account, year int64, to []recipient) (err error) {
+	made := s.NewStatements(account, year)
+	for i := 0; i < len(to) && err == nil; i++ {
+		var gave giving.Statement
+		gave, err = made.Of(ctx, to[i].id)
+		to[i].gave = &gave
+	}
+	return err
 }
 
 // BeginMailing begins to write to those of a set: to contacts, or to those who gave gifts.
@@ -221,7 +235,9 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 	if m.Year == 0 {
 		n.Gifts = ids
 	} else if head, err = w.Letterhead(ctx, j.Account); err == nil {
-		to, err = w.recipients(ctx, j.Account, m, ids)
+		if to, err = w.recipients(ctx, j.Account, m, ids); err == nil {
+			err = w.addStatements(ctx, j.Account, m.Year, to)
+		}
 	}
 	if err != nil {
 		return err

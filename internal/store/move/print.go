@@ -211,7 +211,7 @@ func (s *MoveStore) PrintFile(ctx context.Context, account int64, p *Printing) (
 	return e, nil
 }
 
-// printedAtOnce is how many people are printed before the file goes on: whoever reads it slowly holds no one up.
+// printedAtOnce is how many people are printed before the file goes on: someone who reads it slowly holds no one up.
 const printedAtOnce = 50
 
 func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, today time.Time, w io.Writer, progress func(done, total int64)) error {
