@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone
 
+	"internal/pay":   {"internal/crm/donate", "internal/crm/giving", "internal/crm/text"},
 	"internal/relay": {"internal/crm/mail"},
 	"internal/db":    {},
 	"internal/table": {},
@@ -101,7 +102,7 @@ func consoleFolders() (folders []string) {
 
 // outside lists packages that only some packages may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
+	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/pay", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
@@ -110,6 +111,7 @@ var outside = map[string][]string{
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
 	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
 	"github.com/wneessen/go-mail":         {"internal/relay"},
+	"github.com/stripe/stripe-go":         {"internal/pay"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }

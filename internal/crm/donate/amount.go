@@ -24,6 +24,18 @@ func (r Rate) Cover(gift int64) (paid int64) {
 	return (whole + left - 1) / left
 }
 
+// Chargeable is an amount that cards can be charged with, not less than the given one: networks have no thousandths, and no parts of an ariary.
+func Chargeable(amount int64, currency string) int64 {
+	step := int64(1)
+	switch {
+	case text.Decimals(currency) > 2:
+		step = 10
+	case currency == "MGA":
+		step = 100
+	}
+	return (amount + step - 1) / step * step
+}
+
 // Limits are the least and the most that can be given at once, in the smallest unit of a currency.
 type Limits struct{ Min, Max int64 }
 

@@ -25,15 +25,16 @@ const Once = "once"
 
 // Order is what a giver wants to pay. The amounts are in the smallest unit of the currency.
 type Order struct {
-	Donation  string // the public id of the donation: the provider keeps it with the payment
-	Account   string // the public id of the organization, kept there too
-	Key       string // two orders with one key are one; it is stored before the first attempt
-	Amount    int64  // what is charged, with the covered fee
-	Covered   int64  // the part of the amount that covers the fee
-	Currency  string // ISO 4217, upper case
-	Frequency string // Once, or one of giving.Frequencies
-	For       string // what the provider's page calls it: Donation to Clean Water
-	Email     string // of the giver, "" for unknown
+	Donation  string    // the public id of the donation: the provider keeps it with the payment
+	At        time.Time // when the form was sent: the provider's page is open for an hour from then on
+	Account   string    // the public id of the organization, kept there too
+	Key       string    // two orders with one key are one; it is stored before the first attempt
+	Amount    int64     // what is charged, with the covered fee
+	Covered   int64     // the part of the amount that covers the fee
+	Currency  string    // ISO 4217, upper case
+	Frequency string    // Once, or one of giving.Frequencies
+	For       string    // what the provider's page calls it: Donation to Clean Water
+	Email     string    // of the giver, "" for unknown
 	Name      string
 	Success   string // the addresses of our pages to come back to
 	Cancel    string
@@ -83,15 +84,16 @@ type Connection struct {
 	Account  string   // the public id of the organization
 	Key      string   // a secret
 	Hooks    []string // the secrets by which events are signed: two while one replaces the other
-	Base     string   // the address of this server, where a pretended provider has its page
+	Host     string   // of the provider's page, where the organization has a domain of its own for it; "" for the provider's
 	Address  string   // where the provider is, "" for where it really is: for tests
 }
 
 // Change is what becomes of a plan at a provider.
 type Change struct {
 	Kind    ChangeKind
-	Amount  int64 // of NewAmount: what is charged from the next time on
-	Covered int64 // the part of it that covers the fee
+	Amount  int64  // of NewAmount: what is charged from the next time on
+	Covered int64  // the part of it that covers the fee
+	Card    string // of UseCard: what a session for another card has found
 	Key     string
 }
 
@@ -103,6 +105,7 @@ const (
 	PausePlan  ChangeKind = "pause"
 	ResumePlan ChangeKind = "resume"
 	NewAmount  ChangeKind = "amount"
+	UseCard    ChangeKind = "card"
 )
 
 // Provider takes money for an account. Everything but Verify asks the provider, which takes at most ten seconds.
@@ -117,8 +120,9 @@ type Provider interface {
 	Refund(ctx context.Context, payment string, amount int64, currency, key string) error
 	// Plan changes a plan.
 	Plan(ctx context.Context, plan string, change Change) error
-	// NewCard is the provider's page on which the giver of a plan enters another card, and comes back from.
-	NewCard(ctx context.Context, plan, back string) (Handover, error)
+	// NewCard is the provider's page on which the giver of a plan enters another card, and comes back from. When its session is done, a Look at it finds the card,
+	// and Plan with UseCard makes it that of the plan.
+	NewCard(ctx context.Context, plan, back, key string) (Handover, error)
 	// Since names every payment, refund, dispute and plan that something happened to since a time, each at least once, oldest first or not.
 	Since(ctx context.Context, since time.Time, each func(Ref) error) error
 	// Check tries what the key may do. The error is what the owner must mend.

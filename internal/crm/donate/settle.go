@@ -76,7 +76,8 @@ func Settle(known Known, s *Snapshot) (o Outcome) {
 	if p == nil {
 		return o
 	}
-	if p.State != Open || o.State == "" {
+	switch isLater := s.Plan != nil && s.Session.ID == ""; { // a later payment of a plan changes nothing about the first one, but proves that it was paid
+	case p.State == Paid, p.State != Open && !isLater:
 		o.State = p.State
 	}
 	if known.Gift != nil && known.Gift.Currency != p.Currency {
@@ -121,7 +122,7 @@ func (order *Order) covered(s *Snapshot) int64 {
 // doubt compares what was paid with what was asked for. The amount of a plan may have been changed since.
 func (order *Order) doubt(s *Snapshot) Doubt {
 	switch p := s.Payment; {
-	case order.Donation == "":
+	case order.Amount == 0:
 		return ""
 	case p.Currency != order.Currency:
 		return WrongCurrency

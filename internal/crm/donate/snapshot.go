@@ -25,6 +25,8 @@ type Session struct {
 	State   State  // Open, Expired, or what became of its payment
 	URL     string // while it is open
 	Expires time.Time
+	Plan    string // of a session for another card: the plan that it is for
+	Card    string // and the card, once it was entered
 }
 
 // Payment is one payment, once or as a part of a plan.
