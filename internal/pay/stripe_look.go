@@ -80,8 +80,8 @@ func (p *stripeProvider) session(ctx context.Context, s *donate.Snapshot, id str
 		s.Session.State, isDone = donate.Paid, true
 	}
 	switch {
-	case session.SetupIntent != nil:
-		if s.Session.State = ""; isDone && session.SetupIntent.Status == stripe.SetupIntentStatusSucceeded && session.SetupIntent.PaymentMethod != nil {
+	case session.Mode == stripe.CheckoutSessionModeSetup:
+		if s.Session.State = ""; isDone && session.SetupIntent != nil && session.SetupIntent.Status == stripe.SetupIntentStatusSucceeded && session.SetupIntent.PaymentMethod != nil {
 			s.Session.Card = session.SetupIntent.PaymentMethod.ID
 		}
 		return nil
