@@ -68,11 +68,12 @@ var arrows = map[string][]string{
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                                                                                                                                                                                                           // for tests, and for bench
-	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                                                                                                          // for tests alone
-	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
-	"bench/pocketbase": {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":          {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"internal/pay/stripetest": {},                                                                                                                                                                                                                           // for tests alone
+	"internal/pgtest":         {},                                                                                                                                                                                                                           // for tests, and for bench
+	"internal/rig":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                                                                                                          // for tests alone
+	"bench":                   {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
+	"bench/pocketbase":        {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":                 {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
@@ -102,7 +103,7 @@ func consoleFolders() (folders []string) {
 
 // outside lists packages that only some packages may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/pay", "internal/reference", "internal/rig", "bench", "client"},
+	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/pay", "internal/pay/stripetest", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},

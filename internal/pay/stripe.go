@@ -47,7 +47,7 @@ func openStripe(c donate.Connection) (donate.Provider, error) {
 	case (kind[2] == "live") != c.Live:
 		return nil, refused(donate.NoKey, "This key is of the other mode: rk_live_ takes real money, rk_test_ takes none.", nil)
 	}
-	config := &stripe.BackendConfig{HTTPClient: client, LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, MaxNetworkRetries: new(int64(1)), EnableTelemetry: new(false)}
+	config := &stripe.BackendConfig{HTTPClient: client, LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, MaxNetworkRetries: new(int64(0)), EnableTelemetry: new(false)}
 	if c.Address != "" {
 		if u, err := url.Parse(c.Address); err != nil || u.Scheme != "https" && !isLoopback(u.Hostname()) {
 			return nil, refused(donate.Definite, "The address of the payment provider must begin with https.", nil)

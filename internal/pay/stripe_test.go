@@ -423,7 +423,6 @@ func TestErrorsSayWhatCanBeDone(t *testing.T) {
 	s.Fail(429)
 	_, err = p.Start(ctx, order(6, donate.Once))
 	is("busy", err, donate.ErrTemporary, "")
-	s.Fail(503) // once: the library tries again
 	start(t, p, order(6, donate.Once))
 
 	if err := p.Check(ctx); err != nil {
