@@ -48,6 +48,7 @@ check: lint
 	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/crm/... ./internal/store/... ./internal/api ./internal/console/... ./internal/assistant ./internal/config ./client
 
 test-packages:
+	go -C internal/pay/honest test -vet=off ./...
 	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
 	$(GOTEST) -skip '$(CONCURRENT)' $(addprefix ./,$(RACY))
 
