@@ -296,7 +296,7 @@ var methodWords = byWord(map[string]string{
 })
 
 // plainOther are words for other methods that say nothing more.
-const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres"
+const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres numeraire"
 
 // unknownValue is broken by a word that stands for one of a few things, and no one has said for which.
 const unknownValue doc.Rule = "says %q, which is unknown: choose what it means, one of %v"

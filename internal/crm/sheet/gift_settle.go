@@ -44,7 +44,7 @@ func (g *GiftRow) settle() {
 
 // settleAmount finds the method, and the amount where that of a gift is missing: what was promised, or 0 for a thing whose value no one knows.
 func (g *GiftRow) settleAmount() {
-	if g.Method == nil {
+	if g.Method == nil || *g.Method == "other" && g.kindMethod != "" {
 		g.Method = new(cmp.Or(g.kindMethod, "other")) // the row does not tell it
 	}
 	if positive(g.Amount) == nil && positive(g.pledged) != nil {

@@ -136,7 +136,7 @@ var giftFiles = map[string]judged{
 	}},
 	"stripe balance": {"US", []string{
 		"Rae Hart <rae@example.org> 40USD 2026-05-01 other fee 1.46 #txn_1",
-		" <> 15USD 2026-05-02 other refund of  #txn_2",
+		"anonymous <> 15USD 2026-05-02 other refund of  #txn_2",
 		"skipped: The reporting_category field says this row is not a gift.",
 		"skipped: The reporting_category field says this row is not a gift.",
 	}},
@@ -152,7 +152,7 @@ var giftFiles = map[string]judged{
 	}},
 	"a parish": {"US", []string{
 		"Ngozi & Emeka Okoye <> 150 2026-02-01 other for Tithes",
-		"Loose Offering <> 82.35 2026-02-01 other for General",
+		"anonymous <> 82.35 2026-02-01 other for General",
 		"Piet Van der Berg <> 40 2026-02-08 other for Missions",
 	}},
 	"a club by direct debit": {"DE", []string{
@@ -163,7 +163,7 @@ var giftFiles = map[string]judged{
 	"tax receipts": {"FR", []string{
 		"Mme Zoé Lefèvre <zoe@example.fr> 120EUR 2026-01-12 check #2026-0001",
 		"M. Jean-Luc Durand <> 1500EUR 2026-01-25 bank_transfer #2026-0002",
-		"Boulangerie Durand SARL <> 80EUR 2026-02-02 other #2026-0003",
+		"Boulangerie Durand SARL <> 80EUR 2026-02-02 in_kind #2026-0003",
 	}},
 	"dues of an ong": {"ES", []string{
 		"María José Ortega Ruiz <mj@example.es> 15EUR 2026-02-05 other",
