@@ -112,7 +112,7 @@ var giftFiles = map[string]judged{
 	"keela":                         {"US", []string{"Ana Ruiz <ana@example.org> 1200CAD 2026-01-31 card for Gala #t1", "Ben King <> 20CAD 2026-02-01 bank_transfer pending for Gala #t2 without Donor: Primary Email"}},
 	"networkforgood":                {"US", []string{"Zoe Okafor <zoe@example.org> 50 2026-01-05 card for Roof fee 1.5 #N-1"}},
 	"etapestry":                     {"US", []string{"Mr. and Mrs. Paul Greene <paul@example.org> 60 2026-01-07 check for Unrestricted #R-1", "The Kay Family Foundation <> 2500 2026-01-08 check for Unrestricted #R-2"}},
-	"virtuous":                      {"US", []string{"Dr. & Mrs. Alan Kay <> 80USD 2026-01-09 card for Wells #ch_5", "Anonymous <> 10USD 2026-01-10 other #502"}},
+	"virtuous":                      {"US", []string{"Dr. & Mrs. Alan Kay <> 80USD 2026-01-09 card for Wells #ch_5", "Anonymous <> 10USD 2026-01-10 cash #502"}},
 	"funraise":                      {"US", []string{"Pia Roth <pia@example.org> 30 2026-03-01 card fee 0.9 #f1", "Otto Lang <otto@example.org> 15 2026-03-02 ach failed fee 0.5 #f2"}},
 	"classy":                        {"US", []string{"Mia Fox <mia@example.org> 100USD 2026-03-01 card for Run fee 4.2 #c1", "Mia Fox <mia@example.org> 20USD 2026-03-02 card went back for Run #c2"}},
 	"zeffy":                         {"US", []string{"Ida Wu <ida@example.org> 35 2026-03-01 card for Tea #Z-1", "Jon Wu <jon@example.org> 45 2026-03-02 card went back for Tea #Z-2"}},
