@@ -24,12 +24,14 @@ var arrows = map[string][]string{
 	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
+	"internal/crm/donate":    {"internal/crm/giving", "internal/crm/text"},
 	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
 	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone
 
+	"internal/pay":   {"internal/crm/donate", "internal/crm/giving", "internal/crm/text"},
 	"internal/relay": {"internal/crm/mail"},
 	"internal/db":    {},
 	"internal/table": {},
@@ -66,11 +68,12 @@ var arrows = map[string][]string{
 
 	"internal/reference": {}, // makes the reference page of the API; no part of the program
 
-	"internal/pgtest":  {},                                                                                                                                                                                                                           // for tests, and for bench
-	"internal/rig":     {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                                                                                                          // for tests alone
-	"bench":            {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
-	"bench/pocketbase": {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":          {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
+	"internal/pay/stripetest": {},                                                                                                                                                                                                                           // for tests alone
+	"internal/pgtest":         {},                                                                                                                                                                                                                           // for tests, and for bench
+	"internal/rig":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                                                                                                          // for tests alone
+	"bench":                   {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
+	"bench/pocketbase":        {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
+	"browser":                 {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
@@ -100,7 +103,7 @@ func consoleFolders() (folders []string) {
 
 // outside lists packages that only some packages may know.
 var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/reference", "internal/rig", "bench", "client"},
+	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/pay", "internal/pay/stripetest", "internal/reference", "internal/rig", "bench", "client"},
 	"database/sql":                  {},
 	"github.com/ncruces/go-sqlite3": {"internal/db"},
 	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
@@ -109,6 +112,7 @@ var outside = map[string][]string{
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
 	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
 	"github.com/wneessen/go-mail":         {"internal/relay"},
+	"github.com/stripe/stripe-go":         {"internal/pay"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }

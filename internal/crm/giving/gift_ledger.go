@@ -216,6 +216,8 @@ func (g *Gift) Ledger() (all []Movement) {
 		m := Movement{"Payment", entry.Amount, entry.FeeCovered, entry.CapturedAt, 0}
 		switch {
 		case i == 0:
+		case entry.Amount == 0: // there was nothing left to go back
+			continue
 		case entry.IsReversal() && i+1 < len(g.Entries):
 			i++
 			difference, covered := entry.Amount+g.Entries[i].Amount, entry.FeeCovered+g.Entries[i].FeeCovered

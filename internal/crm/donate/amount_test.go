@@ -1,0 +1,49 @@
+package donate_test
+
+import (
+	"testing"
+
+	. "donorbook/internal/crm/donate"
+)
+
+// The charity never gets less than the gift, and at most one cent more, at rates that are common.
+func TestCoverMakesTheGiftArriveInFull(t *testing.T) {
+	for _, rate := range []Rate{{290, 30}, {220, 30}, {350, 0}, {80, 0}, {140, 20}, {150, 25}} {
+		for gift := int64(1_00); gift <= 5_000_00; gift++ {
+			paid := rate.Cover(gift)
+			kept := (paid*rate.Points+5_000)/10_000 + rate.Fixed
+			if arrives := paid - kept; arrives < gift || arrives > gift+1 {
+				t.Fatalf("of %d at %+v, %d arrive of a gift of %d", paid, rate, arrives, gift)
+			}
+		}
+	}
+	if paid := (Rate{290, 30}).Cover(100_00); paid != 103_30 {
+		t.Errorf("100.00 is covered by %d, want 103.30", paid)
+	}
+	if paid := (Rate{99_999, 0}).Cover(100_00); paid != 133_34 {
+		t.Errorf("a rate without sense makes %d of 100.00, want that of a quarter", paid)
+	}
+}
+
+func TestAmountsFitTheCurrency(t *testing.T) {
+	for currency, least := range map[string]int64{"USD": 5_00, "EUR": 5_00, "JPY": 500, "SEK": 50_00, "KRW": 5000, "KWD": 5_000, "VND": 50_000, "HUF": 500_00} {
+		l := DefaultLimits(currency)
+		if l.Min != least {
+			t.Errorf("the least in %s is %d, want %d", currency, l.Min, least)
+		}
+		for _, frequency := range []string{Once, "monthly"} {
+			for _, amount := range DefaultAmounts(currency, frequency) {
+				if !l.Has(amount) {
+					t.Errorf("%d %s is offered and refused", amount, currency)
+				}
+			}
+		}
+	}
+	chosen := Limits{Min: 1, Max: 1 << 60}.Fits("USD")
+	if chosen != (Limits{1_00, 99_999_999}) {
+		t.Errorf("limits without sense become %+v", chosen)
+	}
+	if chosen := (Limits{Min: 20_00, Max: 10_00}).Fits("USD"); !chosen.Has(10_00) {
+		t.Errorf("nothing fits %+v", chosen)
+	}
+}

@@ -1,0 +1,50 @@
+package giving
+
+import (
+	"slices"
+	"time"
+)
+
+// Settled is a gift of a payment provider with the status that its payment has, and the fee, each where it became known: "" and 0 are that they stay.
+func (g Gift) Settled(status GiftStatus, fee int64, at time.Time) Gift {
+	g.Entries = slices.Clone(g.Entries)
+	if status != "" && g.Status != Succeeded {
+		if g.Status = status; status == Succeeded {
+			g.Payment().CapturedAt = at.UTC().Truncate(time.Second)
+		}
+	}
+	if payment := g.Payment(); payment.Fee == 0 {
+		payment.Fee = min(fee, payment.Amount)
+	}
+	return g
+}
+
+// Moved is a gift with a movement of its money that a payment provider has told: a refund, a dispute, or that one of these came to nothing. The reference
+// names the movement; the second time nothing changes.
+func (g Gift) Moved(reference string, amount, fee int64, at time.Time) Gift {
+	id, left := entryID(reference), g.Left()
+	if g.hasEntry(id) || len(g.Entries) >= maxEntries {
+		return g
+	}
+	amount = max(-left, min(amount, g.amount()-left))
+	e := Entry{ID: id, Amount: amount, Fee: fee, FeeCovered: -g.coveredPart(left + amount)}
+	if at.IsZero() { // an entry against a payment without a day would be a correction
+		at = g.At
+	}
+	if at = at.UTC().Truncate(time.Second); amount < 0 {
+		e.RefundedAt = at
+	} else {
+		e.CapturedAt = at
+	}
+	g = g.with(e)
+	switch payment := g.Payment(); {
+	case g.Left() > 0:
+		payment.RefundedAt = time.Time{}
+	case payment.RefundedAt.IsZero():
+		payment.RefundedAt = at
+	}
+	return g
+}
+
+// HasMoved tells whether the ledger has a movement that a payment provider has told.
+func (g *Gift) HasMoved(reference string) bool { return g.hasEntry(entryID(reference)) }

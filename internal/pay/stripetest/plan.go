@@ -1,0 +1,194 @@
+package stripetest
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func encode(o Object) []byte {
+	body, _ := json.Marshal(o) // never fails: there are maps, lists, texts and numbers
+	return body
+}
+
+// subscribe makes the plan of a session, with its first invoice.
+func (s *Server) subscribe(session Object, form url.Values) {
+	count, _ := strconv.ParseInt(form.Get("line_items[0][price_data][recurring][interval_count]"), 10, 64)
+	customer := s.add("customer", "cus", Object{"email": session["customer_email"]})
+	card := s.add("payment_method", "pm", Object{"type": "card", "billing_details": Object{}, "customer": customer["id"]})
+	product := s.add("product", "prod", Object{"active": true, "images": []any{}, "marketing_features": []any{}, "metadata": Object{}, "name": form.Get("line_items[0][price_data][product_data][name]"), "updated": s.now().Unix()})
+	price := s.price(product["id"], number(session, "amount_total"), session["currency"], form.Get("line_items[0][price_data][recurring][interval]"), count)
+	now := s.now().Unix()
+	o := s.add("subscription", "sub", Object{
+		"status": "incomplete", "currency": session["currency"], "customer": customer["id"], "default_payment_method": card["id"], "metadata": kept(form, "subscription_data[metadata]"), "start_date": now, "billing_cycle_anchor": now,
+		"automatic_tax": Object{"enabled": false, "disabled_reason": nil, "liability": nil}, "billing_mode": Object{"type": "flexible", "flexible": nil}, "billing_schedules": []any{}, "cancel_at_period_end": false,
+		"collection_method": "charge_automatically", "discounts": []any{}, "invoice_settings": Object{"issuer": Object{"type": "self"}}, "pause_collection": nil, "canceled_at": nil, "ended_at": nil, "latest_invoice": nil,
+	})
+	item := s.add("subscription_item", "si", Object{"current_period_start": now, "current_period_end": s.after(s.now(), price), "discounts": []any{}, "metadata": Object{}, "price": price, "quantity": int64(1), "subscription": o["id"]})
+	o["items"] = Object{"object": "list", "data": []any{item}, "has_more": false, "url": "/v1/subscription_items"}
+	session["subscription"], session["customer"], session["invoice"] = o["id"], customer["id"], s.invoice(o)["id"]
+}
+
+func (s *Server) price(product any, amount int64, currency any, interval string, count int64) Object {
+	return s.add("price", "price", Object{
+		"active": false, "billing_scheme": "per_unit", "currency": currency, "metadata": Object{}, "product": product, "type": "recurring", "unit_amount": amount, "unit_amount_decimal": strconv.FormatInt(amount, 10),
+		"recurring": Object{"interval": interval, "interval_count": max(1, count), "usage_type": "licensed", "meter": nil},
+	})
+}
+
+// after is when the period that begins at a time ends.
+func (s *Server) after(from time.Time, price Object) int64 {
+	r := price["recurring"].(Object)
+	n := int(number(r, "interval_count"))
+	switch r["interval"] {
+	case "week":
+		return from.AddDate(0, 0, 7*n).Unix()
+	case "year":
+		return from.AddDate(n, 0, 0).Unix()
+	}
+	return from.AddDate(0, n, 0).Unix()
+}
+
+func itemOf(subscription Object) Object {
+	return subscription["items"].(Object)["data"].([]any)[0].(Object)
+}
+
+// invoice makes what is due of a plan, with the payment that is to be tried.
+func (s *Server) invoice(subscription Object) Object {
+	amount, currency := number(itemOf(subscription)["price"].(Object), "unit_amount"), subscription["currency"]
+	now := s.now().Unix()
+	o := s.add("invoice", "in", Object{
+		"amount_due": amount, "amount_overpaid": int64(0), "amount_paid": int64(0), "amount_paid_off_stripe": int64(0), "amount_remaining": amount, "amount_shipping": int64(0), "attempt_count": int64(0), "attempted": false, "auto_advance": true,
+		"automatic_tax": Object{"enabled": false, "disabled_reason": nil, "liability": nil, "provider": nil, "status": nil}, "collection_method": "charge_automatically", "currency": currency, "customer": subscription["customer"],
+		"default_tax_rates": []any{}, "discounts": []any{}, "issuer": Object{"type": "self"}, "lines": Object{"object": "list", "data": []any{}, "has_more": false, "url": "/v1/invoices/lines"}, "payment_settings": Object{},
+		"period_start": now, "period_end": now, "post_payment_credit_notes_amount": int64(0), "pre_payment_credit_notes_amount": int64(0), "starting_balance": int64(0), "status": "open", "status_transitions": Object{}, "subtotal": amount, "total": amount,
+		"parent": Object{"type": "subscription_details", "quote_details": nil, "subscription_details": Object{"subscription": subscription["id"], "metadata": subscription["metadata"]}},
+	})
+	intent := s.newIntent(amount, text(subscription, "currency"), Object{})
+	s.add("invoice_payment", "inpay", Object{
+		"amount_requested": amount, "amount_paid": nil, "currency": currency, "invoice": o["id"], "is_default": true, "status": "open", "status_transitions": Object{},
+		"payment": Object{"type": "payment_intent", "payment_intent": intent["id"]},
+	})
+	subscription["latest_invoice"] = o["id"]
+	return o
+}
+
+func (s *Server) paymentOf(invoice Object) Object {
+	return s.first("invoice_payment", "invoice", invoice["id"])
+}
+
+func (s *Server) intentOf(invoice Object) Object {
+	return s.objects[text(s.paymentOf(invoice)["payment"].(Object), "payment_intent")]
+}
+
+func (s *Server) invoiceOf(intent Object) Object {
+	return s.objects[text(s.first("invoice_payment", "payment_intent", intent["id"]), "invoice")]
+}
+
+// Break lets the card of a plan be declined from now on, or not any more.
+func (s *Server) Break(subscription string, broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broke[subscription] = broken
+}
+
+// A card that was declined is tried again after some days, and the plan ends after so many attempts.
+const (
+	maxAttempts = 4
+	retryTime   = 5 * 24 * time.Hour
+)
+
+// Advance lets time pass: pages expire, plans are charged, and cards that were declined are tried again.
+func (s *Server) Advance(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end := s.skip + by
+	for s.skip < end {
+		s.skip = min(end, s.skip+24*time.Hour)
+		for _, id := range s.ids["checkout.session"] {
+			if o := s.objects[id]; o["status"] == "open" && number(o, "expires_at") <= s.now().Unix() {
+				o["status"], o["url"] = "expired", nil
+				s.event("checkout.session.expired", o)
+			}
+		}
+		for _, id := range slices.Clone(s.ids["subscription"]) {
+			s.bill(s.objects[id])
+		}
+	}
+}
+
+// bill does what is due of a plan today.
+func (s *Server) bill(o Object) {
+	item := itemOf(o)
+	switch {
+	case o["status"] == "past_due" && s.now().Unix() < number(s.objects[text(s.intentOf(s.objects[text(o, "latest_invoice")]), "latest_charge")], "created")+int64(retryTime/time.Second):
+	case o["status"] == "past_due":
+		intent := s.intentOf(s.objects[text(o, "latest_invoice")])
+		if !s.broke[text(o, "id")] {
+			s.attempt(intent, Card)
+		} else if s.attempt(intent, Decline); number(s.objects[text(o, "latest_invoice")], "attempt_count") >= maxAttempts {
+			s.cancel(o)
+		}
+	case o["status"] != "active" || number(item, "current_period_end") > s.now().Unix():
+	default:
+		from := time.Unix(number(item, "current_period_end"), 0)
+		item["current_period_start"], item["current_period_end"] = from.Unix(), s.after(from, item["price"].(Object))
+		invoice := s.invoice(o)
+		if o["pause_collection"] != nil {
+			invoice["status"] = "void"
+			s.event("invoice.voided", invoice)
+		} else if s.broke[text(o, "id")] {
+			o["status"] = "past_due"
+			s.attempt(s.intentOf(invoice), Decline)
+			s.event("customer.subscription.updated", o)
+		} else {
+			s.attempt(s.intentOf(invoice), Card)
+		}
+	}
+}
+
+func (s *Server) cancel(o Object) {
+	o["status"], o["canceled_at"], o["ended_at"] = "canceled", s.now().Unix(), s.now().Unix()
+	s.event("customer.subscription.deleted", o)
+}
+
+// change does what a request wants with an object.
+func (s *Server) change(o Object, isDelete bool, form url.Values) (Object, error) {
+	switch {
+	case o["object"] == "webhook_endpoint" && isDelete:
+		delete(s.objects, text(o, "id"))
+		return Object{"id": o["id"], "object": "webhook_endpoint", "deleted": true}, nil
+	case o["object"] != "subscription":
+		return nil, invalid("", "This cannot be changed.")
+	case o["status"] == "canceled":
+		return nil, invalid("resource_missing", "No such subscription: '"+text(o, "id")+"'")
+	case isDelete:
+		s.cancel(o)
+		return o, nil
+	}
+	for key := range form {
+		switch value := form.Get(key); {
+		case key == "pause_collection[behavior]":
+			o["pause_collection"] = Object{"behavior": value, "resumes_at": nil}
+		case key == "pause_collection" && value == "":
+			o["pause_collection"] = nil
+		case key == "default_payment_method":
+			o[key] = value
+			s.broke[text(o, "id")] = false
+		case strings.HasPrefix(key, "metadata["):
+			o["metadata"].(Object)[strings.TrimSuffix(strings.TrimPrefix(key, "metadata["), "]")] = value
+		case key == "items[0][price_data][unit_amount]":
+			item, r := itemOf(o), itemOf(o)["price"].(Object)["recurring"].(Object)
+			if form.Get("items[0][id]") != item["id"] || form.Get("proration_behavior") != "none" {
+				return nil, invalid("", "This would charge the giver for a part of a period.")
+			}
+			amount, _ := strconv.ParseInt(value, 10, 64)
+			item["price"] = s.price(form.Get("items[0][price_data][product]"), amount, o["currency"], text(r, "interval"), number(r, "interval_count"))
+		}
+	}
+	s.event("customer.subscription.updated", o)
+	return o, nil
+}
