@@ -96,7 +96,7 @@ func TestAnImportIsUndoneWithoutScripts(t *testing.T) {
 const importedGifts = "Donation Date,Donation Amount,Payment Method,First name,Surname,Email,Transaction ID,Remark\n" +
 	"1/31/2026,\"$1,050.00\",Credit Card,Zoë,Okafor,zoe@example.org,t-1,Thank you\n" +
 	"2/1/2026,25,Check,Cleo,Stone,cleo@example.org,t-2,\n" +
-	"2/2/2026,(5.00),Cash,Cleo,Stone,cleo@example.org,t-3,\n" +
+	"2/2/2026,(5.00),Cash,Nora,Hale,nora@example.org,t-3,\n" +
 	"2/3/2026,7,Cash,,,nemo@example.org,t-4,\n" +
 	"2/4/2026,10,Cash,Zoë,Okafor,zoe@example.org,t-5,\n"
 
@@ -132,7 +132,7 @@ func TestGiftsAreImportedAndUndone(t *testing.T) {
 	}
 	p.fill("Remark", "Note")
 	p.click("Preview import")
-	p.sees("Nothing was changed yet.", "– The Donation Amount field says that 5 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift")
+	p.sees("Nothing was changed yet.", "– The Donation Amount field says that 5 was refunded, but not of which gift, and no gift of the donor fits: add a column \"Refund of\" with the ID of that gift")
 	p.audit()
 	p.click("Import 5 rows")
 	p.sees("Done", "New gifts", "Rejected rows", "The Donation Amount field says that 5 was refunded", "Undo import")

@@ -102,6 +102,9 @@ func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.Anonymous > 0 {
 		said += fmt.Sprintf(" %d %s no donor: recorded for the anonymous donor.", r.Anonymous, plural(r.Anonymous, "row names", "rows name"))
 	}
+	if r.Matches > 0 {
+		said += fmt.Sprintf(" %d matching %s recorded for companies.", r.Matches, plural(r.Matches, "gift", "gifts"))
+	}
 	if r.LeftOut > 0 {
 		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
 	}

@@ -202,13 +202,14 @@ func (t *Tx) see(account int64) (*Account, error) {
 // consideredSeq is the sequence number before those of what a unit of work makes that is only considered. No account has as many.
 const consideredSeq = doc.MaxSeq / 2
 
-// Pretend numbers what is made next by the line of a file, where that is only considered: no one else makes anything under such a number meanwhile.
+// Pretend numbers what is made next by the line of a file, which makes two of a kind at most, where that is only considered: no one else makes anything under such a number meanwhile.
 func (a *Account) Pretend(line int64) {
-	a.ContactSeq, a.GiftSeq, a.PlanSeq = consideredSeq+line-1, consideredSeq+line-1, consideredSeq+line-1
+	before := consideredSeq + 2*line - 1
+	a.ContactSeq, a.GiftSeq, a.PlanSeq = before, before, before
 }
 
 // MadeBy is the line of a file that would make what has an id, 0 where it exists.
-func MadeBy(id int64) int64 { return max(0, doc.IDSeq(id)-consideredSeq) }
+func MadeBy(id int64) int64 { return max(0, doc.IDSeq(id)-consideredSeq) / 2 }
 
 // Run runs a statement at once.
 func (t *Tx) Run(sql string, args ...any) error {

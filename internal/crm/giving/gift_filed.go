@@ -23,6 +23,7 @@ type Filed struct {
 	WriteOff bool             // the row is no gift, but gives that pledge up
 	RefundOf string           // of a row that is a refund: the external id of the gift; "" is not told
 	IsRefund bool             // the row is no gift, but gives one back
+	Mentions []string         // of a refund that names no gift: words of its texts that may be an external id
 	Key      string           // of a refund: all that its row says, in short
 	IDs      []crm.ExternalID // all that the row calls the gift, by the headings of the columns
 
@@ -98,7 +99,10 @@ type GivenBack struct {
 const (
 	BackOverAmount doc.Rule = "must not be more than the amount"
 	NoOriginal     doc.Rule = "refunds %v of gift %q, which was not found: import that gift first, then this row"
-	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
+	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift, and no gift of the donor fits` + refundOf
+	RefundOfMany   doc.Rule = `says that %v was refunded, but not of which gift, and several gifts of the donor fit` + refundOf
+
+	refundOf doc.Rule = `: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
 )
 
 // checkFiled checks what went back, and what the plan is called elsewhere.
@@ -128,6 +132,9 @@ func (in *GiftInput) ValidateRefund(faults *doc.Invalid, now time.Time) error {
 	}
 	GiftTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
+	if in.Contact == nil && in.Filed.RefundOf == "" {
+		in.checkGiver(c) // by whom its gift is found
+	}
 	doc.SortFaults(&c.Invalid, giftFields)
 	return c.Err()
 }
@@ -280,6 +287,35 @@ func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown 
 	}
 	after, err = g.refund(id, in.Amount, in.at)
 	return after, false, err
+}
+
+// TakenBack is which of the gifts of a donor a row of a file gives back that names none, -1 where none fits or several do: the one that knows the row, or else the only one of which a refund is known that
+// no row has told yet, of the whole amount, or of a larger one. It was given before.
+func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int, isMany bool) {
+	at = -1
+	best := 0
+	for i, g := range gifts {
+		after, isKnown, err := g.RefundFiled(reference, in)
+		sent, _ := text.MinorUnits(value(in.Amount), g.Currency)
+		fit := 1
+		switch isEntry := isKnown && g.hasEntry(entryID(reference)); {
+		case err != nil, g.At.After(in.at.Add(12 * time.Hour)), g.Status != Succeeded, !isKnown && after.Net() < 0:
+			continue
+		case isEntry:
+			return i, false
+		case isKnown:
+			fit = 3
+		case sent == g.amount():
+			fit = 2
+		}
+		if isMany = fit == best || isMany && fit < best; fit > best {
+			at, best = i, fit
+		}
+	}
+	if isMany {
+		at = -1
+	}
+	return at, isMany
 }
 
 // claim is a gift whose refund, which a person or a column has told before, gets the id of the row that tells of it now. So the next row of the same amount is

@@ -321,16 +321,24 @@ func anonymousGiver() crm.ContactInput {
 	return crm.ContactInput{FirstName: new("Anonymous"), LastName: new("Donor"), AddedIDs: []crm.ExternalID{AnonymousID}}
 }
 
-// saysAnonymous tells whether a file has such a name because no one knows who gave: Anonymous, or Anonymous Donor.
+// Words of names that a file has because no one knows who gave: Anonymous, Unknown Donor, Loose Offering, Kollekte. Those that may be the name of a person say it together with another one.
+var (
+	anonymousWords = strings.Fields("anonymous anon anonym anonyme anonymer anonimo anonima unknown unbekannt inconnu desconocido kollekte klingelbeutel")
+	crowdWords     = strings.Fields("loose plate offering offerings offertory collection cash open basket")
+	giverWords     = strings.Fields("donor donors giver gift gifts spender spenderin donateur donante supporter contributor general change coins checks sunday")
+)
+
+// saysAnonymous tells whether a file has such a name because no one knows who gave.
 func saysAnonymous(name string) bool {
 	words := text.Words(name)
-	says := func(known ...string) func(string) bool {
-		return func(word string) bool { return slices.Contains(known, word) }
+	count := func(known []string) (n int) {
+		for _, word := range words {
+			n += map[bool]int{true: 1}[slices.Contains(known, word)]
+		}
+		return n
 	}
-	unknown := says("anonymous", "anon", "anonym", "anonyme", "anonymer", "anonimo", "anonima")
-	return slices.ContainsFunc(words, unknown) && !slices.ContainsFunc(words, func(word string) bool {
-		return !unknown(word) && !says("donor", "donors", "giver", "gift", "unknown", "spender", "spenderin", "donateur", "donante", "supporter", "contributor")(word)
-	})
+	anonymous, crowd := count(anonymousWords), count(crowdWords)
+	return (anonymous > 0 || crowd > 1) && anonymous+crowd+count(giverWords) == len(words)
 }
 
 // checkGiver checks the giver as a contact that may be new.

@@ -17,7 +17,7 @@ func TestOnlyYesMarksAPerson(t *testing.T) {
 		{"Deceased", "T", true, false}, {"Deceased", "1.0", true, false}, {"Deceased", "3/4/2020", true, false}, {"Deceased", "Deceased", true, false},
 		{column: "Email Opt Out", cell: "Opted In"}, {column: "Email Opt Out", cell: "f"}, {"Email Opt Out", "Opted out of all", true, false}, {"Email Opt Out", "Perhaps", true, true}, {"Deceased", "Perhaps", false, true},
 		{column: "Email Subscription Status", cell: "Subscribed"}, {column: "Email Subscription Status", cell: "yes"}, {"Email Subscription Status", "Unsubscribed", true, false},
-		{"Email Subscription Status", "no", true, false}, {"Unsubscribed", "2024-05-06 07:08:09", true, false},
+		{column: "Email consent", cell: "All"}, {"Email Opt Out", "All", true, true}, {"Email Subscription Status", "no", true, false}, {"Unsubscribed", "2024-05-06 07:08:09", true, false},
 	} {
 		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.column}, nil, nil), "US").Input([]string{"Ana Lopez", test.cell})
 		_, marked := in.Marked()
@@ -63,6 +63,10 @@ func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
 		if len(in.AddedIDs) != 1 || in.AddedIDs[0].Source != test.system || len(giver.AddedIDs) != 1 || giver.AddedIDs[0] != in.AddedIDs[0] {
 			t.Errorf("%s: %v, %v", test.system, in.AddedIDs, giver.AddedIDs)
 		}
+	}
+	nxt := Gifts.Rows(Gifts.Recognize([]string{"Lookup ID", "Gift ID", "Gift lookup ID", "Gift date", "Gift amount"}, nil, nil), "US").Gift(2, []string{"40012", "G-1", "L-1", "3/4/2026", "5"})
+	if len(nxt.Giver.AddedIDs) != 1 || nxt.Giver.AddedIDs[0].Value != "40012" || *nxt.ExternalID == "40012" {
+		t.Errorf("a lookup id is %+v of a contact", nxt.Giver.AddedIDs)
 	}
 	in := Contacts.Rows(Contacts.Recognize([]string{"Contact ID", "Contact External ID", "Name", "Contact Since"}, nil, nil), "US").Input([]string{"1", "2", "Ana Lopez", ""})
 	if len(in.AddedIDs) != 2 || in.AddedIDs[0].Source != "Givebutter" || in.AddedIDs[1].Source != "import" {

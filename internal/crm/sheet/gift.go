@@ -39,10 +39,11 @@ func giftColumns() []column {
 		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount given, amount received, total, amount deposit, received, credit amount?, deposit", kind: amountKind, label: "Amount", read: readAmount,
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Amount })},
 		{target: "pledged", means: "pledge amount?, pledge total amount?", kind: amountKind, late: true, label: "Amount pledged", read: func(r *row, c *cell, value string) { r.readSum(c, value, &r.gift.pledged) }},
-		{target: "matched", means: "match amount?, match gift amount?, company match amount?", kind: amountKind, late: true, label: "Amount that a company adds", read: func(r *row, c *cell, value string) {
+		{target: "matched", means: "match amount?, match gift amount?, company match amount?, employer match amount?, match total amount?", kind: amountKind, late: true, label: "Amount that a company adds", read: func(r *row, c *cell, value string) {
 			r.readSum(c, value, &r.gift.matched)
-			r.gift.matchedIn, r.gift.matchedAs = c.name, value
 		}},
+		{target: "matched_by", means: "match company name?, match employer name?, match who name?, match name", kind: nameKind, late: true, label: "Company that adds it", read: func(r *row, _ *cell, value string) { r.gift.matchedBy = value }},
+		{target: "match_status", means: "match status", late: true, label: "Status of what the company adds", read: readMatchStatus},
 		{target: "paid_out", means: "paidout amount?", kind: amountKind, late: true, label: "Amount paid out (no gift)", read: func(r *row, _ *cell, _ string) { r.gift.isPaidOut = true }},
 		{target: "currency", means: "currency code? id?, currency who, currency txn, currency net", kind: currencyKind, clean: currencyWord, first: true},
 		{target: "method", means: "method type?, pay type, mode pay, pay source type, card type, credit card type, check method", kind: methodKind, read: readMethod},

@@ -296,7 +296,7 @@ var methodWords = byWord(map[string]string{
 })
 
 // plainOther are words for other methods that say nothing more.
-const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres"
+const plainOther = "other none unknown misc miscellaneous sonstige sonstiges andere anderes autre autres numeraire"
 
 // unknownValue is broken by a word that stands for one of a few things, and no one has said for which.
 const unknownValue doc.Rule = "says %q, which is unknown: choose what it means, one of %v"
@@ -326,7 +326,7 @@ type UnknownValue struct {
 // meaningOf is what a value means: the one meaning that the words in it have which are known. "Credit Card - Visa" is a card, and "Refund pending" is not clear.
 func meaningOf(words map[string]string, value string) (meaning string, ok bool) {
 	if meaning, ok = words[plainWord(value)]; ok || len(value) > maxMeaning {
-		return meaning, ok
+		return meaning, ok && meaning != unclear
 	}
 	all := headingWords(value)
 	for i := 0; i < len(all); {
@@ -349,6 +349,9 @@ func meaningOf(words map[string]string, value string) (meaning string, ok bool) 
 	}
 	return meaning, ok
 }
+
+// unclear is what words mean that a person has to explain.
+const unclear = "?"
 
 // maxMeaning is how long a value may be that stands for one of a few things.
 const maxMeaning = 60
@@ -414,6 +417,14 @@ func readStatus(r *row, c *cell, text string) {
 	}
 }
 
+// readMatchStatus takes whether the money of a company has come. What is not clear has not.
+func readMatchStatus(r *row, _ *cell, text string) {
+	state, _ := meaningOf(statusWords, text)
+	if r.gift.matchState = giving.GiftStatus(state); state != string(giving.Succeeded) && state != string(giving.Failed) && state != string(giving.Cancelled) {
+		r.gift.matchState = giving.Pending
+	}
+}
+
 // Kinds of rows.
 const (
 	giftKind    = "gift"
@@ -435,6 +446,7 @@ var kindWords = byWord(map[string]string{
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
+	unclear:     "disputereversal chargebackreversal refundreversal refundfailure disputewon chargebackwon",
 	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
 	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })

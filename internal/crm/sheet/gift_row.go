@@ -47,9 +47,10 @@ type together struct {
 	coversFee                     bool
 	lines                         []string // for the note
 	matched                       *int64   // what a company adds
-	matchedIn, matchedAs          string   // its column, and what it says
-	isPaidOut, isPayment          bool     // a column for that says so; the row calls itself a payment, by whomever
-	noGiftIn                      string   // the field that says that the row is no gift, and how
+	matchedBy                     string   // which one
+	matchState                    giving.GiftStatus
+	isPaidOut, isPayment          bool   // a column for that says so; the row calls itself a payment, by whomever
+	noGiftIn                      string // the field that says that the row is no gift, and how
 	noGiftRule                    doc.Rule
 	awaitsRefund                  bool // it was refunded, and another row has to say how much
 }

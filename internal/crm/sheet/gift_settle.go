@@ -3,6 +3,7 @@ package sheet
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -43,7 +44,7 @@ func (g *GiftRow) settle() {
 
 // settleAmount finds the method, and the amount where that of a gift is missing: what was promised, or 0 for a thing whose value no one knows.
 func (g *GiftRow) settleAmount() {
-	if g.Method == nil {
+	if g.Method == nil || *g.Method == "other" && g.kindMethod != "" {
 		g.Method = new(cmp.Or(g.kindMethod, "other")) // the row does not tell it
 	}
 	if positive(g.Amount) == nil && positive(g.pledged) != nil {
@@ -72,23 +73,59 @@ func (g *GiftRow) settleStatement(isStatement bool) {
 	}
 }
 
-// settleMatch takes a row without an amount for the gift of the company that adds to someone's. Beside an amount, what the company adds is kept in the note and told: it is a gift of its own.
+// settleMatch takes a row without an amount for the gift of the company that adds to someone's. Beside an amount, what the company adds is a gift of its own (Match).
 func (g *GiftRow) settleMatch(giver *crm.ContactInput) {
-	switch {
-	case positive(g.matched) == nil || g.Filed.IsRefund || g.GivenAt == nil:
-	case positive(g.Amount) != nil:
-		g.lines = append(g.lines, "Matched: "+g.matchedAs)
-		g.LeftOut = append(g.LeftOut, crm.LeftOut{Column: g.matchedIn, Value: g.matchedAs, Reason: "is what a company adds, and is kept in the note: record it as a gift of the company if it was paid with this one"})
-	default:
-		if g.Amount = g.matched; giver.Company != nil {
-			if name := giver.PersonName(); name.First+name.Last != "" {
-				name.Company = ""
-				g.lines = append(g.lines, "Matches a gift of "+name.String())
-			}
-			isCompany := true
-			*giver = crm.ContactInput{Company: giver.Company, IsCompany: &isCompany}
-		}
+	if g.matchedBy == "" && giver.Company != nil {
+		g.matchedBy = *giver.Company
 	}
+	if positive(g.matched) == nil || positive(g.Amount) != nil || g.Filed.IsRefund || g.GivenAt == nil {
+		return
+	}
+	if g.Amount, g.matched = g.matched, nil; g.matchedBy != "" {
+		g.lines = append(g.lines, matchOf(giver)...)
+		*giver = companyNamed(g.matchedBy)
+	}
+}
+
+// Match is the gift of a company that adds to the one of the row, nil where none does. The row is known to be a gift by then. It has the ids of the row with a mark, by which it is known when the file comes again.
+func (g *GiftRow) Match() *GiftRow {
+	if positive(g.matched) == nil || g.IsRefund() || g.kind == writeOff || g.matchState == giving.Failed || g.matchState == giving.Cancelled {
+		return nil
+	}
+	m := &GiftRow{Line: g.Line, content: g.content}
+	m.SentAs, m.Filed = g.SentAs, new(giving.Filed)
+	m.Amount, m.Currency, m.Sign, m.Method, m.Test, m.Campaign, m.CampaignName = new(*g.matched), g.Currency, g.Sign, new("other"), g.Test, g.Campaign, g.CampaignName
+	m.GivenAt, m.Status, m.ExternalID, m.FromRow = new(*g.GivenAt), g.Status, new(*g.ExternalID+matchMark), g.FromRow
+	if g.matchState == giving.Pending && (m.Status == nil || *m.Status == string(giving.Succeeded)) {
+		m.Status = new(string(giving.Pending))
+	}
+	if back := g.Filed.Back; back != nil && back.Amount == nil && g.matchState == "" { // all of it
+		m.Filed.Back = &giving.GivenBack{On: back.On, Disputed: back.Disputed}
+	}
+	for _, id := range g.Filed.IDs {
+		m.Filed.IDs = append(m.Filed.IDs, crm.ExternalID{Source: id.Source, Value: id.Value + matchMark})
+	}
+	if g.matchedBy != "" {
+		m.Giver = companyNamed(g.matchedBy)
+	}
+	m.Note = new(strings.Join(matchOf(&g.Giver), ""))
+	return m
+}
+
+// matchMark is what the id of a gift has at its end for what a company adds to it.
+const matchMark = ":match"
+
+func companyNamed(name string) crm.ContactInput {
+	return crm.ContactInput{Company: &name, IsCompany: new(true)}
+}
+
+// matchOf says whose gift a company adds to, if the file says it.
+func matchOf(giver *crm.ContactInput) []string {
+	name := giver.PersonName()
+	if name.Company = ""; name.First+name.Last == "" {
+		return nil
+	}
+	return []string{"Matches a gift of " + name.String()}
 }
 
 // settleRefund leaves out a refund that has not happened.
@@ -97,6 +134,14 @@ func (g *GiftRow) settleRefund() {
 		g.faults.Add("status", refundFailed)
 	}
 	g.Test = g.Test || g.state == testStatus
+	if g.Note == nil || g.Filed.RefundOf != "" {
+		return
+	}
+	for _, word := range strings.FieldsFunc(*g.Note, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if len(word) >= 6 && strings.ContainsAny(word, "0123456789") && len(g.Filed.Mentions) < 5 {
+			g.Filed.Mentions = append(g.Filed.Mentions, word)
+		}
+	}
 }
 
 // settleStatus tells whether the money has come. A pledge is none, whatever became of it: its payments are rows of their own.

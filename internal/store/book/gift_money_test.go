@@ -70,7 +70,7 @@ var moneyOfSystems = []struct {
 		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 290_00},
 		contacts: map[string]int64{"fred@example.org": 25_00, "gia@example.org": 50_00, "hugo@example.org": 15_00, "iris@example.org": 200_00},
 		raised:   map[string]int64{"ANNUAL": 290_00}, promised: 250_00,
-		rejected: []string{"6: The AMOUNT field says that 10 was refunded, but not of which gift: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift."},
+		rejected: []string{"6: The AMOUNT field says that 10 was refunded, but not of which gift, and no gift of the donor fits: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift."},
 	},
 	{
 		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 6, Merged: 2, Contacts: 4}, counted: map[string]int64{"USD": 360_00},

@@ -15,6 +15,8 @@ import (
 type giftUnit struct {
 	Gifts store.Lookup[int64, *StoredGift]
 	Plans store.Lookup[int64, *StoredPlan]
+
+	Given func(contact int64, ids []int64) ([]int64, error) // adds the gifts of a contact that units before this one would have left, and puts all of them there, where all are only considered; nil for most
 }
 
 const partName = "gifts"

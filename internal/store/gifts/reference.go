@@ -115,6 +115,9 @@ var referenceTaken = map[string]doc.Rule{find.GiftReference: "belongs to another
 
 // filedReferences are what a row of a file will look up.
 func filedReferences(filed *giving.Filed) (references []string) {
+	for _, mention := range filed.Mentions {
+		references = append(references, find.GiftReference+mention)
+	}
 	for reference, kind := range map[string]string{filed.Plan: find.PlanReference, filed.Pledge: find.GiftReference, filed.RefundOf: find.GiftReference} {
 		if reference != "" {
 			references = append(references, kind+reference)
@@ -233,26 +236,111 @@ func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 	return made, err
 }
 
+// sqlTakenBack are the last gifts of a contact.
+const sqlTakenBack = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at DESC, id DESC LIMIT $3`
+
+// MostTakenBack is among how many gifts of a donor the one is looked for that a row gives back.
+const MostTakenBack int64 = 100
+
+// takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with, or else the only one of the donor that fits.
+func takenBack(t *store.Tx, a *store.Account, in *giving.GiftInput, reference string) (*StoredGift, error) {
+	if in.Filed.RefundOf != "" {
+		return nil, noOriginal(a, in, giving.NoOriginal)
+	}
+	for _, mention := range append(otherReferences(in), in.Filed.Mentions...) {
+		found, err := giftReferred(t, a, strings.TrimPrefix(mention, find.GiftReference))
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			if at, _ := giving.TakenBack([]*giving.Gift{&found.Gift}, reference, in); at == 0 {
+				return found, nil
+			}
+		}
+	}
+	contact, err := payer(t, a, in)
+	if err != nil || contact == 0 {
+		return nil, cmp.Or(err, noOriginal(a, in, giving.RefundOfNone))
+	}
+	ids, err := lastGiven(t, a, contact)
+	if err != nil {
+		return nil, err
+	}
+	var all []*giving.Gift
+	for _, id := range ids {
+		if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil && g.Contact == contact {
+			all = append(all, &g.Gift)
+		}
+	}
+	at, isMany := giving.TakenBack(all, reference, in)
+	switch {
+	case at >= 0:
+		return Of(a).Gifts.Rows[all[at].ID], nil
+	case isMany:
+		return nil, noOriginal(a, in, giving.RefundOfMany)
+	}
+	return nil, noOriginal(a, in, giving.RefundOfNone)
+}
+
+// lastGiven are the last gifts of a contact, which are loaded: those that are written, those of the unit of work, and those that a dry run has decided about. They are none where there are too many.
+func lastGiven(t *store.Tx, a *store.Account, contact int64) (ids []int64, err error) {
+	if ids, err = db.List(t.Conn, store.Number, sqlTakenBack, a.Account, contact, MostTakenBack+1); err != nil || int64(len(ids)) > MostTakenBack {
+		return nil, err
+	}
+	if Of(a).Given != nil {
+		if ids, err = Of(a).Given(contact, ids); err != nil {
+			return nil, err
+		}
+	}
+	if err = Of(a).Gifts.Load(t, a.Account, ids); err != nil {
+		return nil, err
+	}
+	for id, g := range Of(a).Gifts.Rows {
+		if g != nil && g.Contact == contact {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// payer is the contact that a refund goes to, as far as its row tells; 0 is not known.
+func payer(t *store.Tx, a *store.Account, in *giving.GiftInput) (int64, error) {
+	if in.Contact != nil {
+		return *in.Contact, nil
+	}
+	row, _, err := matchID(t, a, in)
+	if row == nil && err == nil {
+		var g giver
+		err = g.match(t, a, in, 0)
+		row = g.row
+	}
+	if row == nil || err != nil {
+		return 0, err
+	}
+	return row.ID, nil
+}
+
 // noOriginal says what a person can do about a refund whose gift is not known. A row that names no other gift may well have an id of its own.
-func noOriginal(a *store.Account, in *giving.GiftInput) error {
+func noOriginal(a *store.Account, in *giving.GiftInput, rule doc.Rule) error {
 	currency := CurrencyOf(a, in)
 	units, _ := text.MinorUnits(*in.Amount, currency)
 	amount := text.MoneyInput(units, currency)
 	if in.Filed.RefundOf == "" {
-		return store.Fault("amount", giving.RefundOfNone, amount)
+		return store.Fault("amount", rule, amount)
 	}
-	return store.Fault("amount", giving.NoOriginal, amount, in.Filed.RefundOf)
+	return store.Fault("amount", rule, amount, in.Filed.RefundOf)
 }
 
 // decideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
 func decideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
 	found, err := giftReferred(t, a, original)
-	switch {
-	case err != nil:
+	if found == nil && err == nil {
+		found, err = takenBack(t, a, in, reference)
+	}
+	if err != nil {
 		return made, err
-	case found == nil:
-		return made, noOriginal(a, in)
 	}
 	made.Slug = slug(t, a, found.Campaign)
 	made.Gift, made.Existing, err = found.RefundFiled(reference, in)

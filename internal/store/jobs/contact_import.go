@@ -93,6 +93,7 @@ type ImportCounts struct {
 	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact or gift can have
 	Anonymous int64 `json:"anonymous,omitempty"`    // gifts that no one is named for
 	Capitals  int64 `json:"capitals,omitempty"`     // rows with a name in capitals, or without any
+	Matches   int64 `json:"matches,omitempty"`      // gifts of companies that were recorded beside those of rows
 }
 
 // ImportProgress is how far an import has come.
@@ -171,6 +172,7 @@ type ImportRow struct {
 	broken  bool                 // it cannot be read
 	contact *contacts.NewContact // nil where the row is rejected, or is a gift
 	Gift    *giftRow
+	match   *ImportRow // what a company adds to the gift; nil for nothing
 	left    []crm.LeftOut
 	needs   store.Needs // what it looks up
 	RejectedRow
@@ -370,6 +372,9 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 	switch {
 	case row.Gift != nil:
 		row.Gift.Check(r.spec.Region, now)
+		if row.match = row.matching(); row.match != nil {
+			row.match.Gift.Check(r.spec.Region, now)
+		}
 		return
 	case row.broken:
 		return
@@ -405,19 +410,26 @@ func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() err
 // needs is what the rows look up.
 func (r *ImportRun) needs(u *importUnit) (n store.Needs) {
 	for i := range u.Rows {
-		row := &u.Rows[i]
-		row.needs = store.Needs{}
-		switch {
-		case row.contact != nil:
-			row.needs = row.contact.Needs()
-		case row.Gift != nil && row.Reason == "":
-			row.needs = gifts.NewGiftNeeds(r.account, &row.Gift.GiftInput)
-			row.needs.Contact = cmp.Or(r.givers.first(row.Gift.giverKeys()...), row.needs.Contact)
+		for row := &u.Rows[i]; row != nil; row = row.match {
+			row.needs = r.needsOf(row)
+			n.More = append(n.More, row.needs)
 		}
-		if row.Gift != nil && row.Gift.Own != "" {
-			row.needs.Gifts = append(row.needs.Gifts, gifts.CodeID(r.account, row.Gift.Own))
-		}
-		n.More = append(n.More, row.needs)
+	}
+	return n
+}
+
+func (r *ImportRun) needsOf(row *ImportRow) (n store.Needs) {
+	switch {
+	case row.contact != nil:
+		return row.contact.Needs()
+	case row.Gift == nil:
+		return n
+	case row.Reason == "":
+		n = gifts.NewGiftNeeds(r.account, &row.Gift.GiftInput)
+		n.Contact = cmp.Or(r.givers.first(row.Gift.giverKeys()...), n.Contact)
+	}
+	if row.Gift.Own != "" {
+		n.Gifts = append(n.Gifts, gifts.CodeID(r.account, row.Gift.Own))
 	}
 	return n
 }

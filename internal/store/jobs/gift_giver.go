@@ -17,7 +17,7 @@ import (
 
 // giverKeys are what a row without an email or a phone is known by; a row that was not checked has none.
 func (row *giftRow) giverKeys() []string {
-	if row.Refused != nil || row.Contact != nil || row.IsRefund() || len(row.Giver.ReachKeys()) > 0 {
+	if row.Refused != nil || row.Contact != nil || len(row.Giver.ReachKeys()) > 0 {
 		return nil
 	}
 	return row.Giver.NameKeys()
@@ -85,7 +85,7 @@ func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
 		row.LeftOut = append(row.LeftOut, from.leftOut()...)
 	}
-	row.anonymous = from.Anonymous && made.Created
+	row.anonymous, row.newContacts = contacts.Flag(from.Anonymous && made.Created), contacts.Flag(made.NewGiver)
 	if made.NewGiver {
 		row.ReadAs, row.unusual = from.Giver.ReadAs, from.Giver.Unusual
 	}
@@ -116,8 +116,10 @@ func (c *recall) see(ctx context.Context, row *ImportRow) error {
 		return nil
 	}
 	c.run.interpret(row, c.run.now())
-	if keys := row.Gift.giverKeys(); len(keys) > 0 {
-		c.keys[*row.Gift.ExternalID], c.externals = keys, append(c.externals, *row.Gift.ExternalID)
+	for ; row != nil; row = row.match {
+		if keys := row.Gift.giverKeys(); len(keys) > 0 {
+			c.keys[*row.Gift.ExternalID], c.externals = keys, append(c.externals, *row.Gift.ExternalID)
+		}
 	}
 	if len(c.externals) < recalled {
 		return nil

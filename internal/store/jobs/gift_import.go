@@ -69,6 +69,18 @@ type giftRow struct {
 // leftOut is what the gift is recorded without.
 func (row *giftRow) leftOut() []crm.LeftOut { return row.quote(slices.Clone(row.LeftOut)) }
 
+// matching is what a company adds to a gift that has nothing wrong with it, nil for nothing.
+func (row *ImportRow) matching() *ImportRow {
+	if row.Gift.isJSON || row.Gift.Refused != nil {
+		return nil
+	}
+	match := row.Gift.Match()
+	if match == nil {
+		return nil
+	}
+	return &ImportRow{Line: row.Line, Gift: &giftRow{GiftRow: match, quote: row.Gift.quote}}
+}
+
 // Check finds what is wrong with the row by itself.
 func (row *giftRow) Check(region string, now time.Time) {
 	row.Refused = campaigns.FirstOrFaults(row.Refused, row.Validate(region, now))
@@ -218,28 +230,36 @@ func (g *giftRows) named() (row ImportRow, err error) {
 // findCampaigns finds the campaigns that rows name, and says why rows are rejected before anything is recorded.
 func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 	for i := range u.Rows {
-		row := &u.Rows[i]
-		if err := row.Gift.Refused; err != nil {
-			if row.Reason = ReasonOf(err); row.Reason == "" {
+		for row := &u.Rows[i]; row != nil; row = row.match {
+			if err := r.findCampaign(ctx, row); err != nil {
 				return err
 			}
-			continue
 		}
-		name := row.Gift.CampaignName
-		if name == "" {
-			continue
-		}
-		id, err := r.campaignNamed(ctx, name)
-		reason := ReasonOf(err)
-		switch {
-		case err == nil:
-			row.Gift.Campaign = &id
-		case reason == "":
+	}
+	return nil
+}
+
+func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow) error {
+	if err := row.Gift.Refused; err != nil {
+		if row.Reason = ReasonOf(err); row.Reason == "" {
 			return err
-		default: // the money has come all the same
-			row.Gift.Campaign, row.Gift.CampaignName = nil, ""
-			row.Gift.LeftOut = append(row.Gift.LeftOut, crm.LeftOut{Column: cmp.Or(row.Gift.SentAs["campaign"], "campaign"), Value: name, Reason: noCampaignReason(err)})
 		}
+		return nil
+	}
+	name := row.Gift.CampaignName
+	if name == "" {
+		return nil
+	}
+	id, err := r.campaignNamed(ctx, name)
+	reason := ReasonOf(err)
+	switch {
+	case err == nil:
+		row.Gift.Campaign = &id
+	case reason == "":
+		return err
+	default: // the money has come all the same
+		row.Gift.Campaign, row.Gift.CampaignName = nil, ""
+		row.Gift.LeftOut = append(row.Gift.LeftOut, crm.LeftOut{Column: cmp.Or(row.Gift.SentAs["campaign"], "campaign"), Value: name, Reason: noCampaignReason(err)})
 	}
 	return nil
 }

@@ -124,7 +124,19 @@ func (tr *trial) beginUnit(a *store.Account) {
 	tr.seen.beginUnit()
 	tr.placed = make(map[record]bool)
 	contacts.Of(a).Place = func(id int64) error { return tr.place(a, history.ContactNoun, id) }
+	gifts.Of(a).Given = func(contact int64, ids []int64) ([]int64, error) {
+		ids = append(ids, tr.holding(givenKey(contact))...)
+		for _, id := range ids {
+			if err := tr.place(a, history.GiftNoun, id); err != nil {
+				return nil, err
+			}
+		}
+		return ids, nil
+	}
 }
+
+// givenKey is what the gifts of a contact are found by that are new.
+func givenKey(contact int64) string { return fmt.Sprint("given by ", contact) }
 
 // keptTables are where the records are that rows are decided by.
 var keptTables = map[history.Noun]*db.Table{history.ContactNoun: store.ContactTable, history.GiftNoun: store.GiftTable, history.PlanNoun: store.PlanTable}
@@ -135,6 +147,9 @@ func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
 		for row := range t.Pending(table) {
 			if tr.at[recordOf(noun, row[1].(int64))], err = tr.rows.keep(table.Append(nil, row)); err != nil {
 				return err
+			}
+			if key := givenKey(row[2].(int64)); noun == history.GiftNoun && int64(len(tr.holding(key))) < gifts.MostTakenBack {
+				tr.give(row[1].(int64), crm.PersonName{}, key)
 			}
 		}
 	}
@@ -159,6 +174,9 @@ func lostKey(key string, id int64) string { return fmt.Sprint(key, "\x00", id) }
 
 // meet makes the unit of work know what a row may be about, as the units before would have left it: by whom its keys are held, and its records.
 func (tr *trial) meet(a *store.Account, row *ImportRow) error {
+	if row == nil {
+		return nil
+	}
 	n := &row.needs
 	for _, key := range n.Keys {
 		all, _ := tr.holdingAs(row.personName(), key)
@@ -187,7 +205,7 @@ func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 			return err
 		}
 	}
-	return nil
+	return tr.meet(a, row.match)
 }
 
 // meetKey adds those to the holders of a key who have got it by rows before. What they are is read when someone asks for it, but where many have the key: of those, who is not known is looked

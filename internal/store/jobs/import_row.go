@@ -108,7 +108,20 @@ func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before
 	if out.about, out.currency, out.counted = made.Contact, made.Currency, made.Counted; r.trial != nil {
 		out.tellGift(&made)
 	}
+	if row.match == nil || err != nil || out.Outcome == RowRejected || out.Outcome == RowSkipped {
+		return out, err
+	}
+	match, err := r.decide(t, a, row.match, before, now)
+	out.join(&match)
 	return out, err
+}
+
+// join adds what became of the gift of a company that comes with the row.
+func (row *TrialRow) join(match *TrialRow) {
+	row.matches, row.newContacts, row.counted = contacts.Flag(match.Outcome == RowCreated), row.newContacts+match.newContacts, row.counted+match.counted
+	if row.anonymous, row.LeftOut = row.anonymous+match.anonymous, append(row.LeftOut, match.LeftOut...); match.Outcome == RowRejected {
+		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: "Match", Reason: "was not recorded: " + match.Reason})
+	}
 }
 
 func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
@@ -155,8 +168,9 @@ func (r *ImportCounts) count(out *TrialRow) {
 	r.Rows++
 	r.OtherName += contacts.Flag(out.OtherName)
 	r.LeftOut += int64(len(out.LeftOut))
-	r.Contacts += contacts.Flag(out.NewContact)
-	r.Anonymous += contacts.Flag(out.anonymous)
+	r.Contacts += out.newContacts
+	r.Matches += out.matches
+	r.Anonymous += out.anonymous
 	r.Capitals += contacts.Flag(out.unusual)
 	switch out.Outcome {
 	case RowCreated:

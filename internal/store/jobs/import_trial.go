@@ -42,8 +42,10 @@ type TrialRow struct {
 	about     int64 // the contact that has come of it
 	currency  string
 	counted   int64 // what a gift would add to all sums
-	anonymous bool  // no one is named for a gift
+	anonymous int64 // gifts that no one is named for
 	unusual   bool  // the name of a new contact is in capitals, or has none
+
+	newContacts, matches int64 // that gifts make; gifts of companies that come with the row
 }
 
 // tryNeeds is what the rows look up to be decided about, and not what only a write needs.
