@@ -33,6 +33,11 @@ type AccountSettings struct {
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
+// MakesReceipts tells whether the organization has set up what its receipts say.
+func (s *AccountSettings) MakesReceipts() bool {
+	return s.TaxID != "" || s.Receipts.Form != thanks.UnitedStates
+}
+
 // PublicDonors is what public pages of campaigns tell of those who gave lately.
 type PublicDonors string
 
