@@ -7,19 +7,10 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/store/donations"
-)
-
-// donationsPath is the page about taking money.
-const donationsPath = page.DonationSettingsPath
-
-// The fields of the form that connects a payment provider. They are secrets, so no page shows them again.
-const (
-	keyField  = "key"
-	hookField = "hook"
 )
 
 // donationsView is how an organization takes gifts on the pages of its campaigns.
@@ -39,10 +30,10 @@ const testCampaigns = 5
 // DonationsPage is where an owner connects a payment provider, and says what donation forms ask.
 func DonationsPage(r *page.Request) (err error) {
 	view := donationsView{
-		Connect: r.Form.IfSentTo("/connect"), Form: r.Form.IfSentTo(donationsPath), Events: donate.Events,
+		Connect: r.Form.IfSentTo("/connect"), Form: r.Form.IfSentTo(page.DonationSettingsPath), Events: donate.StripeEvents,
 		Hooks: r.Options.Proxies.BaseURL(r.Request) + "/hooks/stripe/" + r.Membership.Account.ID,
 	}
-	for _, secret := range []string{keyField, hookField} {
+	for _, secret := range []string{page.KeyField, page.HookField} {
 		view.Connect.Secret(secret)
 	}
 	if view.Connection, err = connection(r); err != nil {
@@ -59,7 +50,7 @@ func DonationsPage(r *page.Request) (err error) {
 	if view.Connection != nil {
 		view.Connect.SetUnsent("host", view.Connection.Host)
 	}
-	if view.Offer, err = r.Store.Offer(r.Context(), r.Account(), &campaign.Campaign{Status: campaign.Published, Currency: view.Currency}); err != nil {
+	if view.Offer, err = r.Offer(view.Currency); err != nil {
 		return err
 	}
 	all, _, err := r.Store.CampaignPage(r.Context(), r.Account(), campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: testCampaigns})
@@ -96,20 +87,22 @@ func SaveDonationSettings(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Redirect(r.Path(donationsPath), page.Notice{Text: "Donation form saved."})
+	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Donation form saved."})
 }
 
 // ConnectProvider tries a key with the provider, and keeps it if it works.
 func ConnectProvider(r *page.Request) error {
-	in := donations.Connecting{Provider: "stripe", Key: r.Form.Secret(keyField), Hook: r.Form.Secret(hookField), Host: r.Form.Value("host")}
+	in := donations.Connecting{Provider: "stripe", Key: r.Form.Secret(page.KeyField), Hook: r.Form.Secret(page.HookField), Host: r.Form.Value("host")}
 	if strings.TrimSpace(in.Key) == "" {
-		r.Form.FailAs(keyField, "Restricted key", "is required")
+		r.Form.FailAs(page.KeyField, "Restricted key", "is required")
 		return page.ErrRefused
 	}
 	made, err := r.Store.Connect(r.Context(), r.Membership.Account, in, r.Options.Proxies.BaseURL(r.Request))
-	if said := providerTrouble(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
+	if invalid := (*doc.Invalid)(nil); !errors.As(err, &invalid) {
+		if said := page.Trouble(err); said != "" {
+			r.Form.Fail("", said)
+			return page.ErrRefused
+		}
 	}
 	if err != nil {
 		return err
@@ -118,30 +111,29 @@ func ConnectProvider(r *page.Request) error {
 	if made.Live {
 		mode = "live mode: gifts are real"
 	}
-	return r.Redirect(r.Path(donationsPath), page.Notice{Text: "Stripe is connected in " + mode + "."})
+	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Stripe is connected in " + mode + "."})
 }
 
 // TestConnection tries the key again.
 func TestConnection(r *page.Request) error {
 	c, err := r.Store.TestConnection(r.Context(), r.Membership.Account)
 	said := page.Notice{Text: "The connection works. The key has all the permissions it needs."}
-	if trouble := cmp.Or(providerTrouble(err), c.Fault); trouble != "" {
+	if trouble := cmp.Or(page.Trouble(err), c.Fault); trouble != "" {
 		said = page.Notice{Text: "The connection was tested.", Warning: trouble}
 	} else if err != nil {
 		return err
 	}
-	return r.Redirect(r.Path(donationsPath), said)
+	return r.Redirect(r.Path(page.DonationSettingsPath), said)
 }
 
 // Disconnect forgets the key. What was given stays.
 func Disconnect(r *page.Request) error {
-	if err := r.Store.Disconnect(r.Context(), r.Account()); err != nil {
+	err := r.Store.Disconnect(r.Context(), r.Account())
+	if said := page.Trouble(err); said != "" {
+		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Still connected.", Warning: said})
+	}
+	if err != nil {
 		return err
 	}
-	return r.Redirect(r.Path(donationsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
+	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
 }
-
-// providerTrouble says what a payment provider did not do, "" for another error or none.
-func providerTrouble(err error) string { return page.ProviderTrouble(err) }
-
-var _ = access.Owner

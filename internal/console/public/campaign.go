@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
@@ -157,7 +156,7 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 		view.Logo = page.NewShownImage(settings.Logo)
 	}
 	if shown.Status == campaign.Published {
-		offer, err := donate.Offer{Settings: donate.Settings{Once: donate.DefaultAmounts(shown.Currency, donate.Once), Monthly: donate.DefaultAmounts(shown.Currency, "monthly")}, Currency: shown.Currency, Ways: []donate.Way{donate.Online}}, error(nil)
+		offer, err := s.Store.Offer(r.Context(), account.Number, &shown)
 		if err != nil {
 			return err
 		}
