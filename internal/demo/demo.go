@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
@@ -190,6 +191,13 @@ func (m *maker) make(ctx context.Context) error {
 	return m.createKeys(ctx)
 }
 
+// donationForms are those of the organization, which also takes payments that the demo pretends, and of its chapters: one takes checks alone, and one has no way to give yet.
+var donationForms = []donate.Settings{
+	{Cover: donate.OfferCover, Rate: donate.Rate{Points: 220, Fixed: 30}, Consent: "Send me news from the harbor by email, about once a month.", Check: "Harbor Light Foundation\n48 Wharf Street\nBoston, MA 02110"},
+	{Check: "Harbor Light Portland\n88 Commercial Street\nPortland, ME 04101"},
+	{NoMonthly: true},
+}
+
 // settle says what statements and public pages tell about an account.
 func (m *maker) settle(ctx context.Context, account access.Account) error {
 	logo, err := m.picture(ctx, account, "logo.png", picture.Logo)
@@ -198,6 +206,9 @@ func (m *maker) settle(ctx context.Context, account access.Account) error {
 	}
 	zone, address, taxID := timezone, "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+m.chapter) // no one has such a number
 	email, donors := "giving@harborlight.example", string(access.DonorAmounts)
+	if err := m.store.SaveDonationSettings(ctx, account.Number, donationForms[m.chapter]); err != nil {
+		return err
+	}
 	return m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors})
 }
 
