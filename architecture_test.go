@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/donate":    {"internal/crm/giving", "internal/crm/text"},
+	"internal/crm/donate":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
 	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
@@ -53,7 +53,8 @@ var arrows = map[string][]string{
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs"},
 	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
-	"internal/store/book":       {"internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check"},
+	"internal/store/donations": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
+	"internal/store/book":       {"internal/store", "internal/store/donations", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web/certs": {},

@@ -28,6 +28,8 @@ type AccountSettings struct {
 
 	Receipts thanks.Wording
 
+	Donations string // how it takes gifts on its pages: a document of package donate; "" for the defaults
+
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
