@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,10 @@ var phrases = func() map[string]string {
 }()
 
 // signs are what people write for a number.
-var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "", "/in", "")
+var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "")
+
+// womanToo is how German headings name women and men together: Spender/in, Spender*innen.
+var womanToo = regexp.MustCompile(`(?i)(\p{L})[/*:_(]-?in(?:nen)?\b\)?`)
 
 // headingWords are the words of the name of a column in small letters, with numbers apart: "E-mail 1 - Value", "MailingStreet", "email2".
 func headingWords(name string) []string {
@@ -92,7 +96,7 @@ func headingWords(name string) []string {
 	var last, before rune
 	for i, r := range name {
 		acronym := unicode.IsUpper(last) && unicode.IsUpper(before) && unicode.IsUpper(r) && i+1 < len(name) && unicode.IsLower(rune(name[i+1])) // IDNumber is no word
-		if unicode.IsUpper(r) && unicode.IsLower(last) || unicode.IsDigit(r) != unicode.IsDigit(last) || acronym {
+		if unicode.IsUpper(r) && unicode.IsLower(last) && last != 'ß' || unicode.IsDigit(r) != unicode.IsDigit(last) || acronym {
 			spaced.WriteByte(' ')
 		}
 		spaced.WriteRune(r)
@@ -123,7 +127,7 @@ func (h *heading) has(meanings ...string) bool {
 // parseHeading reads the name of a column.
 func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
-	all := headingWords(signs.Replace(name))
+	all := headingWords(signs.Replace(womanToo.ReplaceAllString(name, "$1")))
 	h.plain = plainName(name)
 	for _, r := range name {
 		if unicode.Is(unicode.Sc, r) {
