@@ -74,6 +74,9 @@ func giftSaid(row *GiftRow) string {
 	if row.ExternalID != nil {
 		text += " #" + *row.ExternalID
 	}
+	if row.Filed.Plan != "" {
+		text += " plan " + row.Filed.Plan
+	}
 	for _, left := range row.LeftOut {
 		text += " without " + left.Column
 	}
@@ -222,7 +225,7 @@ var giftFiles = map[string]judged{
 	}},
 	"givebutter with covered fees": {"US", []string{
 		"Ada Wynn <ada@example.org> 103.2 2026-04-01 card for Spring Gala fee 3.2 #GB-1",
-		"Bo Xu <bo@example.org> 20 2026-04-01 card went back for Spring Gala fee 0.9 #GB-2",
+		"Bo Xu <bo@example.org> 20 2026-04-01 card went back for Spring Gala fee 0.9 #GB-2 plan pl-1",
 		"Cy Yates <cy@example.org> 30 2026-04-01 ach failed for Spring Gala #GB-3",
 	}},
 	"xero": {"US", []string{
@@ -244,7 +247,7 @@ var giftFiles = map[string]judged{
 		"skipped: The Typ field says this row is not a gift.",
 		"Jana Vogel <verein@example.org> 25EUR 2026-03-07 other refund of 8AB12345CD678901E #8AB12345CD678903G",
 		`rejected: The Typ field says "Zahlung im Einzugsverfahren mit Zahlungsrechnung", which is unknown: choose what it means, one of gift, pledge, payment, refund, write off, no gift.`,
-		"Lena Busch <lena@example.org> 10EUR 2026-03-09 other fee 0.5 #8AB12345CD678905J",
+		"Lena Busch <lena@example.org> 10EUR 2026-03-09 other fee 0.5 #8AB12345CD678905J plan I-ABC123",
 	}},
 	"justgiving": {"GB", []string{
 		"Mrs Olive Pratt <olive@example.org> 25GBP 2026-03-14 other fee 0.55 #D10001",
