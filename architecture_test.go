@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/web", "internal/web/certs"},
-	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/store", "internal/store/book"},
+	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/store", "internal/store/book"},
 	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/sheet", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pay", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
 
 // The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
 // is under the same rule.
