@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
 	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
 	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/donate":    {"internal/crm/giving", "internal/crm/text"},
+	"internal/crm/donate":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
 	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
 
 // The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
 // is under the same rule.
