@@ -208,6 +208,16 @@ func checkMatching(p *process, key string, workers []*worker) {
 	}
 }
 
+// wantSound runs the program's own check of the data.
+func wantSound(t *testing.T, data string) {
+	t.Helper()
+	args := []string{"check", "--data", data}
+	if url := databaseOf(data); url != "" {
+		args = append(args, "--database", url)
+	}
+	wantTyped(t, exitOK, "", args...)
+}
+
 // checkIntegrity asks SQLite whether its file is intact.
 func checkIntegrity(t *testing.T, data string) {
 	t.Helper()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net/mail"
+	"net/textproto"
 	"strconv"
 	"strings"
 
@@ -94,7 +96,32 @@ func (r *Relay) message(l *crm.Letter) (*smtp.Msg, error) {
 	m.Subject(l.Subject.String())
 	m.SetBodyString(smtp.TypeTextPlain, l.Text())
 	m.AddAlternativeString(smtp.TypeTextHTML, l.HTML())
+	m.SetAttachments(attachments(l.Files))
 	return m, nil
+}
+
+// attachments are files as they go over the wire: each is written to the connection and not into memory.
+func attachments(files []crm.File) (all []*smtp.File) {
+	for _, f := range files {
+		all = append(all, &smtp.File{Name: f.Name, ContentType: smtp.ContentType(f.Type), Header: textproto.MIMEHeader{}, Writer: func(w io.Writer) (int64, error) {
+			counted := &counter{w: w}
+			err := f.Write(counted)
+			return counted.n, err
+		}})
+	}
+	return all
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // mailbox is an address with a name. Its domain is written as the domain name system knows it.

@@ -45,6 +45,10 @@ var (
 
 	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 
+	ConnectionTable = db.NewTable("connection", "account_id", "provider:text live hint:text host:text secret:bytes fault:text since due_at created_at")
+	DonationTable   = db.NewTable("donation", "account_id id:text", "number campaign_id state:text doubt:text settled:text fault:text wish:text email:text charged covered currency:text provider:text live attempt:text session:text payment:text plan:text code:text plan_code:text version looked_at due_at manage:text manage_until created_at updated_at")
+	EventTable      = db.NewTable("provider_event", "account_id id:text", "kind:text noun:text object:text error:text tries received_at due_at")
+
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")
 
 	KeyTable        = db.NewTable("api_key", "account_id id", "name:text hint:text hash:bytes permissions created_at last_used_at expires_at revoked_at")
@@ -54,7 +58,7 @@ var (
 	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
 	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
-	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text email:text website:text public_donors:text receipt_form:text receipt_place:text receipt_signer:text receipt_text:text")
+	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text email:text website:text public_donors:text receipt_form:text receipt_place:text receipt_signer:text receipt_text:text donations:text")
 	AccountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 
@@ -71,7 +75,7 @@ func newSchema() db.Schema {
 		Steps: steps.All, Squashed: steps.Squashed, Since: steps.Since,
 		Tables: []*db.Table{
 			ContactTable, IndexTable, SetTable, TagTable, CampaignTable, ReaderTable, SlugTable, PictureTable, PlanTable, GiftTable,
-			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, TemplateTable, ReceiptTable, MailTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
+			ReferenceTable, GivingTable, ChangeTable, MergeTable, DuplicateTable, DuplicateRunTable, FieldTable, SegmentTable, JobTable, JobPartTable, JobRowTable, MappingTable, TemplateTable, ReceiptTable, MailTable, ConnectionTable, DonationTable, EventTable, answerTable, KeyTable, InvitationTable, UserTable, ResetTable, SessionTable,
 			MemberTable, SettingTable, TallyTable, AccountTable,
 		},
 		Derived: db.Derived{Name: "contacts", Version: find.WordsVersion}, // book.Open says how

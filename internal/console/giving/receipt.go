@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/thanks"
-	"donorbook/internal/pdf"
 	"donorbook/internal/store/gifts"
 )
 
@@ -44,48 +43,14 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	size := pdf.A4
-	if settings, err := r.Store.AccountSettings(r.Context(), r.Account()); err != nil {
-		return err
-	} else if settings.Currency == "USD" || settings.Currency == "CAD" {
-		size = pdf.Letter
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err == nil {
+		err = page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf")
 	}
-	if err := page.BeginDownload(r.W, "receipt-"+receipt.Code()+".pdf", "pdf"); err != nil {
+	if err != nil {
 		return err
 	}
-	d := pdf.New(r.W, size, receipt.Text.Title+" "+receipt.Code())
-	DrawReceipt(d, &receipt)
-	return d.Close()
-}
-
-// DrawReceipt writes a receipt on a page of its own.
-func DrawReceipt(d *pdf.Document, receipt *thanks.Receipt) {
-	body := pdf.Style{Size: 10.5}
-	d.Page()
-	for i, line := range receipt.Text.From {
-		d.Paragraph(pdf.Style{Size: 10.5, Bold: i == 0}, line.String())
-	}
-	var to []string
-	for _, line := range receipt.Text.To {
-		to = append(to, line.String())
-	}
-	d.Address(to...)
-	if !receipt.VoidedAt.IsZero() {
-		d.Paragraph(pdf.Style{Size: 14, Bold: true}, "VOID"+doc.EmptyWhere(receipt.ReplacedBy == 0, ": replaced by receipt "+thanks.ReceiptCode(receipt.ReplacedBy)))
-	}
-	d.Paragraph(pdf.Style{Size: 15, Bold: true}, receipt.Text.Title)
-	d.Space(8)
-	d.Table(body, []pdf.Column{{Share: 2}, {Share: 3}}, func(yield func([]string) bool) {
-		for _, fact := range receipt.Text.Facts {
-			if !yield([]string{fact.Label, fact.Value.String()}) {
-				return
-			}
-		}
-	})
-	for _, line := range receipt.Text.Says {
-		d.Space(8)
-		d.Paragraph(body, line.String())
-	}
+	return gifts.WriteReceipt(r.W, gifts.PaperOf(currency), &receipt)
 }
 
 const receiptsPerPage = 50

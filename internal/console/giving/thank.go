@@ -25,7 +25,7 @@ type thanksView struct {
 }
 
 func thanksOf(r *page.Request, g *giving.Gift) (v thanksView, err error) {
-	v = thanksView{Said: page.ThankedWords(g.Thanks.How), Can: g.Net() > 0}
+	v = thanksView{Said: page.ThankedWords(g.Thanks.How), Can: g.HasArrived()}
 	if g.Awaits() {
 		v.Waits = page.WaitWords(g, r.Today())
 	}

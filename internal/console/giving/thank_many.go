@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"donorbook/internal/console/page"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
@@ -12,12 +13,13 @@ import (
 // manyView says what thanking for many gifts would do, before it is done.
 type manyView struct {
 	jobs.MailingProgress
-	First *gifts.ThankYou // that goes out, as an example
-	Left  []string
-	Mails bool
-	Query string // of the list
-	Codes []string
-	Back  string
+	First    *gifts.ThankYou // that goes out, as an example
+	Left     []string
+	Mails    bool
+	Receipts bool   // it is set up what receipts say
+	Query    string // of the list
+	Codes    []string
+	Back     string
 }
 
 // waitingOf are the gifts that are meant: those that were picked, or all that the list shows.
@@ -57,9 +59,14 @@ func ThankManyPage(r *page.Request) error {
 	if err == nil {
 		view.MailingProgress, view.First, err = r.Store.PreviewMailing(r.Context(), r.Account(), jobs.Mailing{}, set)
 	}
+	var settings access.AccountSettings
+	if err == nil {
+		settings, err = r.Store.AccountSettings(r.Context(), r.Account())
+	}
 	if err != nil {
 		return err
 	}
+	view.Receipts = settings.MakesReceipts()
 	view.Left = page.LeftOut(view.MailingProgress.Left)
 	return r.Render("thank_many", page.View{Title: "Thank for " + page.Plural(view.Total-view.Already, "gift"), Section: "gifts", Form: r.Form, Data: view})
 }
@@ -70,7 +77,7 @@ func ThankMany(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{}, set)
+	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Receipts: r.Form.Value("receipts") != ""}, set)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -354,6 +355,9 @@ func tellMailing(view *jobView) error {
 	view.Told = page.Plural(at.Mailed, "mail") + "."
 	if at.Letters > 0 {
 		view.Told = page.Plural(at.Mailed, "mail") + " and " + page.Plural(at.Letters, "letter") + "."
+	}
+	if m.Receipts {
+		view.Told = strings.TrimSuffix(view.Told, ".") + ", with receipts where one can be made."
 	}
 	if at.Already > 0 && m.Year != 0 {
 		view.Told += " " + page.Plural(at.Already, "contact") + " got a statement by mail within the last hour."

@@ -28,7 +28,14 @@ type AccountSettings struct {
 
 	Receipts thanks.Wording
 
+	Donations string // how it takes gifts on its pages: a document of package donate; "" for the defaults
+
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
+}
+
+// MakesReceipts tells whether the organization has set up what its receipts say.
+func (s *AccountSettings) MakesReceipts() bool {
+	return s.TaxID != "" || s.Receipts.Form != thanks.UnitedStates
 }
 
 // PublicDonors is what public pages of campaigns tell of those who gave lately.

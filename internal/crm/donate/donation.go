@@ -1,11 +1,14 @@
 package donate
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // Settings are how an organization takes gifts on the pages of its campaigns. Amounts are in the smallest unit of its currency.
@@ -70,14 +73,23 @@ type Wish struct {
 	Consent    bool // to news, in the words of the settings
 }
 
-// Donation is a gift that someone began to make on a page.
+// NewID is the id of a donation. A form gets it when it is shown, so that a form that is sent twice is one donation.
+func NewID() string { return text.Random62(idLength) }
+
+const idLength = 16
+
+// IsID tells whether a text can be the id of a donation.
+func IsID(id string) bool { return len(id) == idLength && strings.Trim(id, text.Base62) == "" }
+
+// Donation is a gift that someone began to make on a page, or that was made at the provider by itself.
 type Donation struct {
 	ID        string // public: 16 letters and digits
 	Number    int64  // of references
 	Account   int64
-	Campaign  int64
+	Campaign  int64 // 0 for none
 	State     State
-	Doubt     Doubt
+	Doubt     Doubt  // why a person must look; "" where no one must
+	Fault     string // why it was not paid, as the provider says
 	Wish      Wish
 	Charged   int64 // what the giver pays, with the covered fee
 	Covered   int64
@@ -86,8 +98,40 @@ type Donation struct {
 	Live      bool
 	Session   string // at the provider, and so are the next
 	Payment   string
-	Gift      string // the gift it became, "" for none yet
 	Plan      string
+	Gift      string // the code of the gift it became, "" for none yet
+	GiftPlan  string // and of the plan
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// Reference is what a giver writes on a promised gift.
+func (d *Donation) Reference() string { return Reference(d.Number) }
+
+// IsOver tells whether the donation changes by itself no more.
+func (d *Donation) IsOver() bool { return d.State == Paid || d.State.IsNone() }
+
+// rank is how far a donation is: one that is as far as that does not go back.
+var rank = map[State]int{Started: 0, Open: 1, Review: 1, Processing: 2, Expired: 3, Failed: 3, Paid: 4}
+
+// Becomes is the state after a look that has found another one. Looks may come late.
+func (s State) Becomes(found State) State {
+	if found == "" || found == Review || rank[found] < rank[s] {
+		return s
+	}
+	return found
+}
+
+// IsNone tells whether nothing came of a donation, so that its form may be sent as another one.
+func (s State) IsNone() bool { return s == Failed || s == Expired }
+
+// Name is what the giver is called.
+func (w *Wish) Name() string { return cmp.Or(strings.TrimSpace(w.FirstName+" "+w.LastName), w.Company) }
+
+// Kept is how long what a giver typed is kept where nothing was paid: a promise waits for as long as checks take.
+func (d *Donation) Kept() time.Duration {
+	if d.Provider == "" {
+		return 90 * 24 * time.Hour
+	}
+	return 30 * 24 * time.Hour
 }

@@ -56,6 +56,8 @@ const (
 	WrongAmount   Doubt = "amount"   // not what was asked for, or the ledger was changed by hand
 	TooMuchBack   Doubt = "back"     // more was taken back than was given
 	Disputed      Doubt = "dispute"  // a dispute waits for an answer at the provider
+	NotHere       Doubt = "not_here" // it did not begin on a page of ours
+	OtherName     Doubt = "name"     // the contact with this email or phone is called differently
 )
 
 // Settle is what follows from a snapshot for the books. Whatever order snapshots come in, however often, and whichever of them are lost: after the last one the books

@@ -41,7 +41,7 @@ func (g *Gift) ask(in *GiftInput, now time.Time) {
 }
 
 // Awaits tells whether someone still has to thank for the gift. One that was given back, or has not arrived, needs no thanks.
-func (g *Gift) Awaits() bool { return g.Thanks.How == ToThank && g.Net() > 0 }
+func (g *Gift) Awaits() bool { return g.Thanks.How == ToThank && g.HasArrived() }
 
 // Thanked is the gift after someone has thanked for it in a way, or wants to be asked again.
 func (g Gift) Thanked(how, by string, now time.Time) Gift {

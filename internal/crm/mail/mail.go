@@ -3,6 +3,7 @@ package mail
 
 import (
 	"html"
+	"io"
 	"strings"
 	"time"
 	"unicode"
@@ -103,6 +104,12 @@ func unlinked(value string) string {
 	return b.String()
 }
 
+// File goes with a mail. It is written when the mail is sent, and kept nowhere.
+type File struct {
+	Name, Type string
+	Write      func(io.Writer) error
+}
+
 // Message is what a mail says: sentences, and perhaps one button that leads to a page of ours.
 type Message struct {
 	Subject Line   `json:"subject"`
@@ -110,6 +117,9 @@ type Message struct {
 	Action  Line   `json:"action,omitzero"`
 	Path    string `json:"path,omitempty"`  // of the page, which may hold a secret
 	After   []Line `json:"after,omitempty"` // what stands below the button
+
+	Receipt bool   `json:"receipt,omitempty"` // the receipt of the gift goes with it
+	Files   []File `json:"-"`
 }
 
 // Letter is a mail as a relay gets it. The relay knows the sender's address.

@@ -288,7 +288,7 @@ func NoMail(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoMai
 func NoLetter(g *giving.Gift, c *crm.Contact) string { return unthanked(g, c.NoLetter()) }
 
 func unthanked(g *giving.Gift, why crm.Unreached) string {
-	if g.Net() <= 0 {
+	if !g.HasArrived() {
 		return "The gift has not arrived, or was refunded."
 	}
 	return why.Sentence()

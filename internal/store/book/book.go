@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/derived"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
@@ -24,6 +25,7 @@ type Book struct {
 	*check.CheckStore
 	*merges.MergeStore
 	*duplicates.DuplicateStore
+	*donations.DonationStore
 }
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one. It lists what units of work and jobs are made of: nothing registers itself.
@@ -39,5 +41,5 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	moved := merges.New(jobs)
 	pairs := duplicates.New(jobs, moved)
 	jobs.Use(merges.MoveKind, move.EraseKind, pairs.SureKind(), move.EraseAll, pairs.LookOnce)
-	return &Book{base, check.New(move.New(jobs)), moved, pairs}, nil
+	return &Book{base, check.New(move.New(jobs)), moved, pairs, donations.New(gifts)}, nil
 }

@@ -32,7 +32,12 @@ func sheets(t *testing.T, s *Book, e *move.Export, err error) (pages []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := reader.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	return pagesOf(t, file.Bytes())
+}
+
+func pagesOf(t *testing.T, file []byte) (pages []string) {
+	t.Helper()
+	r, err := reader.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +125,7 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for _, book := range []*Book{s, other} {
 			all.Go(func() {
-				if _, err := book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{}, set); err != nil {
+				if _, err := book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{Receipts: true}, set); err != nil {
 					t.Error(err)
 				}
 			})
@@ -149,8 +154,16 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 			t.Errorf("%+v", told)
 		}
 		text := strings.Join(letters, "|")
+		for i := 0; i < len(letters)-1; i += 2 { // each with its receipt behind it
+			if !strings.Contains(letters[i], "Dear") || !strings.Contains(letters[i+1], "Receipt number") {
+				t.Errorf("%q, then %q", letters[i], letters[i+1])
+			}
+		}
+		if made := receiptsOf(t, s, account); len(made) != 4 || len(office.last().Files) != 1 {
+			t.Errorf("%d receipts for 4 gifts, %d files", len(made), len(office.last().Files))
+		}
 		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00", "$12.00"} {
-			if len(letters) != 3 || !strings.Contains(text, want) {
+			if len(letters) != 6 || !strings.Contains(text, want) {
 				t.Errorf("%d letters lack %q: %s", len(letters), want, text)
 			}
 		}

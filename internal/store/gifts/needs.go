@@ -145,6 +145,7 @@ type GiftStore struct {
 
 func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {
 	s := &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
+	s.WriteLate(mail.Thanks, s.completeThanks)
 	s.OnFailure(mail.Thanks, s.thankAgain)
 	s.OnBounce(contacts.MarkBounced)
 	return s

@@ -185,10 +185,7 @@ func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, ho
 
 // thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
 func (s *GiftStore) thankAtOnce(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
-	err := s.thank(t, a, g, Thank{How: giving.ThankedMail, Receipt: true}, now)
-	if errors.As(err, new(*doc.Invalid)) { // perhaps only the receipt cannot be
-		err = s.thank(t, a, g, Thank{How: giving.ThankedMail}, now)
-	}
+	err := s.thankAsCan(t, a, g, Thank{How: giving.ThankedMail, Receipt: true}, now)
 	if errors.As(err, new(*doc.Invalid)) {
 		return nil
 	}
@@ -196,10 +193,26 @@ func (s *GiftStore) thankAtOnce(t *store.Tx, a *store.Account, g *giving.Gift, n
 	return err
 }
 
+// thankAsCan thanks with a receipt, or without one where there can be none.
+func (s *GiftStore) thankAsCan(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now time.Time) error {
+	err := s.thank(t, a, g, how, now)
+	if how.Receipt && errors.As(err, new(*doc.Invalid)) {
+		how.Receipt = false
+		err = s.thank(t, a, g, how, now)
+	}
+	return err
+}
+
 const aboutGift = "gift "
 
 // AboutGift is what a mail about a gift is for.
 func AboutGift(id int64) string { return aboutGift + strconv.FormatInt(id, 10) }
+
+// giftAbout is the gift that a mail is about, 0 for none.
+func giftAbout(m mail.Mail) int64 {
+	id, _ := strconv.ParseInt(strings.TrimPrefix(m.About, aboutGift), 10, 64)
+	return id
+}
 
 func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now time.Time) error {
 	var message *mail.Message
@@ -224,38 +237,23 @@ func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Tha
 		if err != nil {
 			return err
 		}
-		message, to = &mail.Message{Subject: y.Subject, Says: y.Says}, row.Contact.Emails[0].Value
+		message, to = &mail.Message{Subject: y.Subject, Says: y.Says, Receipt: how.Receipt}, row.Contact.Emails[0].Value
 	}
-	receipt, err := receiptWith(t, a, g, how, now)
-	if err != nil {
-		return err
-	}
-	if message != nil {
-		message.Says = append(message.Says, receipt...)
+	if how.Receipt && g.Receipt == "" && slices.Contains([]string{giving.ThankedMail, giving.ThankedLetter}, how.How) {
+		if _, err := issueReceipt(t, a, g, "", now); err != nil {
+			return err
+		}
 	}
 	changed := g.Thanked(how.How, t.Author.Who, now)
-	err = SaveGift(t, a, Of(a).Gifts.Rows[g.ID], &changed, now)
+	err := SaveGift(t, a, Of(a).Gifts.Rows[g.ID], &changed, now)
 	if *g = changed; err != nil || message == nil {
 		return err
 	}
 	return s.Queue(t, a.Account, mail.Thanks, AboutGift(g.ID), to, message)
 }
 
-// receiptWith is what the receipt says that goes with a thank-you: the one that the gift has, or a new one.
-func receiptWith(t *store.Tx, a *store.Account, g *giving.Gift, how Thank, now time.Time) ([]mail.Line, error) {
-	if !how.Receipt || how.How != giving.ThankedMail && how.How != giving.ThankedLetter {
-		return nil, nil
-	}
-	if g.Receipt == "" {
-		r, err := issueReceipt(t, a, g, "", now)
-		return r.Lines(), err
-	}
-	r, err := store.FindIn(t.Conn, crm.ErrNotFound, scanReceipt, sqlReceiptsOfGift, a.Account, g.ID)
-	return r.Lines(), err
-}
-
-// ThankOneOf thanks for a gift among many, by mail or by letter. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
-func (s *GiftStore) ThankOneOf(t *store.Tx, a *store.Account, id int64, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
+// ThankOneOf thanks for a gift among many, by mail or by letter, perhaps with a receipt where there can be one. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
+func (s *GiftStore) ThankOneOf(t *store.Tx, a *store.Account, id int64, receipt bool, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
 	old, err := Of(a).Gifts.Get(t, a.Account, id)
 	if err != nil || old == nil || old.Damage != nil || !old.Awaits() {
 		return 0, "", "", err
@@ -271,15 +269,12 @@ func (s *GiftStore) ThankOneOf(t *store.Tx, a *store.Account, id int64, now time
 		return old.Contact, way, why, nil
 	}
 	g := old.Gift
-	return old.Contact, way, "", s.thank(t, a, &g, Thank{How: string(way)}, now)
+	return old.Contact, way, "", s.thankAsCan(t, a, &g, Thank{How: string(way), Receipt: receipt}, now)
 }
 
 // thankAgain lets a gift wait again whose thanks did not arrive.
 func (s *GiftStore) thankAgain(ctx context.Context, account int64, m mail.Mail) error {
-	id, err := strconv.ParseInt(strings.TrimPrefix(m.About, aboutGift), 10, 64)
-	if err != nil {
-		return err
-	}
+	id := giftAbout(m)
 	return s.Update(ctx, account, store.Needs{Gifts: []int64{id}}, func(t *store.Tx) error {
 		a, err := t.LockAccount(account)
 		if err != nil {

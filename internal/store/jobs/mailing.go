@@ -27,6 +27,7 @@ const MailingJob JobKind = "mailing"
 type Mailing struct {
 	Year     int64 `json:"year,omitempty"`     // of statements to contacts; 0 for thanks for gifts
 	Archived bool  `json:"archived,omitempty"` // people who were archived get theirs, too
+	Receipts bool  `json:"receipts,omitempty"` // with thanks, where one can be made
 }
 
 // MailingProgress is how far a job has come. Left are those who got nothing, by why.
@@ -253,7 +254,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 		}
 		for _, id := range n.Gifts {
-			contact, way, why, err := w.ThankOneOf(t, a, id, now)
+			contact, way, why, err := w.ThankOneOf(t, a, id, m.Receipts, now)
 			if err != nil {
 				return err
 			}

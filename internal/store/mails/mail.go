@@ -26,7 +26,7 @@ type MailStore struct {
 	*store.Base
 	relay  Relay
 	queued chan struct{}
-	late   map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)
+	late   map[mail.Kind]Writer
 	failed map[mail.Kind]func(ctx context.Context, account int64, m mail.Mail) error
 	gone   func(ctx context.Context, account int64, address string) error
 }
@@ -37,7 +37,7 @@ type Relay interface {
 }
 
 func New(b *store.Base) *MailStore {
-	return &MailStore{Base: b, queued: make(chan struct{}, 1), late: make(map[mail.Kind]func(context.Context, mail.Mail) (*mail.Message, error)),
+	return &MailStore{Base: b, queued: make(chan struct{}, 1), late: make(map[mail.Kind]Writer),
 		failed: make(map[mail.Kind]func(context.Context, int64, mail.Mail) error)}
 }
 
@@ -47,10 +47,11 @@ func (s *MailStore) UseRelay(r Relay) { s.relay = r }
 // Mails tells whether mail can be sent.
 func (s *MailStore) Mails() bool { return s.relay != nil }
 
-// WriteLate has mails of a kind written when they are sent, and not when they are queued. One for which there is nothing to say is dropped.
-func (s *MailStore) WriteLate(kind mail.Kind, write func(context.Context, mail.Mail) (*mail.Message, error)) {
-	s.late[kind] = write
-}
+// Writer writes a mail when it is sent, or completes what was queued. It returns nil for one that has nothing to say any more, which is dropped.
+type Writer func(ctx context.Context, account int64, m mail.Mail, queued mail.Message) (*mail.Message, error)
+
+// WriteLate has mails of a kind written when they are sent, and not only when they are queued.
+func (s *MailStore) WriteLate(kind mail.Kind, write Writer) { s.late[kind] = write }
 
 // OnFailure says what to do when a mail of a kind has failed for good.
 func (s *MailStore) OnFailure(kind mail.Kind, do func(ctx context.Context, account int64, m mail.Mail) error) {

@@ -145,14 +145,17 @@ func said(reply string) string {
 func (s *MailStore) write(ctx context.Context, of mailOf, m *claimed, base string) (*mail.Letter, error) {
 	l := &mail.Letter{ID: m.ID, At: m.CreatedAt, Base: base, Name: mail.NewLine("Donorbook")}
 	l.To, _ = mail.ParseAddress(m.To)
+	if m.body != "" {
+		if err := json.Unmarshal([]byte(m.body), &l.Message); err != nil {
+			return nil, err
+		}
+	}
 	if write := s.late[m.Kind]; write != nil {
-		message, err := write(ctx, m.Mail)
+		message, err := write(ctx, of.account, m.Mail, l.Message)
 		if err != nil || message == nil {
 			return nil, err
 		}
 		l.Message = *message
-	} else if err := json.Unmarshal([]byte(m.body), &l.Message); err != nil {
-		return nil, err
 	}
 	if of.account == serversOwn {
 		return l, nil

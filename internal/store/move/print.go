@@ -31,6 +31,7 @@ type Print struct {
 	ByZip    bool   // sorted by postal code, and not by name
 	A4       bool
 	Archived bool // people who were archived get theirs, too
+	Receipts bool // each thank-you has its receipt behind it
 	Anyway   bool // one person was asked for: whether they want letters does not count
 }
 
@@ -167,6 +168,7 @@ func (s *MoveStore) PrintLettersOf(ctx context.Context, account int64, j jobs.Jo
 	if err != nil {
 		return nil, err
 	}
+	how.Receipts = m.Receipts
 	if how.What, how.Year, how.Anyway = PrintLetters, m.Year, true; m.Year != 0 {
 		how.What = PrintStatements
 	}
@@ -267,16 +269,24 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 	return flush()
 }
 
-// printThanks prints the thank-you for a gift, unless it was given back meanwhile.
+// printThanks prints the thank-you for a gift, perhaps with its receipt, unless it was given back meanwhile.
 func (s *MoveStore) printThanks(ctx context.Context, account int64, d *pdf.Document, p *Printing, c *crm.Contact, gift int64, today time.Time) error {
 	found, err := store.List(ctx, s.JobStore.Base, func(r db.Row) *gifts.GiftRecord { g, _ := gifts.ScanGiftRecord(r); return &g }, gifts.SQLGiftsByID, account, []int64{gift})
-	if err != nil || len(found) == 0 || found[0].Net() <= 0 {
+	if err != nil || len(found) == 0 || !found[0].HasArrived() {
 		return err
 	}
 	g := found[0]
 	y, err := s.ThankYou(ctx, account, &g.Gift, "")
+	if err != nil {
+		return err
+	}
+	p.letter(d, c, y.Says, today)
+	if !p.Receipts || g.Receipt == "" {
+		return nil
+	}
+	r, err := s.Receipt(ctx, account, g.Receipt)
 	if err == nil {
-		p.letter(d, c, y.Says, today)
+		gifts.DrawReceipt(d, &r)
 	}
 	return err
 }

@@ -11,12 +11,12 @@ import (
 	"donorbook/internal/store"
 )
 
-const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors, receipt_form, receipt_place, receipt_signer, receipt_text FROM account_setting WHERE account_id = $1`
+const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors, receipt_form, receipt_place, receipt_signer, receipt_text, donations FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) access.AccountSettings {
 	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0, Logo: r.Text(4),
 		Email: r.Text(5), Website: r.Text(6), PublicDonors: access.PublicDonors(r.Text(7)),
-		Receipts: thanks.Wording{Form: r.Text(8), Place: r.Text(9), Signer: r.Text(10), Text: r.Text(11)}}
+		Receipts: thanks.Wording{Form: r.Text(8), Place: r.Text(9), Signer: r.Text(10), Text: r.Text(11)}, Donations: r.Text(12)}
 }
 
 // AccountSettings reads the settings of an account; one that has set nothing has no row.
@@ -40,7 +40,7 @@ func SaveSettings(t *store.Tx, account int64, s access.AccountSettings) {
 		noReturn = 1
 	}
 	t.Save(store.SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
-		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text)
+		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
 }
 
 // Timezone is the time zone of the organization.

@@ -35,7 +35,7 @@ func invitationMessage(i access.Invitation, token string) *mail.Message {
 func aboutUser(user int64) string { return "user " + strconv.FormatInt(user, 10) }
 
 // writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address or enough links are on their way. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
-func (s *PeopleStore) writeReset(ctx context.Context, m mail.Mail) (*mail.Message, error) {
+func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ mail.Message) (*mail.Message, error) {
 	user, err := s.userByEmail(ctx, m.To)
 	if errors.Is(err, crm.ErrNotFound) {
 		return nil, nil

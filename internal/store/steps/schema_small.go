@@ -131,6 +131,104 @@ CREATE TABLE password_reset (
 CREATE INDEX password_reset_age ON password_reset (expires_at);
 
 CREATE INDEX password_reset_user ON password_reset (user_id, expires_at);
+
+-- How an organization takes gifts on the pages of its campaigns: one JSON document.
+ALTER TABLE account_setting ADD COLUMN donations TEXT NOT NULL DEFAULT '';
+
+-- The payment provider of an organization. The secrets in it are encrypted by a key that is not in the database. fault is what is wrong with it, in words. since is up to when its payments were compared
+-- with the books, and due_at when that is done next: the node that does it moves that on first.
+CREATE TABLE connection (
+	account_id BIGINT NOT NULL PRIMARY KEY,
+	provider TEXT NOT NULL,
+	live BIGINT NOT NULL,
+	hint TEXT NOT NULL,
+	host TEXT NOT NULL,
+	secret {bytes} NOT NULL,
+	fault TEXT NOT NULL,
+	since BIGINT NOT NULL,
+	due_at BIGINT NOT NULL,
+	created_at BIGINT NOT NULL
+);
+
+CREATE INDEX connection_due ON connection (due_at, account_id) WHERE due_at <> 0;
+
+-- Gifts that people began to make on a page. wish is what they typed, which is forgotten where nothing was paid; email is in it, too, so that an erasure finds it. code is the public id of the gift it became. version counts the looks at what is true, due_at is when
+-- that is looked at next, and manage is the hash of a link to its plan.
+CREATE TABLE donation (
+	account_id BIGINT NOT NULL,
+	id {key} NOT NULL,
+	number BIGINT NOT NULL,
+	campaign_id BIGINT NOT NULL,
+	state {key} NOT NULL,
+	doubt {key} NOT NULL,
+	settled TEXT NOT NULL,
+	fault TEXT NOT NULL,
+	wish TEXT NOT NULL,
+	email {key} NOT NULL,
+	charged BIGINT NOT NULL,
+	covered BIGINT NOT NULL,
+	currency TEXT NOT NULL,
+	provider TEXT NOT NULL,
+	live BIGINT NOT NULL,
+	attempt TEXT NOT NULL,
+	session {key} NOT NULL,
+	payment {key} NOT NULL,
+	plan {key} NOT NULL,
+	code {key} NOT NULL,
+	plan_code {key} NOT NULL,
+	version BIGINT NOT NULL,
+	looked_at BIGINT NOT NULL,
+	due_at BIGINT NOT NULL,
+	manage {key} NOT NULL,
+	manage_until BIGINT NOT NULL,
+	created_at BIGINT NOT NULL,
+	updated_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+CREATE UNIQUE INDEX donation_number ON donation (account_id, number);
+
+CREATE INDEX donation_recent ON donation (account_id, created_at DESC, id);
+
+CREATE INDEX donation_state ON donation (account_id, state, created_at DESC, id);
+
+CREATE INDEX donation_doubt ON donation (account_id, created_at DESC, id) WHERE doubt <> '';
+
+CREATE INDEX donation_campaign ON donation (account_id, campaign_id, created_at DESC, id);
+
+CREATE INDEX donation_payment ON donation (account_id, payment) WHERE payment <> '';
+
+CREATE INDEX donation_plan ON donation (account_id, plan) WHERE plan <> '';
+
+CREATE INDEX donation_gift ON donation (account_id, code) WHERE code <> '';
+
+CREATE INDEX donation_gift_plan ON donation (account_id, plan_code) WHERE plan_code <> '';
+
+CREATE INDEX donation_email ON donation (account_id, email) WHERE email <> '';
+
+CREATE INDEX donation_manage ON donation (account_id, manage) WHERE manage <> '';
+
+CREATE INDEX donation_due ON donation (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX donation_old ON donation (created_at, account_id, id) WHERE code = '';
+
+-- Events of payment providers. What happened is not kept: an event only says where to look. due_at is 0 when that was done.
+CREATE TABLE provider_event (
+	account_id BIGINT NOT NULL,
+	id {key} NOT NULL,
+	kind TEXT NOT NULL,
+	noun TEXT NOT NULL,
+	object TEXT NOT NULL,
+	error TEXT NOT NULL,
+	tries BIGINT NOT NULL,
+	received_at BIGINT NOT NULL,
+	due_at BIGINT NOT NULL,
+	PRIMARY KEY (account_id, id)
+);
+
+CREATE INDEX provider_event_due ON provider_event (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX provider_event_old ON provider_event (received_at, account_id, id) WHERE due_at = 0;
 `
 
 const (

@@ -1,0 +1,150 @@
+package donations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// Pages are the addresses that a giver comes back to, by the id of the donation.
+type Pages struct{ Success, Cancel func(id string) string }
+
+const (
+	startTime   = 10 * time.Second // that the provider has to make its page
+	firstLook   = 10 * time.Minute // after which a donation is looked at that no event has told of
+	lookEvery   = time.Hour
+	closed      = doc.Rule("This campaign takes no gifts here at the moment.")
+	cannotStart = doc.Rule("The payment could not be started, and nothing was charged. %v")
+)
+
+// openLimit bounds what strangers can begin at once.
+var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
+
+const sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = ANY($2) LIMIT 10001) AS begun`
+
+// Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
+// that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
+// same form may be sent again.
+func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, to Pages) (d donate.Donation, h donate.Handover, err error) {
+	made, err := s.begin(ctx, account, c, id, w)
+	if err != nil || made.Provider == "" || made.IsOver() || made.State == donate.Processing {
+		if made != nil {
+			d = made.Donation
+		}
+		return d, h, err
+	}
+	p, _, err := s.provider(ctx, account)
+	if err != nil {
+		return made.Donation, h, err
+	}
+	order := made.order(account)
+	order.For = "Donation to " + c.Title
+	order.Success, order.Cancel = to.Success(made.ID), to.Cancel(made.ID)
+	asking, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	h, err = p.Start(asking, &order)
+	var refused *donate.Refused
+	switch {
+	case err == nil:
+		err = s.note(ctx, made, func(d *row) { d.State, d.Session = d.State.Becomes(donate.Open), h.Session.ID })
+	case errors.As(err, &refused) && refused.Reason == donate.NoKey:
+		err = errors.Join(err, s.noteFault(ctx, account.Number, cmp.Or(refused.Text, "The key was revoked.")))
+	case errors.Is(err, donate.ErrDefinite):
+		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text), s.note(ctx, made, func(d *row) { d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text, time.Time{} }))
+	case asking.Err() != nil:
+		err = errors.Join(donate.ErrTemporary, err)
+	}
+	return made.Donation, h, err
+}
+
+// begin writes the donation, before the provider is asked for the first time.
+func (s *DonationStore) begin(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish) (made *row, err error) {
+	if !donate.IsID(id) {
+		id = donate.NewID()
+	}
+	number := int64(account.Number)
+	err = store.Repeat(func() error {
+		return s.base.UpdateAccount(ctx, number, func(t *store.Tx) error {
+			o, err := s.offer(t.Conn, number, c)
+			if err != nil {
+				return err
+			}
+			if len(o.Ways) == 0 {
+				return doc.NewInvalid("", closed)
+			}
+			now := s.base.Now()
+			if err := o.CheckWish(&w, s.region, now); err != nil {
+				return err
+			}
+			same, err := find(t.Conn, number, [2]string{sqlDonation, id})
+			switch {
+			case err != nil:
+				return err
+			case same != nil && same.Campaign == c.ID && reflect.DeepEqual(same.Wish, w) && !same.State.IsNone():
+				made = same
+				return nil
+			case same != nil:
+				id = donate.NewID()
+			}
+			if err := t.CheckLimit(openLimit, 1, sqlBegun, number, []string{string(donate.Started), string(donate.Open)}); err != nil {
+				return err
+			}
+			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, CreatedAt: now, UpdatedAt: now}, Attempt: text.Random62(32)}
+			made.Charged, made.Covered = o.Price(&w)
+			if w.Way == donate.Online {
+				made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)
+			} else {
+				made.State = donate.Processing
+			}
+			return s.insert(t, made)
+		})
+	})
+	return made, err
+}
+
+// insert gives a donation its number, and writes it. Numbers of references are not guessed from each other, and none is used twice while someone may still write it on a transfer.
+func (s *DonationStore) insert(t *store.Tx, d *row) error {
+	for range 20 {
+		d.Number = 100_000 + rand.Int64N(99_900_000) //nolint:gosec // no secret
+		taken, err := db.List(t.Conn, scanDonation, sqlByNumber, d.Account, d.Number)
+		if err != nil {
+			return err
+		}
+		if len(taken) == 0 {
+			return d.save(t)
+		}
+	}
+	return crm.ErrTaken
+}
+
+// order is what a donation asks of the provider.
+func (d *row) order(account access.Account) donate.Order {
+	return donate.Order{Donation: d.ID, At: d.CreatedAt, Account: account.ID, Key: d.Attempt, Amount: d.Charged, Covered: d.Covered, Currency: d.Currency, Frequency: d.Wish.Frequency,
+		Email: d.Wish.Email, Name: d.Wish.Name(), Live: d.Live}
+}
+
+// note changes a donation by what became of it.
+func (s *DonationStore) note(ctx context.Context, d *row, change func(*row)) error {
+	return s.base.UpdateAccount(context.WithoutCancel(ctx), d.Account, func(t *store.Tx) error {
+		now, err := find(t.Conn, d.Account, [2]string{sqlDonation, d.ID})
+		if err != nil || now == nil {
+			return cmp.Or(err, errNoDonation)
+		}
+		change(now)
+		now.UpdatedAt = s.base.Now()
+		*d = *now
+		return now.save(t)
+	})
+}

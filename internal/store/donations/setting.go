@@ -1,0 +1,86 @@
+package donations
+
+import (
+	"context"
+	"encoding/json"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/people"
+)
+
+// sqlOffer is all that a form depends on, in one statement: every view of a campaign asks.
+const sqlOffer = `SELECT t.currency, COALESCE(s.donations, ''), COALESCE(c.provider, ''), COALESCE(c.live, 0), COALESCE(c.fault, '')
+	FROM account_tally t LEFT JOIN account_setting s ON s.account_id = t.account_id LEFT JOIN connection c ON c.account_id = t.account_id WHERE t.account_id = $1`
+
+// parseSettings reads settings as they are kept; nothing is the zero value.
+func parseSettings(text string) (set donate.Settings) {
+	if text != "" {
+		_ = json.Unmarshal([]byte(text), &set) // it was written by us
+	}
+	return set
+}
+
+// DonationSettings are how an organization takes gifts on its pages.
+func (s *DonationStore) DonationSettings(ctx context.Context, account int64) (donate.Settings, error) {
+	settings, err := s.gifts.AccountSettings(ctx, account)
+	return parseSettings(settings.Donations), err
+}
+
+// SaveDonationSettings keeps settings that are valid.
+func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64, set donate.Settings) error {
+	return s.base.UpdateOnce(ctx, account, func(t *store.Tx) error {
+		a := t.Account(account)
+		if err := set.Validate(a.Currency); err != nil {
+			return err
+		}
+		settings, err := people.AccountSettings(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		kept, err := json.Marshal(set)
+		if err != nil || string(kept) == settings.Donations {
+			return err
+		}
+		settings.Donations = string(kept)
+		people.SaveSettings(t, account, settings)
+		record(t, a, "donation_form", "", "changed")
+		return nil
+	})
+}
+
+// record notes in the history of the organization what became of one of its settings.
+func record(t *store.Tx, a *store.Account, field, before, after string) {
+	text := func(value string) json.RawMessage {
+		if value == "" {
+			return json.RawMessage("null")
+		}
+		said, _ := json.Marshal(value)
+		return said
+	}
+	t.Record(a, history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: field, Before: text(before), After: text(after), At: -1}}.Text())
+}
+
+// Offer is what the form of a campaign offers. It has no way to give while nothing is set up, and after the campaign has ended.
+func (s *DonationStore) Offer(ctx context.Context, account int64, c *campaign.Campaign) (donate.Offer, error) {
+	return store.Lend(ctx, s.base.Read, func(conn db.Conn) (donate.Offer, error) { return s.offer(conn, account, c) })
+}
+
+func (s *DonationStore) offer(conn db.Conn, account int64, c *campaign.Campaign) (o donate.Offer, err error) {
+	return store.FindIn(conn, crm.ErrNotFound, func(r db.Row) donate.Offer {
+		var online *donate.Connection
+		if s.desk != nil && r.Text(2) != "" && r.Text(4) == "" {
+			online = &donate.Connection{Provider: r.Text(2), Live: r.Int(3) != 0}
+		}
+		o := parseSettings(r.Text(1)).Offer(r.Text(0), c.Currency, online)
+		if c.Status != campaign.Published || !c.EndAt.IsZero() && c.EndAt.Before(s.base.Now()) {
+			o.Ways = nil
+		}
+		return o
+	}, sqlOffer, account)
+}
