@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs"},
 	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
-	"internal/store/donations": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
+	"internal/store/donations":  {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
 	"internal/store/book":       {"internal/store", "internal/store/donations", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 }
 
 // What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
+var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pay", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
 
 // The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
 // is under the same rule.

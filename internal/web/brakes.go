@@ -49,8 +49,8 @@ func NewBrakes() *Brakes {
 type Start struct {
 	Client        netip.Addr
 	Page, Account int64
-	Thing         string // the id of what the form begins
-	Solved        bool   // its puzzle
+	Thing         string               // the id of what the form begins
+	Solved        func(zeros int) bool // tells whether its puzzle is; asked only where all else is well, because it takes a while
 }
 
 // Zeros is how hard the puzzles of a page are now.
@@ -82,15 +82,6 @@ func (b *Brakes) Declined(account int64, now time.Time) (closes bool) {
 // Begin counts a form that is sent, or tells how long to wait. What one address sends is counted first, so that it cannot use up what all may send.
 func (b *Brakes) Begin(s Start, now time.Time) (wait time.Duration, ok bool) {
 	client := LimitAddr(s.Client)
-	if !s.Solved {
-		plain := b.unsolved
-		if b.Zeros(s.Page, s.Account, now) > usualPuzzle {
-			plain = b.raisedUnsolved
-		}
-		if _, wait, ok = plain.Take(client, now); !ok {
-			return wait, false
-		}
-	}
 	if _, wait, ok = b.minutes.Take(client, now); !ok {
 		return wait, false
 	}
@@ -99,6 +90,15 @@ func (b *Brakes) Begin(s Start, now time.Time) (wait time.Duration, ok bool) {
 	}
 	if _, wait, ok = b.things.Take(s.Thing, now); !ok {
 		return wait, false
+	}
+	if zeros := b.Zeros(s.Page, s.Account, now); !s.Solved(zeros) {
+		plain := b.unsolved
+		if zeros > usualPuzzle {
+			plain = b.raisedUnsolved
+		}
+		if _, wait, ok = plain.Take(client, now); !ok {
+			return wait, false
+		}
 	}
 	b.crowds.Take(s.Page, now)
 	if _, wait, ok = b.pages.Take(s.Page, now); !ok {

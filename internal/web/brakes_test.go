@@ -43,7 +43,7 @@ func TestAPuzzleIsSolvedForOneThingAndAWhile(t *testing.T) {
 }
 
 func begun(address string, page int64, thing string, solved bool) Start {
-	return Start{Client: netip.MustParseAddr(address), Page: page, Account: 1, Thing: thing, Solved: solved}
+	return Start{Client: netip.MustParseAddr(address), Page: page, Account: 1, Thing: thing, Solved: func(int) bool { return solved }}
 }
 
 func TestBrakesCountByAddress(t *testing.T) {

@@ -48,15 +48,6 @@ func (o *Offer) Amounts(frequency string) []int64 {
 // OffersCover tells whether givers are asked to cover the fee.
 func (o *Offer) OffersCover() bool { return o.Cover != NoCover && o.Rate != (Rate{}) && o.Has(Online) }
 
-// Charge is what a giver pays, and how much of it covers the fee.
-func (o *Offer) Charge(w *Wish) (charged, covered int64) {
-	if w.Way != Online || !w.Cover || !o.OffersCover() {
-		return w.Amount, 0
-	}
-	charged = Chargeable(o.Rate.Cover(w.Amount), o.Currency)
-	return charged, charged - w.Amount
-}
-
 // Fill has the values of a form that is opened, as a link asks for them: ?amount=50&frequency=monthly. A link that makes no sense opens the form as it is.
 func (o *Offer) Fill(amount, frequency string) map[string]string {
 	fields := map[string]string{FrequencyField: Once}
@@ -127,7 +118,7 @@ func (o *Offer) Read(sent map[string][]string) (Wish, error) {
 		w.Amount = f.amount(&w)
 	}
 	w.Cover = o.OffersCover() && w.Way == Online && f.ticked("cover")
-	if charged, _ := o.Charge(&w); charged > MaxPayment && w.Amount <= o.Limits.Max {
+	if charged, _ := o.Price(&w); charged > MaxPayment && w.Amount <= o.Limits.Max {
 		f.fail(f.amountField, tooMuch, text.Money(o.Limits.Max, o.Currency))
 	}
 	w.FirstName, w.LastName = f.needed("first_name", noName, "first name"), f.needed("last_name", noName, "last name")
@@ -199,6 +190,16 @@ func (o *Offer) readAmount(written string) (amount int64, fault doc.Rule) {
 		return 0, noAmount
 	}
 	return amount, ""
+}
+
+// ReadNewAmount reads another amount of a gift that comes again.
+func (o *Offer) ReadNewAmount(written string) (int64, error) {
+	f := formReader{o: o, sent: map[string][]string{OtherField: {written}}}
+	amount := f.amount(&Wish{Way: Online})
+	for i := range f.wrong.Faults {
+		f.wrong.Faults[i].Field = "amount"
+	}
+	return amount, f.wrong.Err()
 }
 
 // line is one short line of plain text. It may stand in a mail and on a page, so it is no place for a link.

@@ -159,7 +159,7 @@ func TestWhatIsChargedFollowsFromTheWish(t *testing.T) {
 		{Wish{Way: Online, Amount: 5000}, 5000, 0},
 		{Wish{Way: ByCheck, Amount: 5000, Cover: true}, 5000, 0},
 	} {
-		if charged, covered := o.Charge(&test.w); charged != test.charged || covered != test.covered {
+		if charged, covered := o.Price(&test.w); charged != test.charged || covered != test.covered {
 			t.Errorf("%+v: %d %d", test.w, charged, covered)
 		}
 	}
@@ -174,7 +174,7 @@ func FuzzForm(f *testing.F) {
 		for _, currency := range []string{"USD", "EUR", "JPY", "KWD"} {
 			o := offered(currency)
 			w, err := o.Read(filled("once", preset, "monthly", preset, "other_amount", other, "first_name", name, "email", email, "frequency", frequency, "cover", "yes"))
-			charged, covered := o.Charge(&w)
+			charged, covered := o.Price(&w)
 			if err == nil && (!o.Limits.Has(w.Amount) || charged > MaxPayment || charged-covered != w.Amount || strings.ContainsAny(w.FirstName+w.Email, "\n<>")) {
 				t.Errorf("%+v is charged %s", w, text.Money(charged, currency))
 			}

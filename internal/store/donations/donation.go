@@ -25,6 +25,8 @@ type DonationStore struct {
 	region string
 	woken  chan struct{}
 	counts counts
+
+	declined func(account int64) // see OnDecline
 }
 
 // Desk opens connections to payment providers.
