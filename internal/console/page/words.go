@@ -145,8 +145,6 @@ func mailKind(m mail.Mail) string {
 		return "Thank-you"
 	case mail.Statement:
 		return "Giving statement"
-	case mail.Declines:
-		return "Failed payments"
 	}
 	return string(m.Kind)
 }

@@ -41,9 +41,7 @@ func NewGifts(s *page.Site, secret []byte) *Gifts {
 		key, _ := hkdf.Key(sha256.New, secret, nil, "donorbook "+purpose, sha256.Size) // fails for long keys only
 		return key
 	}
-	g := &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(derived("puzzles")), events: web.NewLimiter[int64](eventRate), key: derived("donations")}
-	s.Store.OnDecline(g.noteDecline)
-	return g
+	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(derived("puzzles")), events: web.NewLimiter[int64](eventRate), key: derived("donations")}
 }
 
 // giftPages are the pages below the address of a campaign.

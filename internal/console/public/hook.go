@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/web"
 )
@@ -26,12 +27,15 @@ func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	err = g.Store.TakeEvent(r.Context(), provider, account.ID, r.Header.Get, body)
+	declined, err := g.Store.TakeEvent(r.Context(), provider, account, r.Header.Get, body)
 	switch {
 	case errors.Is(err, donate.ErrForged):
 		return &web.Error{Status: http.StatusBadRequest, Message: "The signature of this event is not valid.", Err: err}
 	case err != nil:
 		return notFound(err)
+	}
+	if declined {
+		g.noteDecline(r.Context(), account)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -40,9 +44,9 @@ func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
 const maxEvent = 256 << 10
 
 // noteDecline counts a payment that was declined, and tells the organization when its forms are closed for that.
-func (g *Gifts) noteDecline(account int64) {
-	if g.brakes.Declined(account, g.Now()) {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+func (g *Gifts) noteDecline(ctx context.Context, account access.Account) {
+	if g.brakes.Declined(account.Number, g.Now()) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		_ = g.Store.TellOfDeclines(ctx, account) // the form is closed all the same
 	}

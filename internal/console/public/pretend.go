@@ -58,7 +58,7 @@ func (g *Gifts) choose(w http.ResponseWriter, r *http.Request, session string, a
 	switch choice {
 	case pay.ChoosePay, pay.ChooseDebit, pay.ChooseBack:
 	case pay.ChooseDecline:
-		g.noteDecline(account.Number)
+		g.noteDecline(r.Context(), account)
 	default:
 		return "", &web.Error{Status: http.StatusUnprocessableEntity, Message: "Choose one of the buttons. Nothing was changed."}
 	}

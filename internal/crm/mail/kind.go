@@ -15,7 +15,6 @@ const (
 	SignIn     Kind = "signin"    // from a new browser
 	Thanks     Kind = "thanks"    // for a gift
 	Statement  Kind = "statement" // of what someone gave in a year
-	Declines   Kind = "declines"  // so many payments were declined that a form was closed
 )
 
 // State is how far a mail is.

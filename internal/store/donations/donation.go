@@ -25,8 +25,6 @@ type DonationStore struct {
 	region string
 	woken  chan struct{}
 	counts counts
-
-	declined func(account int64) // see OnDecline
 }
 
 // Desk opens connections to payment providers.
