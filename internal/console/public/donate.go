@@ -192,14 +192,17 @@ func (g *Gifts) give(v *visit) error {
 		return g.showForm(v, f, http.StatusTooManyRequests)
 	}
 	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
-		Success: func(id string) string { return v.address(g, "/thanks?d="+g.token(v.account.Number, id)) },
-		Cancel:  func(string) string { return v.address(g, "/donate?"+again(&v.offer, &wish)) },
+		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
+		Cancel:  func(*donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, &wish)) },
 	})
 	if err != nil {
 		return g.refused(v, f, err)
 	}
 	if to.URL == "" {
-		return page.Redirect(v.w, v.r, "/"+v.campaign.Slug+"/thanks?d="+g.token(v.account.Number, made.ID))
+		return page.Redirect(v.w, v.r, "/"+v.campaign.Slug+"/thanks?d="+token(&made))
+	}
+	if strings.HasPrefix(to.URL, pay.PretendPath) { // here
+		to.URL = g.Options.Proxies.BaseURL(v.r) + to.URL
 	}
 	return g.handOver(v, to.URL, page.View{Title: "Continue to payment", Data: handoverView{Amount: text.MoneyExact(made.Charged, made.Currency), Covered: made.Covered, Currency: made.Currency, Frequency: made.Wish.Frequency, To: to.URL}})
 }

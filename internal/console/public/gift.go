@@ -1,14 +1,11 @@
 package public
 
 import (
-	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"donorbook/internal/console/page"
@@ -26,22 +23,17 @@ type Gifts struct {
 	brakes  *web.Brakes
 	puzzles *web.Puzzles
 	events  *web.Limiter[int64] // of each organization
-	key     []byte              // signs the addresses of pages about a donation
 }
 
 // eventRate is how many events of an organization are taken in a minute. A provider sends the others again.
 const eventRate = 1200
 
-// NewGifts makes the pages of a site. Nodes with the same secret know each other's puzzles and addresses.
+// NewGifts makes the pages of a site. Nodes with the same secret know each other's puzzles.
 func NewGifts(s *page.Site, secret []byte) *Gifts {
 	if len(secret) == 0 {
 		secret = []byte(rand.Text())
 	}
-	derived := func(purpose string) []byte {
-		key, _ := hkdf.Key(sha256.New, secret, nil, "donorbook "+purpose, sha256.Size) // fails for long keys only
-		return key
-	}
-	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(derived("puzzles")), events: web.NewLimiter[int64](eventRate), key: derived("donations")}
+	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewLimiter[int64](eventRate)}
 }
 
 // giftPages are the pages below the address of a campaign.
@@ -128,24 +120,13 @@ func (v *visit) address(g *Gifts, rest string) string {
 	return g.Options.Proxies.BaseURL(v.r) + "/" + v.campaign.Slug + rest
 }
 
-// token names a donation in an address. The id alone is no secret: it is in the log and at the provider.
-func (g *Gifts) token(account int64, id string) string { return id + g.signature(account, id) }
-
 // idLength is that of the ids of donations.
 const idLength = 16
 
-// donation is the id in a token of an account's, "" where it is none.
-func (g *Gifts) donation(account int64, token string) string {
-	if len(token) < idLength || !hmac.Equal([]byte(token[idLength:]), []byte(g.signature(account, token[:idLength]))) {
-		return ""
-	}
-	return token[:idLength]
-}
-
-func (g *Gifts) signature(account int64, id string) string {
-	mac := hmac.New(sha256.New, g.key)
-	mac.Write([]byte(strconv.FormatInt(account, 10) + " " + id)) //nolint:errcheck // never fails
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+// token names a donation in an address. The id alone is no secret: it is in the log and at the provider.
+func token(d *donate.Donation) string {
+	proof := sha256.Sum256([]byte("page of a donation " + d.Attempt))
+	return d.ID + base64.RawURLEncoding.EncodeToString(proof[:16])
 }
 
 // readForm counts a stranger, and reads a form of at most 16 KiB. What another site sends is refused.

@@ -3,6 +3,7 @@ package public
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"errors"
 	"net/http"
 	"strconv"
@@ -56,14 +57,16 @@ func (g *Gifts) thanksPage(v *visit) error {
 }
 
 // named is the donation whose token is in the address, an empty one where there is none for this campaign.
-func (g *Gifts) named(v *visit, find func(ctx context.Context, account int64, id string) (donate.Donation, error)) (d donate.Donation, err error) {
-	if id := g.donation(v.account.Number, v.r.URL.Query().Get("d")); id != "" {
-		d, err = find(v.r.Context(), v.account.Number, id)
-	}
-	if errors.Is(err, crm.ErrNotFound) || d.Campaign != v.campaign.ID {
+func (g *Gifts) named(v *visit, find func(ctx context.Context, account int64, id string) (donate.Donation, error)) (donate.Donation, error) {
+	sent := v.r.URL.Query().Get("d")
+	known, err := g.Store.DonationByID(v.r.Context(), v.account.Number, sent[:min(idLength, len(sent))])
+	if errors.Is(err, crm.ErrNotFound) || err == nil && (known.Campaign != v.campaign.ID || !hmac.Equal([]byte(token(&known)), []byte(sent))) {
 		return donate.Donation{}, nil
 	}
-	return d, err
+	if err != nil || find == nil {
+		return known, err
+	}
+	return find(v.r.Context(), v.account.Number, known.ID)
 }
 
 func (g *Gifts) transfer(v *visit, d *donate.Donation) *transferView {
@@ -74,7 +77,7 @@ func (g *Gifts) transfer(v *visit, d *donate.Donation) *transferView {
 	}
 	t.Bank, t.IBAN = v.offer.Bank, donate.Groups(v.offer.Bank.IBAN)
 	if epc(v, d) != "" {
-		t.Code = "/" + v.campaign.Slug + "/qr.svg?kind=epc&d=" + g.token(d.Account, d.ID)
+		t.Code = "/" + v.campaign.Slug + "/qr.svg?kind=epc&d=" + token(d)
 	}
 	return t
 }
@@ -90,7 +93,7 @@ func epc(v *visit, d *donate.Donation) string {
 func (g *Gifts) codePage(v *visit) error {
 	words := v.address(g, "")
 	if v.r.URL.Query().Get("kind") == "epc" {
-		d, err := g.named(v, g.Store.DonationByID)
+		d, err := g.named(v, nil)
 		if err != nil {
 			return err
 		}
