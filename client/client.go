@@ -29,6 +29,7 @@ type Client struct {
 	Campaigns    Campaigns
 	Transactions Transactions
 	Receipts     Receipts
+	Templates    Templates
 	Plans        Plans
 	Tags         Tags
 	CustomFields CustomFields

@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -354,6 +355,41 @@ func (s Transactions) IssueReceipt(ctx context.Context, id string) (Transaction,
 // like one that is not yours.
 func (s Transactions) GetReceipt(ctx context.Context, id string) (Receipt, error) {
 	return call[Receipt](ctx, s.c, http.MethodGet, at("/v1/transactions/{id}/receipt", id), nil)
+}
+
+// Templates are the calls about templates.
+type Templates struct{ c *Client }
+
+// List walks through all pages of Page.
+func (s Templates) List(ctx context.Context) iter.Seq2[Template, error] {
+	return all[Template](ctx, s.c, "/v1/templates", nil)
+}
+
+// Page lists the texts with which your organization thanks: for a first gift, another gift, a recurring one, one in honor or memory of
+// someone, a large one, and the letter to a list of contacts.
+func (s Templates) Page(ctx context.Context, number int) (Page[Template], error) {
+	return page[Template](ctx, s.c, "/v1/templates", nil, number)
+}
+
+// Get returns the text of an occasion: your organization's own, or the standard text.
+func (s Templates) Get(ctx context.Context, occasion string) (Template, error) {
+	return call[Template](ctx, s.c, http.MethodGet, at("/v1/templates/{occasion}", occasion), nil)
+}
+
+// Update changes the text of an occasion. Keys that you do not send stay as they are.
+func (s Templates) Update(ctx context.Context, occasion string, change TemplateChange) (Template, error) {
+	return call[Template](ctx, s.c, http.MethodPatch, at("/v1/templates/{occasion}", occasion), change)
+}
+
+// Reset goes back to the standard text of an occasion.
+func (s Templates) Reset(ctx context.Context, occasion string) error {
+	_, err := s.c.send(ctx, http.MethodDelete, at("/v1/templates/{occasion}", occasion), nil, nil, nil)
+	return err
+}
+
+// Preview returns what a text says with one of your transactions. Nothing is sent.
+func (s Templates) Preview(ctx context.Context, occasion string, transactionID string) (TemplatePreview, error) {
+	return call[TemplatePreview](ctx, s.c, http.MethodGet, at("/v1/templates/{occasion}/preview", occasion)+"?transaction_id="+url.QueryEscape(transactionID), nil)
 }
 
 // Plans are the calls about plans.
@@ -749,6 +785,31 @@ type Receipt struct {
 	Text          []string         `json:"text"`           // what it says below
 }
 
+// Template is a text with which your organization thanks.
+type Template struct {
+	Occasion   string   `json:"occasion"`    // what it is for (first, repeat, recurring, honor, large or letter)
+	Name       string   `json:"name"`        // the same in words
+	Subject    string   `json:"subject"`     // the subject of the mail
+	Body       string   `json:"body"`        // the text
+	Amount     Money    `json:"amount"`      // from which amount on in your account's currency a gift is large
+	Fields     []string `json:"fields"`      // the fields that the text may have
+	IsStandard bool     `json:"is_standard"` // whether it is the standard text, which your organization has not changed
+}
+
+// TemplateChange is changes of a text.
+type TemplateChange struct {
+	Subject Optional[string] `json:"subject,omitzero"` // the subject of the mail
+	Body    Optional[string] `json:"body,omitzero"`    // the text
+	Amount  Optional[Money]  `json:"amount,omitzero"`  // from which amount on a gift is large, zero or 0 for never
+}
+
+// TemplatePreview is a text that is filled in with a gift.
+type TemplatePreview struct {
+	Occasion string   `json:"occasion"` // what it is for (first, repeat, recurring, honor, large or letter)
+	Subject  string   `json:"subject"`  // the subject of the mail
+	Text     []string `json:"text"`     // its paragraphs
+}
+
 // Plan is a recurring gift, with what a contact has agreed to give and how often.
 type Plan struct {
 	ID           string    `json:"id"`             // identifies the plan
@@ -955,5 +1016,6 @@ func (c *Client) connect() {
 	c.Campaigns.c = c
 	c.Transactions.c = c
 	c.Receipts.c = c
+	c.Templates.c = c
 	c.Plans.c = c
 }

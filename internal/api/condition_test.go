@@ -28,7 +28,7 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	deletes := map[string]struct{ target, body string }{
-		"archiveContact": {"/v1/contacts/{id}", ""}, "deleteCampaign": {"/v1/campaigns/{campaign}", ""}, "deleteTag": {"/v1/tags/c", ""},
+		"archiveContact": {"/v1/contacts/{id}", ""}, "deleteCampaign": {"/v1/campaigns/{campaign}", ""}, "deleteTag": {"/v1/tags/c", ""}, "resetTemplate": {"/v1/templates/first", ""},
 	}
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, item := range c.document.Paths.Map() {

@@ -56,6 +56,7 @@ var (
 	planID     = &idKind{"id", "planId", "your account's plans", (*call).takeCode, (*API).checkPlan}
 	mergeID    = &idKind{"id", "mergeId", "your account's merges", (*call).takeNumber, nil}
 	tagName    = &idKind{"tag", "tagName", "", (*call).takeName, (*API).checkTag}
+	occasion   = &idKind{"occasion", "occasion", "", (*call).takeOccasion, nil}
 )
 
 // operations are in the order of the OpenAPI document.
@@ -93,6 +94,11 @@ var operations = []operation{
 	{route: "GET /v1/receipts", name: "listReceipts", permission: access.TransactionsRead, query: paged([]string{"year"}), handle: lists((*API).listReceipts)},
 	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: (*API).issueReceipt},
 	{route: "GET /v1/transactions/{id}/receipt", name: "getReceipt", permission: access.TransactionsRead, id: giftID, handle: (*API).getReceipt},
+	{route: "GET /v1/templates", name: "listTemplates", permission: access.TransactionsRead, query: paged(), handle: lists((*API).listTemplates)},
+	{route: "GET /v1/templates/{occasion}", name: "getTemplate", permission: access.TransactionsRead, id: occasion, handle: (*API).getTemplate},
+	{route: "PATCH /v1/templates/{occasion}", name: "updateTemplate", also: "PUT putTemplate", permission: access.TransactionsWrite, id: occasion, body: maybeBody, handle: (*API).updateTemplate},
+	{route: "DELETE /v1/templates/{occasion}", name: "resetTemplate", permission: access.TransactionsWrite, id: occasion, handle: (*API).resetTemplate},
+	{route: "GET /v1/templates/{occasion}/preview", name: "previewTemplate", permission: access.TransactionsRead, id: occasion, query: []string{"transaction_id"}, handle: (*API).previewTemplate},
 	{route: "GET /v1/plans", name: "listPlans", permission: access.TransactionsRead, query: paged(giving.PlanParameters(), crm.SortParameters), handle: lists((*API).listPlans)},
 	{route: "POST /v1/plans", name: "createPlan", permission: access.TransactionsWrite, body: neededBody, handle: (*API).createPlan},
 	{route: "GET /v1/plans/{id}", name: "getPlan", permission: access.TransactionsRead, id: planID, tagged: true, handle: (*API).getPlan},

@@ -42,7 +42,7 @@ func appendReceipt(r *thanks.Receipt, dst []byte) []byte {
 	wire := receiptWire{Number: r.Code(), Transaction: r.GiftCode, Status: "valid", Amount: text.AppendMinor(nil, r.Amount, r.Currency), Currency: r.Currency, IssuedAt: at(r.IssuedAt), Title: r.Text.Title,
 		From: texts(r.Text.From), To: texts(r.Text.To), Facts: []receiptWireFact{}, Text: texts(r.Text.Says)}
 	for _, f := range r.Text.Facts {
-		wire.Facts = append(wire.Facts, receiptWireFact{f.Label, f.Value.String()})
+		wire.Facts = append(wire.Facts, receiptWireFact{f.Label, f.Value.Printed()})
 	}
 	if !r.VoidedAt.IsZero() {
 		voided := at(r.VoidedAt)
@@ -96,7 +96,7 @@ func (a *API) listReceipts(r *http.Request, c call, l *list) fetch {
 func texts(lines []mail.Line) []string {
 	all := make([]string, len(lines))
 	for i, line := range lines {
-		all[i] = line.String()
+		all[i] = line.Printed() // clients show them as they like
 	}
 	return all
 }

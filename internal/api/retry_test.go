@@ -75,6 +75,8 @@ var repeatable = map[string]struct{ target, body string }{
 	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
 	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
 	"issueReceipt":      {"/v1/transactions/{gift}/receipt", ""},
+	"updateTemplate":    {"/v1/templates/first", `{"subject":"Thanks, {first_name}"}`},
+	"putTemplate":       {"/v1/templates/large", `{"amount":1000}`},
 	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
 	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
 	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},

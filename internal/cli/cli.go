@@ -105,6 +105,7 @@ type commands struct {
 		Export planExport `cmd:"" help:"Export recurring gifts (plans) to a file."`
 	} `cmd:"" help:"Recurring gifts."`
 	Receipt     struct{ kong.Plugins } `cmd:"" help:"Receipts for gifts."`
+	Template    struct{ kong.Plugins } `cmd:"" help:"Thank-you texts."`
 	Tag         struct{ kong.Plugins } `cmd:"" help:"Tags of contacts."`
 	CustomField struct{ kong.Plugins } `cmd:"" help:"Custom fields of contacts."`
 	Duplicate   struct{ kong.Plugins } `cmd:"" help:"Contacts that may be the same person."`

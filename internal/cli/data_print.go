@@ -23,6 +23,8 @@ var columns = map[string][]string{
 	"listContacts":     {"id", "type", "first_name", "last_name", "company", "primary_email", "primary_phone", "tags"},
 	"listCampaigns":    {"id", "type", "status", "title", "slug", "raised", "goal", "currency"},
 	"listTransactions": {"id", "transacted_at", "contact_id", "amount", "currency", "method", "status", "campaign_code", "first_name", "last_name", "company"},
+	"listReceipts":     {"number", "transaction_id", "status", "amount", "currency", "issued_at", "replaced_by"},
+	"listTemplates":    {"occasion", "name", "subject", "amount", "is_standard"},
 	"listPlans":        {"id", "contact_id", "amount", "currency", "frequency", "method", "status", "next_bill_date", "first_name", "last_name"},
 }
 

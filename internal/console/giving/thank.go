@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -150,7 +151,7 @@ type letterView struct {
 
 // textsView are the thank-you texts of an organization, or one of them.
 type textsView struct {
-	Texts    []thanks.Template
+	Texts    []gifts.TemplateDocument
 	Text     thanks.Template
 	Form     *page.Form
 	Currency string
@@ -167,16 +168,12 @@ func TextsPage(r *page.Request) error {
 }
 
 func TextOf(r *page.Request) (thanks.Template, error) {
-	all, err := r.Store.Templates(r.Context(), r.Account())
-	for _, t := range all {
-		if string(t.Occasion) == r.PathValue("occasion") {
-			return t, err
-		}
+	o := thanks.Occasion(r.PathValue("occasion"))
+	if !slices.Contains(thanks.Texts, o) {
+		return thanks.Template{}, crm.ErrNotFound
 	}
-	if err == nil {
-		err = crm.ErrNotFound
-	}
-	return thanks.Template{}, err
+	text, err := r.Store.Template(r.Context(), r.Account(), o)
+	return text.Template, err
 }
 
 // textPage is the form of a text. It shows the text with the latest gift.
@@ -208,17 +205,12 @@ func SaveText(r *page.Request, t thanks.Template) error {
 		return err
 	}
 	faults := new(doc.Invalid)
-	made := thanks.Template{Occasion: t.Occasion, Subject: r.Form.Value("subject"), Body: r.Form.Value("body")}
-	if sent := giving.ParseMoney(faults, "amount", r.Form.Value("amount"), currency, true); sent != nil {
-		made.Amount, _ = text.MinorUnits(*sent, currency)
-	}
+	subject, body, never := r.Form.Value("subject"), r.Form.Value("body"), int64(0)
+	in := thanks.TemplateInput{Subject: &subject, Body: &body, Amount: cmp.Or(giving.ParseMoney(faults, "amount", r.Form.Value("amount"), currency, true), &never)}
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if err := made.Check(); err != nil {
-		return err
-	}
-	if err := r.Store.SaveTemplate(r.Context(), r.Account(), made); err != nil {
+	if _, err := r.Store.ChangeTemplate(r.Context(), r.Account(), t.Occasion, in); err != nil {
 		return err
 	}
 	return r.Redirect(r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})

@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -266,7 +267,7 @@ func (in *GiftInput) checkNew(c *doc.Checker) {
 }
 
 // providers are payment providers; references that begin with one and a colon are theirs.
-var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless"}
+var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless", "pretend"}
 
 // referenceKind is the id of a gift in the system that it came from.
 func referenceKind() doc.Kind[string] {
@@ -323,7 +324,7 @@ func anonymousGiver() crm.ContactInput {
 
 // Words of names that a file has because no one knows who gave: Anonymous, Unknown Donor, Loose Offering, Kollekte. Those that may be the name of a person say it together with another one.
 var (
-	anonymousWords = strings.Fields("anonymous anon anonym anonyme anonymer anonimo anonima unknown unbekannt inconnu desconocido kollekte klingelbeutel")
+	anonymousWords = strings.Fields("anonymous anon anonym anonyme anonymer anonimo anonima unknown unbekannt inconnu desconocido private privat kollekte klingelbeutel")
 	crowdWords     = strings.Fields("loose plate offering offerings offertory collection cash open basket")
 	giverWords     = strings.Fields("donor donors giver gift gifts spender spenderin donateur donante supporter contributor general change coins checks sunday")
 )
@@ -353,7 +354,8 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 		in.Giver.Addresses = &[]crm.Address{**in.Address}
 	}
 	hasKey := in.Giver.Emails != nil || in.Giver.Phones != nil || in.Giver.AddedIDs != nil
-	name := value(in.Giver.FirstName) + " " + value(in.Giver.LastName) + " " + value(in.Giver.Company)
+	name := strings.TrimSpace(value(in.Giver.FirstName) + " " + value(in.Giver.LastName))
+	name = cmp.Or(name, value(in.Giver.Company)) // of a person, it is the employer
 	switch isNamed := hasKey || strings.TrimSpace(name) != ""; {
 	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey && (!isNamed || in.Giver.Addresses == nil && saysAnonymous(name)):
 		in.Anonymous, in.Giver = true, anonymousGiver()

@@ -43,7 +43,7 @@ func TestALineStaysALineInTheOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Subject.String() != "a Bcc: b" || m.Says[0].String() != "x y" {
-		t.Errorf("%q", m)
+		t.Errorf("%q %q", m.Subject, m.Says)
 	}
 	emoji := "👩\u200d🚀 نص Nguyễn"
 	if got := NewLine(emoji).String(); got != emoji {

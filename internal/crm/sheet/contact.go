@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"strconv"
+	"strings"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
@@ -52,7 +53,7 @@ func contactColumns() []column {
 		{target: "first_name", means: "first name?, given name"},
 		{target: "middle_name", means: "middle name?"},
 		{target: "last_name", means: "last name?"},
-		{target: FullName, means: "full name?, name, company who name", label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text }},
+		{target: FullName, means: "names name? company?, full name?, name, company who name", label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text }},
 		{target: "dob", means: "birth date?", kind: dayKind, isDay: true, heading: "Date of birth", read: readBirthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) }},
 		{target: "company", means: "company name?, account name, employer name?, company employer, who company account?", clean: withoutHousehold},
 		{target: "title", means: "title, job title?, company title"},
@@ -63,7 +64,7 @@ func contactColumns() []column {
 		{target: "tags", means: "tags, tags type", label: "Tags", repeats: true, read: func(r *row, _ *cell, text string) { r.tags = append(r.tags, splitTags(text)...) },
 			write: func(of *record, _ int) any { return joinTags(of.contact.Tags) }},
 		{target: "type", means: "who type, account type, type", kind: contactKind, repeats: true, read: readContactType},
-		{target: "prefix", means: "prefix name? title?"},
+		{target: "prefix", means: "prefix name? title?", repeats: true, read: readPrefix},
 		{target: "suffix", means: "suffix name?"},
 		{target: "salutation", means: "salutation name?"},
 		{target: "external_ids", label: "External IDs", read: readOwnIDs, write: func(of *record, _ int) any { return writtenIDs(of.contact) }},
@@ -136,6 +137,14 @@ func typedAt(list []crm.Typed, i int) (t crm.Typed) {
 		t = list[i]
 	}
 	return t
+}
+
+// readPrefix takes what stands before a name, which may be in two columns: Herr, and Dr.
+func readPrefix(r *row, _ *cell, text string) {
+	if before := r.contact.Prefix; before != nil && !strings.Contains(*before, text) {
+		text = *before + " " + text
+	}
+	r.contact.Prefix = &text
 }
 
 // addNote adds a cell to a note, which several columns may go to.

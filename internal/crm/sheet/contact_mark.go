@@ -218,6 +218,7 @@ func (r *row) settleNames() {
 	}
 	isCompany := in.IsCompany != nil && *in.IsCompany
 	byName := in.IsCompany == nil && in.Company == nil && in.Prefix == nil
+	byTwice := in.IsCompany == nil && in.FirstName == nil && in.LastName == nil // its name stands in both columns
 	switch isPerson := in.FirstName != nil || in.LastName != nil; {
 	case byName && isPerson && in.FirstName != nil && in.LastName != nil && isCompanyInTwo(*in.FirstName, *in.LastName):
 		r.fullName, in.FirstName, in.LastName = *in.FirstName+" "+*in.LastName, nil, nil
@@ -245,8 +246,8 @@ func (r *row) settleNames() {
 		in.Company, r.fullName = &name, ""
 	case isCompany && in.Company == nil && in.FirstName == nil:
 		in.Company, in.LastName = in.LastName, nil
-	case isCompany && in.Company != nil && plainName(*in.Company) == plainName(r.fullName):
-		r.fullName = ""
+	case (isCompany || byTwice) && in.Company != nil && plainName(*in.Company) == plainName(r.fullName):
+		in.IsCompany, r.fullName = new(true), ""
 	}
 	for _, from := range []**string{&in.Title, &in.Salutation} {
 		if *from != nil && in.Prefix == nil && isPrefix(**from) {

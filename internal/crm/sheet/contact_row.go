@@ -94,8 +94,8 @@ func (r *row) fillName() {
 	case in.FirstName == nil && in.LastName == nil:
 		in.FirstName, in.LastName = unlessEmpty(first), unlessEmpty(last)
 	case in.FirstName == nil:
-		if rest, found := strings.CutSuffix(name, " "+*in.LastName); found {
-			first = rest
+		if rest, found := strings.CutSuffix(" "+name, " "+*in.LastName); found {
+			first = strings.TrimSpace(rest)
 		} else if last == "" || !strings.EqualFold(last, *in.LastName) { // Nombre, beside Apellidos
 			first = name
 		}
@@ -144,7 +144,7 @@ func (r *row) readAs(name, reason string) {
 	for _, target := range []string{FullName, "first_name", "last_name", "company"} {
 		column = cmp.Or(column, r.columnOf(target, 0))
 	}
-	r.contact.ReadAs = append(r.contact.ReadAs, crm.LeftOut{Column: column, Value: name, Reason: reason})
+	r.contact.ReadAs = append(r.contact.ReadAs, crm.LeftOut{Column: cmp.Or(column, "The name"), Value: name, Reason: reason})
 }
 
 func spoken(text *string) string {

@@ -284,8 +284,10 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 func TestPatternsAreOfKnownWords(t *testing.T) {
 	t.Parallel()
 	meanings := map[string]bool{}
-	for _, meaning := range vocabulary {
-		meanings[meaning] = true
+	for _, words := range []map[string]string{vocabulary, phrases} {
+		for _, meaning := range words {
+			meanings[meaning] = true
+		}
 	}
 	for _, s := range []*Sheet{Contacts, Gifts} {
 		for _, c := range s.columns {

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"regexp"
 	"strings"
 
 	"donorbook/internal/crm"
@@ -34,7 +35,7 @@ func giftColumns() []column {
 		{target: ownGift, label: "Gift ID in Donorbook", read: func(r *row, _ *cell, text string) { r.gift.Own = text },
 			write: func(of *record, _ int) any { return of.gift.Code }},
 		{heading: "Number", before: "number", write: func(of *record, _ int) any { return giving.GiftNumber(of.gift.ID) }},
-		{target: "transacted_at", means: "date gift, date, date txn, date pay, received date?, pledge date, created date, created, date given", kind: dayKind, isDay: true, label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
+		{target: "transacted_at", means: "date gift, date, date txn, date pay, received date?, settled date?, pledge date, created date, created, date given", kind: dayKind, isDay: true, label: "Date", read: readMoment(func(in *giving.GiftInput) **string { return &in.GivenAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.At) }},
 		{target: "amount", means: "amount gift, amount, amount txn, amount pay, gross amount?, total gift amount?, amount total, gift, pay, amount given, amount received, total, amount deposit, received, credit amount?, deposit", kind: amountKind, label: "Amount", read: readAmount,
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Amount })},
@@ -77,11 +78,11 @@ func giftColumns() []column {
 		{target: "house_number", label: "House number", giver: numbered(houseNumber, 0)},
 		{target: "campaign_id", means: "campaign id", label: "Campaign ID in Donorbook", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
-		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = text },
+		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = amountsBeside.ReplaceAllString(text, "") },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title }},
-		{target: "plan", means: "recurring id, recurring", late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
+		{target: "plan", means: "recurring id, recurring", kind: planKind, late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
 		{target: "plan_id", label: "Recurring gift ID in Donorbook"},
-		{target: "frequency", means: "frequency recurring?, recurring frequency, recurring type, installment frequency", kind: frequencyKind, late: true, label: "How often the recurring gift comes", read: readFrequency},
+		{target: "frequency", means: "frequency recurring?, recurring frequency, recurring type, installment frequency, recurring", kind: frequencyKind, late: true, label: "How often the recurring gift comes", read: readFrequency},
 		{target: "fee", means: "fee amount?, fee total amount?, fee pay", kind: amountKind, label: "Fee", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Fee }),
 			write: money(func(g *giving.Gift) int64 { return g.Payment().Fee })},
 		{target: "fee_covered", means: "fee covered amount? who?, covered who? amount?", label: "Fee covered by the donor", read: readCovered,
@@ -96,10 +97,10 @@ func giftColumns() []column {
 		{target: "dispute_status", means: "dispute status", late: true, label: "Dispute: status", read: readDispute},
 		{target: "disputed_at", means: "dispute date", kind: dayKind, isDay: true, late: true, label: "Dispute date",
 			read: func(r *row, c *cell, text string) { readDay(r, c, text, &r.gift.disputedAt) }},
-		{target: "refund_of", means: "original id?, original gift, refund id original?", late: true, label: "Refund of: ID of the original gift", read: func(r *row, _ *cell, text string) { r.gift.Filed.RefundOf = text }},
+		{target: "refund_of", means: "original id? code?, original gift, refund id original?", late: true, label: "Refund of: ID of the original gift", read: func(r *row, _ *cell, text string) { r.gift.Filed.RefundOf = text }},
 		{target: "pledge", means: "pledge id, pledgelink, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
-		{target: "external_id", read: readGiftID, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind},
-		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
+		{target: "external_id", read: readGiftID, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind},
+		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
 		{target: "check_number", means: "check id, check", kind: serialKind},
 		{target: "check_deposited_at", means: "deposit date, check date, check deposit date?", kind: dayKind, isDay: true, label: "Check deposited", read: readMoment(func(in *giving.GiftInput) **string { return &in.DepositedAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.Deposited) }},
@@ -117,13 +118,16 @@ func giftColumns() []column {
 			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
 		{target: "communication_opt_in", means: "consent any? who? email? mail? sms? phone?", kind: yesKind,
 			read: func(r *row, c *cell, text string) { yes := r.readYes(c, text); r.gift.OptIn = &yes }, write: func(of *record, _ int) any { return of.gift.OptIn }},
-		{target: "livemode", means: "live, mode", label: "Live payment (not a test)",
+		{target: "livemode", means: "live, mode", kind: modeKind, label: "Live payment (not a test)",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},
-		{target: "test", means: "test mode?", late: true, label: "Test payment",
+		{target: "test", means: "test mode?", kind: modeKind, late: true, label: "Test payment",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, true) }},
 		{heading: "Recorded", before: "created_at", write: func(of *record, _ int) any { return moment(of.gift.CreatedAt) }},
 	}, giftFields())
 }
+
+// amountsBeside are the amounts that a list of funds has behind each: General ($150.00), Missions ($50.00).
+var amountsBeside = regexp.MustCompile(`\s*\(-?\p{Sc}?\s?[0-9][0-9.,' ]*[.,][0-9]{2}\s?\p{Sc}?\)`)
 
 func giftFields() (fields []column) {
 	for _, f := range giving.GiftTexts {

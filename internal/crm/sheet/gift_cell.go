@@ -20,11 +20,14 @@ func readMoment(of func(*giving.GiftInput) **string) func(*row, *cell, string) {
 }
 
 func readDay(r *row, c *cell, value string, to **string) {
-	if m, ok := text.ReadMoment(value, c.dayFirst); ok && !m.HasZone {
+	if m, ok := text.ReadMoment(value, c.dayFirst); ok {
 		isMidnight := m.At.Equal(m.At.Truncate(24 * time.Hour)) // which programs write for a day alone
-		if isMidnight && !r.isOwn {                             // a workbook has midnight as a day, and ours has no days alone
+		switch {
+		case m.Zone != "":
+			value = m.At.Format("2006-01-02T15:04:05") + m.Zone
+		case isMidnight && !r.isOwn: // a workbook has midnight as a day, and ours has no days alone
 			value = m.At.Format(time.DateOnly)
-		} else {
+		default:
 			value = m.At.Format(time.DateTime)
 		}
 	}
@@ -148,14 +151,16 @@ func (r *row) readYes(c *cell, value string) bool {
 
 // readTest takes whether a payment is one of a test, in whatever way the column asks.
 func (r *row) readTest(c *cell, value string, isTest bool) {
-	switch plainWord(value) {
-	case "test", "sandbox", "testmode":
+	switch modes[plainWord(value)] {
+	case "test":
 		r.gift.Test = true
-	case "live", "production", "livemode":
-	default:
+	case "":
 		r.gift.Test = r.readYes(c, value) == isTest || r.gift.Test
 	}
 }
+
+// modes are what systems call payments that are real, and those that are not.
+var modes = byWord(map[string]string{"test": "test sandbox testmode", "live": "live production livemode"})
 
 // readGone takes how much went back, or whether all of it did.
 func readGone(of func(*GiftRow) (all *bool, part **int64)) func(*row, *cell, string) {
@@ -442,7 +447,7 @@ var kindMeanings = []string{giftKind, pledgeKind, paymentKind, refundKind, write
 var kindWords = byWord(map[string]string{
 	giftKind: "gift g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
 		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don donacion donativo salesreceipt receivepayment invoicepayment receivedpayment subscription recurring monthly",
-	pledgeKind:  "pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
+	pledgeKind:  "invoice rechnung facture factura pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
@@ -453,7 +458,7 @@ var kindWords = byWord(map[string]string{
 
 func readKind(r *row, c *cell, text string) {
 	method, _ := meaningOf(methodWords, text)
-	_, isKind := meaningOf(kindWords, text)
+	kind, isKind := kindOf(text)
 	switch words := headingWords(text); {
 	case !isKind && (method != "" || slices.Contains(words, "credit")): // CK, or QUICKPAY_CREDIT in the statement of a bank
 		r.gift.kind, r.gift.kindMethod = giftKind, method
@@ -462,12 +467,40 @@ func readKind(r *row, c *cell, text string) {
 		r.gift.kind = noGift
 		return
 	}
-	r.gift.kind, _ = r.meaning(c, kindWords, text)
-	r.gift.isPayment = r.gift.kind == giftKind && strings.Contains(plainWord(text), "payment")
+	if r.gift.kind = kind; !isKind {
+		r.gift.kind, _ = r.meaning(c, kindWords, text)
+	}
+	r.gift.isPayment = r.gift.kind == giftKind && slices.ContainsFunc(headingWords(text), func(word string) bool { h := parseHeading(word); return h.has("pay") })
 	if method == "in_kind" || method == "stock" { // where no other column says more
 		r.gift.kindMethod = method
 	}
 }
+
+// kindOf is the kind that a value means: by the words of systems, or else by what each of its words would mean in a heading, in whatever language.
+func kindOf(value string) (kind string, ok bool) {
+	if kind, ok = meaningOf(kindWords, value); ok || len(value) > maxMeaning {
+		return kind, ok
+	}
+	if _, isKnown := kindWords[plainWord(value)]; isKnown { // and is unclear
+		return "", false
+	}
+	h := parseHeading(value)
+	if h.unknown > 0 || len(h.means) == 0 || slices.ContainsFunc(h.means, func(m string) bool { return !slices.Contains(kindMeans, m) }) {
+		return "", false
+	}
+	switch {
+	case h.has("fee", "net", "paidout"):
+		return noGift, true
+	case h.has("refund"):
+		return refundKind, true
+	case h.has("gift", "pay"):
+		return giftKind, true
+	}
+	return "", false
+}
+
+// kindMeans are the meanings of words by which the kind of a row is told.
+var kindMeans = strings.Fields("gift pay txn amount received recurring member refund fee net paidout account type total")
 
 // frequencyWords are how often a gift comes again.
 var frequencyWords = byWord(map[string]string{
@@ -475,10 +508,13 @@ var frequencyWords = byWord(map[string]string{
 	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na einmalig ponctuel ponctuelle unique unica unico onetimegift",
 })
 
-func readFrequency(r *row, c *cell, text string) {
-	every, ok := r.meaning(c, frequencyWords, text)
+func readFrequency(r *row, c *cell, value string) {
+	if _, isAnswer := text.ReadYesNo(value); isAnswer { // whether it is one of several
+		return
+	}
+	every, ok := r.meaning(c, frequencyWords, value)
 	if r.gift.Filed.Every = every; !ok {
-		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: text, Reason: "does not tell how often a gift comes"})
+		r.gift.LeftOut = append(r.gift.LeftOut, crm.LeftOut{Column: c.name, Value: value, Reason: "does not tell how often a gift comes"})
 	}
 }
 

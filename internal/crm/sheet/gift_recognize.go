@@ -35,7 +35,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	})
 	g.settle(all, done)
 	g.placeGiver(asGiver)
-	g.findGiver()
+	g.findGiver(asGiver)
 	g.mapping.leaveForeignIDs()
 	g.placeIDs()
 	g.findMoney()
@@ -75,12 +75,15 @@ func (g *recognition) placeGiver(asGiver Mapping) {
 }
 
 // findGiver takes the first column of names where no heading tells who gave. A report by customers has them in a column without a heading, on rows of their own.
-func (g *recognition) findGiver() {
+func (g *recognition) findGiver(asGiver Mapping) {
 	if g.mapping.has(FullName, "first_name", "last_name", "company", "email", "phone", "contact_id", giving.GiverID) {
 		return
 	}
 	for i := range g.mapping {
 		isUnnamed, enough := g.mapping[i].Name == "", 0.8
+		if asGiver[i].Doubt == FullName && g.mapping[i].Target == Skip && g.look.column(i).part(nameKind) >= 0.5 && g.place(i, FullName) {
+			return
+		}
 		if isUnnamed {
 			enough = 0.5
 		}
@@ -127,7 +130,7 @@ func (g *recognition) findMoney() {
 // isPlain tells whether a heading says nothing but that something was given.
 func isPlain(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
-		return !slices.Contains([]string{"gift", "pay", "txn", "amount", "total", "gross", "received", "given", "date", "created", "deposit", "credit", "currency", "note"}, m)
+		return !slices.Contains([]string{"gift", "pay", "txn", "amount", "total", "gross", "received", "settled", "given", "date", "created", "deposit", "credit", "currency", "note"}, m)
 	})
 }
 

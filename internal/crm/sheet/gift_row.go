@@ -66,7 +66,7 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	g.takeGiver(&r.contact)
 	g.settle()
 	switch {
-	case g.GivenAt == nil && (isGroup || isTotal(cells)):
+	case (g.GivenAt == nil || isTotal([]string{*g.GivenAt})) && (isGroup || isTotal(cells)):
 		g.kind, g.noGiftRule = noGift, ofOthers
 	case g.kind != noGift:
 		g.settleStatement(rows.isStatement)
@@ -276,7 +276,7 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 		return dropped(&in.Fee)
 	case "fee_covered":
 		return dropped(&in.FeeCovered)
-	case "net":
+	case "net", "matched":
 		return true
 	case "check_number":
 		return dropped(&in.Check)

@@ -243,6 +243,9 @@ func (g *GiftRow) FindRefund(isThere bool) {
 // settleFee tells what a processor kept: what is not in the net amount. An offline gift may have none.
 func (g *GiftRow) settleFee() {
 	if net := positive(g.net); net != nil && g.Amount != nil && !g.Filed.IsRefund {
+		if covered, fee := positive(g.FeeCovered), positive(g.Fee); covered != nil && fee != nil && *net == *g.Amount+*covered-*fee && *net != *g.Amount-*fee {
+			g.Amount = new(*g.Amount + *covered) // the file tells what was given beside what covers the fee
+		}
 		if *net > *g.Amount {
 			g.faults.Add("net", netOverAmount)
 		} else {

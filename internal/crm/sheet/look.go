@@ -43,6 +43,8 @@ const (
 	idKind        = "id"
 	serialKind    = "serial" // numbers that are no amounts
 	nameKind      = "name"   // of people and companies, in several words
+	planKind      = "plan"   // ids, and no answers
+	modeKind      = "mode"   // live and test
 )
 
 // kinds tell whether a value is of a kind.
@@ -67,7 +69,7 @@ var kinds = map[string]func(value string) bool{
 	yesKind:       func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
 	statusKind:    among(statusWords),
 	methodKind:    among(methodWords),
-	rowKind:       among(kindWords),
+	rowKind:       func(value string) bool { _, ok := kindOf(value); return ok },
 	frequencyKind: among(frequencyWords),
 	listedKind: func(value string) bool {
 		plain := plainName(value)
@@ -80,6 +82,15 @@ var kinds = map[string]func(value string) bool{
 		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "/")
 	},
 	serialKind: func(value string) bool { return !strings.ContainsAny(value, ".,$€£") },
+	planKind: func(value string) bool {
+		_, isAnswer := text.ReadYesNo(value)
+		_, isFrequency := meaningOf(frequencyWords, value)
+		return !isAnswer && !isFrequency
+	},
+	modeKind: func(value string) bool {
+		_, isAnswer := text.ReadYesNo(value)
+		return isAnswer || modes[plainWord(value)] != ""
+	},
 	nameKind: func(value string) bool {
 		return len(value) <= 80 && strings.Contains(value, " ") && !strings.ContainsAny(value, "0123456789@:;#%/=_")
 	},
@@ -129,7 +140,7 @@ type seen struct {
 }
 
 // kindOrder are all kinds.
-var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind, nameKind}
+var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind, nameKind, planKind, modeKind}
 
 // NewLook is for a file with so many columns.
 func NewLook(columns int) *Look { return &Look{columns: make([]seen, columns), left: lookCells} }

@@ -53,9 +53,33 @@ func (g *recognition) placeFound() {
 		}
 		e.parts, e.primary = append(e.parts, foundPart{target, h.column}), e.primary || h.primary
 	}
+	lists["addresses"] = joinHalves(lists["addresses"])
 	for list, all := range lists {
 		g.placeAll(list, all)
 	}
+}
+
+// joinHalves makes one address of a street and a city whose headings do not say that they belong together, where there are no others: Mailing Address, City, State.
+func joinHalves(all []*element) []*element {
+	if len(all) != 2 {
+		return all
+	}
+	lines, place := all[0], all[1]
+	if lines.has(city, zipcode, zipAndCity) {
+		lines, place = place, lines
+	}
+	if lines.has(city, zipcode, zipAndCity, state, country) || place.has(street, wholeAddress, line2) || !place.has(city, zipcode, zipAndCity) || !lines.has(street, wholeAddress) {
+		return all
+	}
+	for _, p := range place.parts {
+		lines.parts = append(lines.parts, p)
+	}
+	for i := range lines.parts {
+		if lines.parts[i].target == wholeAddress {
+			lines.parts[i].target = street
+		}
+	}
+	return []*element{lines}
 }
 
 // placeAll places elements of a list behind each other, the primary one first, where no column says itself that it goes there.

@@ -83,6 +83,8 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 	}
 	part, isSet := values.part(c.kind), c.kind == statusKind || c.kind == methodKind || c.kind == rowKind || c.kind == frequencyKind
 	switch {
+	case words == 0 && c.kind == rowKind && h.has("id") && values.part(idKind) >= 0.9 && values.isUnique():
+		return 0
 	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode")) && isOpen(h):
 		return byValues
 	case words == 0:
@@ -91,7 +93,9 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return fitting
 	case c.kind == idKind:
 		return rateID(h, values, part)
-	case c.kind == serialKind && part < 0.9:
+	case (c.kind == serialKind || c.kind == planKind || c.kind == modeKind) && part < 0.9:
+		return 2 * unfitting
+	case c.kind == amountKind && max(values.part(yesKind), values.part(dayKind)) >= 0.9 && part < 0.9:
 		return 2 * unfitting
 	case part >= 0.9:
 		return fitting
@@ -111,6 +115,8 @@ func (c *seen) isOther(kind string) bool {
 // rateID is what values add to a heading of ids: they name one row each.
 func rateID(h *heading, values *seen, part float64) int {
 	switch {
+	case part == 0:
+		return 2 * unfitting
 	case values.filled < 3:
 		return 0
 	case part < 0.5 || !values.isUnique() || values.counts && len(h.means) == 1 && values.filled > 2: // 1, 2, 3 number the rows of this file alone
@@ -122,7 +128,7 @@ func rateID(h *heading, values *seen, part float64) int {
 // isOpen tells whether a heading says nothing that its values could contradict.
 func isOpen(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
-		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "card", "frequency", "recurring", "note", "title", "state", "created", "tags", "invoice"}, m)
+		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "settled", "card", "frequency", "recurring", "note", "title", "state", "created", "tags", "invoice"}, m)
 	})
 }
 
@@ -270,7 +276,7 @@ func (g *recognition) markPrefixes(done map[int]bool) {
 			}
 			columns++
 			values := g.look.column(i)
-			if part := values.part(prefixKind); !done[i] && len(h.means) == 1 && h.unknown == 0 && part >= 0.5 && part*float64(values.filled) > most {
+			if part := values.part(prefixKind); !done[i] && !slices.ContainsFunc(h.means, func(m string) bool { return m != meaning && m != "who" }) && h.unknown == 0 && part >= 0.5 && part*float64(values.filled) > most {
 				best, most = i, part*float64(values.filled)
 			}
 		}

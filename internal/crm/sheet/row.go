@@ -240,15 +240,21 @@ func (r *row) read(cells []string) {
 // paidBy is how banks describe a payment that has come: Zelle payment from JANE ROE 99887.
 var paidBy = regexp.MustCompile(`(?i)\b(?:payment|transfer|zelle|credit|deposit|received|gutschrift|überweisung|virement|transferencia|bizum)\b.*?\b(?:from|von|de)\s+(\p{L}[\p{L}.'’& -]*)`)
 
+// payerSaid is the same where the bank says who paid behind a colon.
+var payerSaid = regexp.MustCompile(`(?i)\b(?:auftraggeber|ordonnateur|donneur d.ordre|ordenante|payer|remitter)\s*:\s*(\p{L}[\p{L}.'’& -]*)`)
+
 // payerIn is the name that a bank's description has, "" for none. What follows it is a day or a number, and names of accounts are none.
 func payerIn(note string) string {
-	found := paidBy.FindStringSubmatch(note)
+	found := payerSaid.FindStringSubmatch(note)
+	if found == nil {
+		found = paidBy.FindStringSubmatch(note)
+	}
 	if found == nil {
 		return ""
 	}
 	words := strings.Fields(found[1])
 	if end := slices.IndexFunc(words, func(word string) bool {
-		return slices.Contains([]string{"on", "ref", "reference", "conf", "confirmation", "id", "memo", "for", "via", "am", "vom", "le", "el"}, strings.ToLower(word))
+		return slices.Contains([]string{"on", "ref", "reference", "conf", "confirmation", "id", "memo", "for", "via", "am", "vom", "le", "el"}, strings.ToLower(word)) || vocabulary[strings.ToLower(word)] == "note"
 	}); end >= 0 {
 		words = words[:end]
 	}
@@ -278,7 +284,7 @@ func (c *cell) isNothing(text string) bool {
 
 // What people write for no value; withheld is what such cells begin with.
 var (
-	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty"}
+	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty", "anon", "anonymous", "private", "privat"}
 	withheld = []string{"not shared", "not provided", "not available", "not disclosed", "not given", "not applicable", "withheld", "undisclosed"}
 )
 

@@ -28,6 +28,9 @@ const (
 // amountForm is an amount with what may stand before and after it.
 var amountForm = regexp.MustCompile(`^-?\s*(\p{L}*\p{Sc}|\p{L}+\.?)?\s*-?\s*([0-9][0-9 .,'’]*|[.,][0-9]+)-?\s*(\p{L}*\p{Sc}|\p{L}+\.?)?\s*-?$`)
 
+// noCents is a dash where the cents would be: 100.– and 50,-.
+var noCents = regexp.MustCompile(`([0-9])[.,][-–—]+`)
+
 // commaRegions are where decimals have a comma.
 var commaRegions = strings.Fields("AD AL AM AO AR AT AZ BA BE BG BO BR BY CL CO CR CU CY CZ DE DK DZ EC EE ES FI FR GE GR HR HU ID IS IT KZ LT LU LV MA MC MD ME MK MZ NL NO PL PT PY RO RS RU SE SI SK SM TN TR UA UY VE VN")
 
@@ -49,6 +52,7 @@ var PlainSigns = strings.NewReplacer("\u2212", "-", "\u00a0", " ", "\u202f", " "
 // forms ask for it: a comma holds thousands apart, and a dot begins decimals. fault is the rule that it breaks.
 func ReadAmount(text, currency, region string) (a Amount, fault string) {
 	text = strings.TrimSpace(PlainSigns.Replace(text))
+	text = noCents.ReplaceAllString(text, "$1")
 	inner, isOpen := strings.CutPrefix(text, "(")
 	inner, isClosed := strings.CutSuffix(inner, ")")
 	parts := amountForm.FindStringSubmatch(strings.TrimSpace(inner))
@@ -160,11 +164,11 @@ func SignFits(sign, currency string) bool {
 type Moment struct {
 	At      time.Time // what the clock shows, whatever the zone is
 	HasTime bool
-	HasZone bool
+	Zone    string // Z or +02:00, "" where none is written
 }
 
 // clockTime is the time behind a day.
-var clockTime = regexp.MustCompile(`(?i)[ T,]+(\d{1,2}:\d\d(?::\d\d)?)(?:\.\d+)?\s*([ap])?\.?(?:m\b\.?)?\s*(?:utc|uhr)?(z|[+-]\d\d:?\d\d)?$`)
+var clockTime = regexp.MustCompile(`(?i)[ T,]+(\d{1,2}:\d\d(?::\d\d)?)(?:\.\d+)?\s*([ap])?\.?(?:m\b\.?)?\s*(?:utc|uhr|[a-z]{1,3}[ds]?t)?\s*(z|[+-]\d\d:?\d\d)?$`)
 
 // Days as people write them: everywhere, and where the month or the day comes first.
 var (
@@ -181,7 +185,13 @@ func ReadMoment(text string, dayFirst bool) (m Moment, ok bool) {
 		if found == nil {
 			return m, false
 		}
-		day, clock, m.HasTime, m.HasZone = text[:found[0]], text[found[2]:found[3]], true, found[6] >= 0
+		day, clock, m.HasTime = text[:found[0]], text[found[2]:found[3]], true
+		if found[6] >= 0 {
+			m.Zone = strings.ToUpper(text[found[6]:found[7]])
+			if n := len(m.Zone); n == len("+0200") {
+				m.Zone = m.Zone[:n-2] + ":" + m.Zone[n-2:]
+			}
+		}
 		if found[4] >= 0 {
 			clock += text[found[4]:found[5]] + "m"
 		}

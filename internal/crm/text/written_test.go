@@ -19,7 +19,7 @@ func FuzzReadWritten(f *testing.F) {
 		}
 		if m, ok := ReadMoment(text, dayFirst); ok {
 			again, ok := ReadMoment(m.At.Format(time.DateTime), dayFirst)
-			if !ok || !again.At.Equal(m.At) || !again.HasTime || again.HasZone {
+			if !ok || !again.At.Equal(m.At) || !again.HasTime || again.Zone != "" {
 				t.Errorf("%q is read as %v, and that as %v", text, m, again)
 			}
 		}

@@ -305,7 +305,7 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.SaveTemplate(t.Context(), account.Number, thanks.Default(thanks.Large)); err != nil {
+		if _, err := s.ChangeTemplate(t.Context(), account.Number, thanks.Large, thanks.TemplateInput{Amount: ptr(int64(1000_0000))}); err != nil {
 			t.Fatal(err)
 		}
 		issue(t, s, account.Number, giveNow(t, s, account.Number, ofAda).Code)

@@ -211,7 +211,7 @@ func TestThankYouTexts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.", Amount: 50_00}
-		if err := s.SaveTemplate(t.Context(), account.Number, own); err != nil {
+		if _, err := s.ChangeTemplate(t.Context(), account.Number, own.Occasion, thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}); err != nil {
 			t.Fatal(err)
 		}
 		gift := giveNow(t, s, account.Number, ofAda)
@@ -226,7 +226,7 @@ func TestThankYouTexts(t *testing.T) {
 		made := importAccount(t, s, files, "")
 		all, err := s.Templates(t.Context(), made.Account.Number)
 		own.Own = true
-		if err != nil || all[len(all)-2] != own || all[0].Own {
+		if err != nil || all[len(all)-2].Template != own || all[0].Own {
 			t.Errorf("%v %+v", err, all)
 		}
 		if waiting(t, s, made.Account.Number) != 1 {
@@ -238,7 +238,7 @@ func TestThankYouTexts(t *testing.T) {
 		if err := s.ResetTemplate(t.Context(), account.Number, thanks.Large); err != nil {
 			t.Fatal(err)
 		}
-		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-2] != thanks.Default(thanks.Large) {
+		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-2].Template != thanks.Default(thanks.Large) {
 			t.Errorf("%v %+v", err, all)
 		}
 		wantSound(t, s)

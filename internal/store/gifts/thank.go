@@ -3,7 +3,6 @@ package gifts
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -11,94 +10,21 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/people"
 )
 
 const (
-	sqlTemplates   = `SELECT occasion, subject, body, amount FROM template WHERE account_id = $1 ORDER BY occasion`
 	sqlGaveBefore  = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 AND given_at <= $3 AND id <> $4 LIMIT 1) AS before`
 	sqlAccountName = `SELECT name FROM account WHERE account_id = $1`
 	sqlToThank     = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND thank <> 0 LIMIT $2) AS waiting`
 )
-
-func scanTemplate(r db.Row) thanks.Template {
-	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3), Own: true}
-}
-
-// Letterhead is what an organization writes with: its name, its settings, and its texts, one for each occasion.
-type Letterhead struct {
-	Organization string
-	Settings     access.AccountSettings
-	Texts        []thanks.Template
-}
-
-func readLetterhead(c db.Conn, account int64) (h Letterhead, err error) {
-	own, err := db.List(c, scanTemplate, sqlTemplates, account)
-	for _, o := range thanks.Texts {
-		t := thanks.Default(o)
-		if i := slices.IndexFunc(own, func(t thanks.Template) bool { return t.Occasion == o }); i >= 0 {
-			t = own[i]
-		}
-		h.Texts = append(h.Texts, t)
-	}
-	if err == nil {
-		h.Settings, err = people.AccountSettings(c, account)
-	}
-	if err == nil {
-		_, err = c.One(func(r db.Row) { h.Organization = r.Text(0) }, sqlAccountName, account)
-	}
-	return h, err
-}
-
-// Text is the text of an occasion.
-func (h *Letterhead) Text(o thanks.Occasion) thanks.Template {
-	return h.Texts[slices.Index(thanks.Texts, o)]
-}
-
-// Letterhead is what an organization writes with.
-func (s *GiftStore) Letterhead(ctx context.Context, account int64) (Letterhead, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (Letterhead, error) { return readLetterhead(c, account) })
-}
-
-// Templates are the texts of an account, one for each occasion.
-func (s *GiftStore) Templates(ctx context.Context, account int64) ([]thanks.Template, error) {
-	h, err := s.Letterhead(ctx, account)
-	return h.Texts, err
-}
-
-// SaveTemplate keeps a text that was checked.
-func (s *GiftStore) SaveTemplate(ctx context.Context, account int64, made thanks.Template) error {
-	return s.changeTemplate(ctx, account, made.Occasion, func(t *store.Tx) {
-		t.Save(store.TemplateTable, account, string(made.Occasion), made.Subject, made.Body, made.Amount)
-	})
-}
-
-// ResetTemplate goes back to our own text of an occasion.
-func (s *GiftStore) ResetTemplate(ctx context.Context, account int64, o thanks.Occasion) error {
-	return s.changeTemplate(ctx, account, o, func(t *store.Tx) { t.Delete(store.TemplateTable, account, string(o)) })
-}
-
-func (s *GiftStore) changeTemplate(ctx context.Context, account int64, o thanks.Occasion, change func(*store.Tx)) error {
-	return s.UpdateOnce(ctx, account, func(t *store.Tx) error {
-		name, err := json.Marshal(o.Label())
-		if err != nil {
-			return err
-		}
-		t.Record(t.Account(account), history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
-		change(t)
-		return nil
-	})
-}
 
 // ThankYou is a thank-you for a gift, and what a page or a letter says beside it.
 type ThankYou struct {
@@ -238,6 +164,13 @@ func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Tha
 			return err
 		}
 		message, to = &mail.Message{Subject: y.Subject, Says: y.Says, Receipt: how.Receipt}, row.Contact.Emails[0].Value
+		if s.Upkeep != nil {
+			more, err := s.Upkeep(t.Conn, a.Account, g)
+			if err != nil {
+				return err
+			}
+			message.Add(more)
+		}
 	}
 	if how.Receipt && g.Receipt == "" && slices.Contains([]string{giving.ThankedMail, giving.ThankedLetter}, how.How) {
 		if _, err := issueReceipt(t, a, g, "", now); err != nil {
