@@ -35,7 +35,9 @@ func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
 		return notFound(err)
 	}
 	if declined {
-		g.noteDecline(r.Context(), account)
+		if err := g.noteDecline(r.Context(), account); err != nil {
+			return err
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -44,10 +46,11 @@ func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
 const maxEvent = 256 << 10
 
 // noteDecline counts a payment that was declined, and tells the organization when its forms are closed for that.
-func (g *Gifts) noteDecline(ctx context.Context, account access.Account) {
-	if g.brakes.Declined(account.Number, g.Now()) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = g.Store.TellOfDeclines(ctx, account) // the form is closed all the same
+func (g *Gifts) noteDecline(ctx context.Context, account access.Account) error {
+	if !g.brakes.Declined(account.Number, g.Now()) {
+		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return g.Store.TellOfDeclines(ctx, account)
 }

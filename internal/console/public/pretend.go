@@ -58,7 +58,9 @@ func (g *Gifts) choose(w http.ResponseWriter, r *http.Request, session string, a
 	switch choice {
 	case pay.ChoosePay, pay.ChooseDebit, pay.ChooseBack:
 	case pay.ChooseDecline:
-		g.noteDecline(r.Context(), account)
+		if err := g.noteDecline(r.Context(), account); err != nil {
+			return "", err
+		}
 	default:
 		return "", &web.Error{Status: http.StatusUnprocessableEntity, Message: "Choose one of the buttons. Nothing was changed."}
 	}
