@@ -62,7 +62,7 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 	case err == nil:
 		err = s.note(ctx, made, func(d *row) { d.State, d.Session = d.State.Becomes(donate.Open), h.Session.ID })
 	case errors.As(err, &refused) && refused.Reason == donate.NoKey:
-		err = errors.Join(err, s.noteFault(ctx, account.Number, cmp.Or(refused.Text, "The key was revoked.")))
+		err = errors.Join(err, s.trouble(ctx, account, err))
 	case errors.Is(err, donate.ErrDefinite):
 		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text), s.note(ctx, made, func(d *row) { d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text, time.Time{} }))
 	case asking.Err() != nil:

@@ -34,10 +34,10 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 	looking, cancel := context.WithTimeout(ctx, thanksTime)
 	defer cancel()
 	now, err := s.settle(looking, a, donate.Ref{Kind: donate.SessionRef, ID: d.Session}, nil)
-	if err != nil || now == nil {
-		return d.Donation, s.trouble(ctx, a, err)
+	if err == nil && now != nil && now.ID == d.ID {
+		return now.Donation, nil
 	}
-	return now.Donation, nil
+	return d.Donation, s.trouble(ctx, a, err)
 }
 
 // changeRow changes a donation in a unit of work that a person asks for.
