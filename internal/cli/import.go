@@ -52,7 +52,7 @@ type importKind struct {
 	// A dry run lists rows, so many at most of each kind that About tells, and tells of them when it has ended.
 	listed  int
 	lists   func(*jobs.TrialRow) bool
-	tell    func(details []jobs.TrialRow, rejected int64)
+	tell    func(details []jobs.TrialRow, r jobs.ImportProgress)
 	changes string // file for what it would change; "" for none
 }
 
@@ -293,7 +293,7 @@ func (c *fileImport) try(t *terminal, s *book.Book, f *openFile) (err error) {
 	if err = errors.Join(err, changes.close()); err != nil {
 		return err
 	}
-	f.tell(details, result.Rejected)
+	f.tell(details, result)
 	return c.report(t, f, result, details)
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
@@ -45,7 +47,7 @@ Columns that are not recognized are not imported unless --map says what they mea
 
 To resume an interrupted import, run it again with the same file and options; no row is imported twice. A file that was fully imported is not imported again without --again. To undo an import, use "donorbook import undo", or open it in the console under Contacts, Imports.
 
-A dry run lists rows that would be merged, with each change; rows that share an email or phone with a different name; values that would be left out; and rows that would be rejected. It lists up to 1,000 rows of each kind and counts all of them. --changes writes every change to a CSV file. A dry run knows the emails and phones of earlier rows, but not what else those rows, or other people, would change in the meantime: a row that only repeats an earlier one counts as merged, not as unchanged.
+A dry run lists rows that would be merged, with each change; rows that share an email or phone with a different name; values that would be left out; and rows that would be rejected. It lists up to 1,000 rows of each kind and counts all of them. --changes writes every change to a CSV file. Its numbers are those of the import, unless other people change something in the meantime.
 
 Exit codes: 0 all rows imported; 1 rows were rejected, or the import failed; 2 wrong usage; 3 file or mapping refused, nothing imported; 4 no such account or file.`
 }
@@ -71,7 +73,7 @@ func (c *contactImport) Run(t *terminal) error {
 			}
 			return r.ImportCounts
 		},
-		tell: func(details []jobs.TrialRow, _ int64) {
+		tell: func(details []jobs.TrialRow, _ jobs.ImportProgress) {
 			if c.JSON {
 				return // it has them
 			}
@@ -193,7 +195,7 @@ A bad row is rejected, and the import continues: fix it in the file that --rejec
 
 To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, use "donorbook import undo", or open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created stay.
 
-A dry run changes nothing. It knows the donors and external IDs of earlier rows, but not what else those rows, or other people, would change in the meantime: a row with the external_id of an earlier one counts as known, even if it says something else.
+A dry run changes nothing. Its numbers are those of the import, unless other people change something in the meantime. It lists the campaigns that would be created, and asks once for each word of a status, type, method or frequency that is unknown.
 
 Exit codes: 0 all rows recorded; 1 rows were rejected, or the import failed; 2 wrong usage; 3 file or mapping refused, nothing recorded; 4 no such account or file.`
 }
@@ -214,7 +216,7 @@ func (c *giftImport) Run(t *terminal) error {
 			}
 			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Skipped, r.OtherName, r.Contacts, counted}
 		},
-		tell: func(details []jobs.TrialRow, rejected int64) { c.tell(t, details, rejected) },
+		tell: func(details []jobs.TrialRow, r jobs.ImportProgress) { c.tell(t, details, r) },
 	})
 }
 
@@ -225,7 +227,7 @@ func (c *giftImport) lists(row *jobs.TrialRow) bool {
 }
 
 // tell tells of rows that a dry run has listed.
-func (c *giftImport) tell(t *terminal, details []jobs.TrialRow, rejected int64) {
+func (c *giftImport) tell(t *terminal, details []jobs.TrialRow, r jobs.ImportProgress) {
 	var first []jobs.TrialRow
 	for _, row := range details {
 		if row.Outcome == jobs.RowRejected {
@@ -234,7 +236,25 @@ func (c *giftImport) tell(t *terminal, details []jobs.TrialRow, rejected int64) 
 			fmt.Fprintf(t.stderr, "Row %d: %s\n", row.Line, oneLine(row.InWords()))
 		}
 	}
-	t.tellRejected(first, rejected)
+	t.tellRejected(first, r.Rejected)
+	t.askUnknown(r.Unknown, c.Campaigns == "create")
+}
+
+// askUnknown tells once of each word that the file has and no one knows, and of the campaigns that do not exist.
+func (t *terminal) askUnknown(all []sheet.UnknownValue, create bool) {
+	var campaigns []string
+	for _, unknown := range all {
+		if meanings := sheet.Meanings(unknown.Target); meanings != nil {
+			fmt.Fprintf(t.stderr, "%s\n", oneLine(fmt.Sprintf("What does %q mean in the column %s? Say it with --map \"%s:%s=MEANING\", where MEANING is one of %s.",
+				unknown.Value, unknown.Column, unknown.Column, unknown.Value, strings.Join(meanings, ", "))))
+			continue
+		}
+		campaigns = append(campaigns, unknown.Value)
+	}
+	what := map[bool]string{true: "Campaigns that would be created", false: "Campaigns that do not exist"}[create]
+	if len(campaigns) > 0 {
+		fmt.Fprintf(t.stderr, "%s: %s.\n", what, oneLine(strings.Join(campaigns, ", ")))
+	}
 }
 
 // giftResult is what is printed as JSON.

@@ -60,7 +60,7 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	})
 }
 
-const donate = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">`
+const donateLink = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">`
 
 func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
@@ -94,7 +94,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		public := stranger.get("/gala")
 		stranger.wantStatus(public, http.StatusOK)
 		stranger.doesNotSee(public, "draft", "closed")
-		if !strings.Contains(public.body, donate) || public.header.Get("Cache-Control") != "public, max-age=60" || viewer.get("/gala").body != public.body {
+		if !strings.Contains(public.body, donateLink) || public.header.Get("Cache-Control") != "public, max-age=60" || viewer.get("/gala").body != public.body {
 			t.Error(public.body)
 		}
 		if !strings.Contains(page.body, `action="`+path+`/status/draft"><button class="button small">Undo`) {
@@ -120,7 +120,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		// The form of a campaign does not change its state.
 		editor.sees(editor.follow(path, formValues(t, editor.get(path+"/edit").body)...), "” saved.", "Closed")
 		editor.sees(editor.follow(path+"/status/published"), "“Gala” is live.")
-		if !strings.Contains(stranger.get("/gala").body, donate) {
+		if !strings.Contains(stranger.get("/gala").body, donateLink) {
 			t.Error("a campaign that was reopened does not ask for donations")
 		}
 

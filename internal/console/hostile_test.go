@@ -14,9 +14,11 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/rig"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/store/jobs"
 )
 
@@ -31,6 +33,7 @@ type estate struct {
 	merge                            int64 // of a contact into the active one
 	field                            custom.Field
 	invitation, gift, receipt, plan  string
+	donation                         string // a promised one
 }
 
 func (s *site) estate(name string) estate {
@@ -67,6 +70,7 @@ func (s *site) estate(name string) estate {
 	campaign, err := s.store.CreateCampaign(ctx, e.account, in)
 	must(err)
 	e.campaign = campaign.ID
+	e.donation = s.promise(e.account, campaign, donate.Wish{FirstName: name, LastName: "Promised", Email: "promised@example.org"}).ID
 	key, _, err := s.store.CreateKey(ctx, e.account.Number, access.KeyInput{Name: name + " key", Permissions: access.AllPermissions})
 	must(err)
 	e.key = key.ID
@@ -137,6 +141,8 @@ func (s *site) state(e estate) string {
 	add(settings, err)
 	chapters, err := s.store.Chapters(ctx, e.account)
 	add(chapters, err)
+	given, _, err := s.store.Donations(ctx, e.account.Number, donations.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	add(given, err)
 	return b.String()
 }
 
@@ -156,7 +162,7 @@ func address(pattern string, org string, e estate) string {
 	case strings.Contains(path, "/fields/"):
 		id = e.field.ID
 	}
-	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan,
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan, "{donation}", e.donation,
 		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
 		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)

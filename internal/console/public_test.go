@@ -36,7 +36,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 			`<p>Come &amp; <b>dine</b></p>`, `src="https://images.example.org/gala.jpg" alt="Winter Gala"`, `src="https://images.example.org/logo.png"`, `href="https://video.example.org/gala"`,
 			`<meta name="description" content="An evening for the harbor">`, `<meta property="og:title" content="Winter Gala">`, `<meta property="og:description" content="An evening for the harbor">`,
 			`<meta property="og:image" content="https://images.example.org/gala.jpg">`, `<meta name="twitter:card" content="summary_large_image">`, `<meta property="og:url" content="` + s.http.URL + `/winter-gala">`,
-			`href="mailto:?subject=Winter%20Gala&amp;body=https%3a%2f%2f`,
+			`href="mailto:?subject=Winter%20Gala&amp;body=https%3A%2F%2F`,
 		} {
 			if !strings.Contains(a.body, part) {
 				t.Errorf("the page lacks %s", part)
@@ -69,10 +69,10 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 	p := s.visitor()
 	a := p.get("/coats")
 	p.wantStatus(a, http.StatusOK)
-	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats Share page Copy link Share by email" {
+	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats Share page Copy link Share on WhatsApp Share on Facebook Share on X Share on Bluesky Share on LinkedIn Share by email" {
 		t.Errorf("the page says %q", got)
 	}
-	for _, part := range []string{"<section", "<img", "<footer", "<ul", `name="description"`, "og:description"} {
+	for _, part := range []string{"<section", "<img", "<footer", `<ul class="facts`, `<fieldset`, `name="description"`, "og:description"} {
 		if strings.Contains(a.body, part) {
 			t.Errorf("the page has an empty %s", part)
 		}

@@ -21,6 +21,8 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store/book"
 )
@@ -162,8 +164,7 @@ func (m *maker) make(ctx context.Context) error {
 		if m.chapter = i; i == 0 {
 			m.root = account
 		}
-		zone, address, taxID := timezone, "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+i) // no one has such a number
-		if err := m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID}); err != nil {
+		if err := m.settle(ctx, account); err != nil {
 			return err
 		}
 		campaigns, err := m.createCampaigns(ctx, account, branch.Campaigns)
@@ -188,6 +189,27 @@ func (m *maker) make(ctx context.Context) error {
 		}
 	}
 	return m.createKeys(ctx)
+}
+
+// donationForms are those of the organization, which also takes payments that the demo pretends, and of its chapters: one takes checks alone, and one has no way to give yet.
+var donationForms = []donate.Settings{
+	{Cover: donate.OfferCover, Rate: donate.Rate{Points: 220, Fixed: 30}, Consent: "Send me news from the harbor by email, about once a month.", Check: "Harbor Light Foundation\n48 Wharf Street\nBoston, MA 02110"},
+	{Check: "Harbor Light Portland\n88 Commercial Street\nPortland, ME 04101"},
+	{NoMonthly: true},
+}
+
+// settle says what statements and public pages tell about an account.
+func (m *maker) settle(ctx context.Context, account access.Account) error {
+	logo, err := m.picture(ctx, account, "logo.png", picture.Logo)
+	if err != nil {
+		return err
+	}
+	zone, address, taxID := timezone, "48 Wharf Street\nBoston, MA 02110", fmt.Sprintf("00-00018%02d", 43+m.chapter) // no one has such a number
+	email, donors := "giving@harborlight.example", string(access.DonorAmounts)
+	if err := m.store.SaveDonationSettings(ctx, account.Number, donationForms[m.chapter]); err != nil {
+		return err
+	}
+	return m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors})
 }
 
 // createKeys makes the keys of the organization's own programs. No one knows their secrets.
@@ -271,6 +293,9 @@ func (m *maker) createCampaigns(ctx context.Context, account access.Account, cam
 			c.until, _, _ = text.ParseMoment(sketch.EndAt)
 		}
 		in, err := campaign.DecodeAll([]byte("[" + row + "]"))
+		if err == nil && c.Cover != "" {
+			err = m.cover(ctx, account, &in[0], c.Cover)
+		}
 		if err != nil {
 			return nil, err
 		}

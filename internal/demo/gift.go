@@ -46,6 +46,7 @@ type drive struct {
 	Weight      int    // how often a gift is for it
 	Plans       bool   // monthly gifts are for it
 	Gala        string // last or next
+	Cover       string // the name of its picture
 }
 
 // donation is a gift to record.

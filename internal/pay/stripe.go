@@ -168,17 +168,9 @@ func signedAt(signature string) (at time.Time, err error) {
 	return at, err
 }
 
-// stripeEvents are those that we ask for: Stripe lists at most twenty kinds at once.
-var stripeEvents = []string{
-	"checkout.session.completed", "checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed", "checkout.session.expired",
-	"payment_intent.payment_failed", "charge.updated", "refund.created", "refund.updated", "refund.failed",
-	"charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "charge.dispute.closed",
-	"invoice.paid", "invoice.payment_failed", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed",
-}
-
 // refOf is what an event is about: nothing where it is none of those that we ask for.
 func refOf(event, id string) donate.Ref {
-	if !slices.Contains(stripeEvents, event) || !objectID.MatchString(id) {
+	if !slices.Contains(donate.StripeEvents, event) || !objectID.MatchString(id) {
 		return donate.Ref{}
 	}
 	for _, known := range [...]struct {
@@ -282,7 +274,7 @@ func (p *stripeProvider) Since(ctx context.Context, since time.Time, each func(d
 	if err := every(ctx, p.api.V1Disputes.List(ctx, &stripe.DisputeListParams{ListParams: page, CreatedRange: from}), func(d *stripe.Dispute) error { return payment(d.PaymentIntent) }); err != nil {
 		return err
 	}
-	return every(ctx, p.api.V1Events.List(ctx, &stripe.EventListParams{ListParams: page, CreatedRange: from, Types: pointers(stripeEvents)}), func(e *stripe.Event) error {
+	return every(ctx, p.api.V1Events.List(ctx, &stripe.EventListParams{ListParams: page, CreatedRange: from, Types: pointers(donate.StripeEvents)}), func(e *stripe.Event) error {
 		id, _ := e.Data.Object["id"].(string)
 		return tell(refOf(string(e.Type), id))
 	})
@@ -342,7 +334,7 @@ func (p *stripeProvider) Check(ctx context.Context) error {
 
 // Register replaces what was registered for the address before: its secret is not told again.
 func (p *stripeProvider) Register(ctx context.Context, address string) (secret string, err error) {
-	made, err := p.api.V1WebhookEndpoints.Create(ctx, &stripe.WebhookEndpointCreateParams{URL: &address, EnabledEvents: pointers(stripeEvents), Description: new("Donorbook"), APIVersion: new(stripe.APIVersion)})
+	made, err := p.api.V1WebhookEndpoints.Create(ctx, &stripe.WebhookEndpointCreateParams{URL: &address, EnabledEvents: pointers(donate.StripeEvents), Description: new("Donorbook"), APIVersion: new(stripe.APIVersion)})
 	if err != nil {
 		return "", refusal(err)
 	}

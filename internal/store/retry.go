@@ -70,6 +70,14 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
+// AttemptKey is the key that a client has given its request, "" for none.
+func AttemptKey(ctx context.Context) string {
+	if a := attemptOf(ctx); a != nil {
+		return a.Key
+	}
+	return ""
+}
+
 func BaseURLOf(ctx context.Context) string {
 	if a := attemptOf(ctx); a != nil {
 		return a.BaseURL

@@ -46,7 +46,7 @@ var (
 	MailTable = db.NewTable("mail", "account_id id", "kind:text about:text recipient:text said:text error:text tries created_at due_at ended_at")
 
 	ConnectionTable = db.NewTable("connection", "account_id", "provider:text live hint:text host:text secret:bytes fault:text since due_at created_at")
-	DonationTable   = db.NewTable("donation", "account_id id:text", "number campaign_id state:text doubt:text settled:text fault:text wish:text email:text charged covered currency:text provider:text live attempt:text session:text payment:text plan:text code:text plan_code:text version looked_at due_at manage:text manage_until created_at updated_at")
+	DonationTable   = db.NewTable("donation", "account_id id:text", "number campaign_id state:text doubt:text settled:text fault:text wish:text email:text charged covered currency:text provider:text live attempt:text session:text payment:text plan:text code:text plan_code:text version looked_at due_at manage:text manage_until card:text created_at updated_at")
 	EventTable      = db.NewTable("provider_event", "account_id id:text", "kind:text noun:text object:text error:text tries received_at due_at")
 
 	answerTable = db.NewTable("request_answer", "account_id key:text", "fingerprint:bytes status header:text body:bytes created_at document:text")

@@ -95,6 +95,8 @@ type campaignView struct {
 	AllGifts      string      // the list of all of them
 	Opening       string      // what was raised before Donorbook, "" for nothing
 	Uncounted     []string    // currencies of gifts that do not count
+	Share         *shareView  // nil where nothing is to be passed on
+	NoWay         bool        // visitors cannot give
 }
 
 // beneficiary is an account that a campaign is for; the name is only known of those that belong to the organization.
@@ -132,6 +134,14 @@ func Page(r *page.Request, record campaigns.CampaignRecord) (err error) {
 			return err
 		}
 		view.AllGifts = r.Path("/gifts?campaign=" + page.IDText(shown.ID))
+		offer, err := r.Store.Offer(r.Context(), r.Account(), &shown)
+		if err != nil {
+			return err
+		}
+		view.Share = shareOf(&shown, view.Address, &offer)
+		if view.NoWay, err = noWay(r, &shown); err != nil {
+			return err
+		}
 	}
 	return r.Render("campaign", page.View{Title: shown.Title, Section: "campaigns", Data: view})
 }

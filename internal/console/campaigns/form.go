@@ -29,6 +29,7 @@ type campaignFormView struct {
 	Zones         []string
 	Currencies    []string
 	Cover, Logo   page.PictureField
+	NoWay         bool // visitors will not be able to give
 }
 
 // Story is what the page will show of the text that was typed.
@@ -234,6 +235,9 @@ func campaignForm(r *page.Request, status int, old campaign.Campaign) error {
 		view.Action, view.Back = r.Path(page.CampaignPath(old.ID)), r.Path(page.CampaignPath(old.ID))
 	}
 	var err error
+	if view.NoWay, err = noWay(r, &campaign.Campaign{Status: old.Status, Currency: r.Form.Value("currency"), PaymentLink: r.Form.Value("payment_link")}); err != nil {
+		return err
+	}
 	if view.Beneficiaries, err = knownAccounts(r); err != nil {
 		return err
 	}

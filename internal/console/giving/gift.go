@@ -121,6 +121,7 @@ func givingTabs(r *page.Request, current string) []page.Tab {
 	return []page.Tab{
 		{Label: "Gifts", Address: r.Path("/gifts"), Current: current == "gifts"},
 		{Label: "To thank", Address: r.Path(toThankPath), Current: current == "thanks"},
+		{Label: "Online donations", Address: r.Path("/donations"), Current: current == "donations"},
 		{Label: "Receipts", Address: r.Path("/receipts"), Current: current == "receipts"},
 		{Label: "Recurring gifts", Address: r.Path("/plans"), Current: current == "plans"},
 	}

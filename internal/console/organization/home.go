@@ -41,6 +41,7 @@ type homeView struct {
 	Giving         *givingView // nil while no gift was recorded
 	Tidy           page.TidyView
 	ToThank        int64  // gifts
+	Reviews        int64  // donations that a person must look at
 	Steps          []step // nil when they are done, or the person has hidden them
 }
 
@@ -82,6 +83,9 @@ func glance(r *page.Request, ctx context.Context) (view homeView, err error) {
 	}
 	view.CampaignsTotal = result.Total
 	if view.Giving, err = glanceAtGiving(r, ctx); err != nil {
+		return view, err
+	}
+	if view.Reviews, err = r.Store.Reviews(ctx, account, mostToThank); err != nil {
 		return view, err
 	}
 	if view.Giving != nil {

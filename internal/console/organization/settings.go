@@ -18,6 +18,7 @@ type settingsView struct {
 	Members     int
 	Invitations int
 	Mails       bool       // mail can be sent
+	Ways        int        // to give on the pages of campaigns
 	About       *page.Form // name, logo and time zone of the organization
 	LogoField   page.PictureField
 	Zones       []string
@@ -88,7 +89,11 @@ func countForOwners(r *page.Request, view *settingsView) error {
 	}
 	view.Fields = len(fields.Active())
 	invitations, err := r.Store.Invitations(r.Context(), r.Account())
-	view.Invitations = len(invitations)
+	if err != nil {
+		return err
+	}
+	offer, err := r.Offer(view.Settings.Currency)
+	view.Invitations, view.Ways = len(invitations), len(offer.Ways)
 	return err
 }
 

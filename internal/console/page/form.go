@@ -141,6 +141,17 @@ func (f *Form) Values(name string) []string { return f.Fields[name] }
 // Has tells whether a box with that value is ticked.
 func (f *Form) Has(name, value string) bool { return slices.Contains(f.Fields[name], value) }
 
+// The fields of the form that connects a payment provider.
+const (
+	KeyField  = "key"
+	HookField = "hook"
+)
+
+// IsSecret tells whether a field holds what no page may show again.
+func IsSecret(name string) bool {
+	return strings.Contains(name, "password") || name == KeyField || name == HookField
+}
+
 // Secret is a field as it was typed. It is taken out of the form, so that no page shows it again.
 func (f *Form) Secret(name string) string {
 	value := f.Fields.Get(name)

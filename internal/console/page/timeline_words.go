@@ -196,7 +196,7 @@ func tagsOf(changes []doc.Change) (tags []string) {
 	return tags
 }
 
-var channelWords = map[history.Channel]string{history.APIChannel: "API", history.ImportChannel: "Import", history.BulkChannel: "Bulk change"}
+var channelWords = map[history.Channel]string{history.APIChannel: "API", history.ImportChannel: "Import", history.BulkChannel: "Bulk change", history.PageChannel: "Donation page"}
 
 // didWords say what was done, "" where the fields that have changed say it.
 func (n Names) didWords(a *history.Activity) string {

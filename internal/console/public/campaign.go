@@ -27,8 +27,10 @@ type publicView struct {
 	Owner    string
 	Settings access.AccountSettings // of the owner
 	Summary  string                 // for search engines, and for those who get the link
-	Donate   string                 // where to, "" where the page does not ask for donations
+	Asks     []page.Asking          // how it asks for gifts; none where it does not, or only elsewhere
+	Donate   string                 // a page elsewhere where people pay, "" for none
 	Address  string                 // of the page; "" where it should not be passed on
+	Share    []page.ShareLink       // the address, in networks
 	Picture  string                 // for those who get the link, with a full address
 	Donors   []publicDonor          // who gave lately, where the organization tells
 	Left     string                 // how long it still runs, where that is short enough to count days
@@ -145,6 +147,7 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 	view := publicView{ShownCampaign: page.NewShownCampaign(shown, s.Now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, s.Now().In(text.Location(settings.Timezone)))}
 	if shown.Slug != "" && shown.Status != campaign.Draft {
 		view.Address = base + "/" + shown.Slug
+		view.Share = page.ShareLinks(shown.Title, view.Address)
 	}
 	if view.Picture = string(view.Cover); picture.IsAddress(view.Picture) {
 		view.Picture = base + view.Picture
@@ -153,14 +156,20 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 		view.Logo = page.NewShownImage(settings.Logo)
 	}
 	if shown.Status == campaign.Published {
-		view.Donate = shown.PaymentLink
+		offer, err := s.Store.Offer(r.Context(), account.Number, &shown)
+		if err != nil {
+			return err
+		}
+		if view.Asks = page.Askings(r.URL.Path, &offer); len(view.Asks) == 0 {
+			view.Donate = shown.PaymentLink
+		}
 	}
 	if shown.Slug != "" {
 		if view.Donors, err = publicDonors(s, r.Context(), account.Number, shown.ID, settings.PublicDonors); err != nil {
 			return err
 		}
 	}
-	return s.Show(w, "public", "public", page.View{Title: shown.Title, Data: view, Org: page.Org{Timezone: settings.Timezone}})
+	return s.Show(w, "public", "public", page.View{Title: shown.Title, Data: &view, Org: page.Org{Timezone: settings.Timezone}})
 }
 
 // publicDonor is someone who gave lately, as the public is told.
@@ -192,7 +201,7 @@ func publicDonors(s *page.Site, ctx context.Context, account, id int64, told acc
 		}
 		donor := publicDonor{Name: publicName(&contact), At: g.Local}
 		if told == access.DonorAmounts && g.IsMoney() {
-			donor.Amount = text.Money(g.Left(), g.Currency)
+			donor.Amount = text.Money(page.LeftOf(&g.Gift), g.Currency)
 		}
 		donors = append(donors, donor)
 	}
@@ -229,6 +238,14 @@ func daysLeft(end, now time.Time) string {
 		return page.Plural(days, "day") + " left"
 	}
 	return ""
+}
+
+// shortStory is how many letters a story has that leaves a part of a large window empty.
+const shortStory = 500
+
+// Brief tells whether there is so little to tell that the title and the story stand on one surface, in the middle of the window.
+func (v *publicView) Brief() bool {
+	return v.Cover == "" && v.Campaign.Event == nil && len(v.Donors) == 0 && len(v.Description) < shortStory
 }
 
 const summaryLength = 200

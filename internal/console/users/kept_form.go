@@ -24,7 +24,7 @@ func fromOurPage(r *http.Request) bool {
 }
 
 // keepForm is the form for the sign-in page that keeps the one that is being sent, or was, and says what became of it. Files are
-// chosen again and passwords typed again, and no one types as much as is too large. A form without a page of its own is only a
+// chosen again and secrets typed again, and no one types as much as is too large. A form without a page of its own is only a
 // button: signing in leads to the page that has it.
 func keepForm(w http.ResponseWriter, r *http.Request, hasPage bool) (*page.Form, error) {
 	f := page.NewForm()
@@ -65,7 +65,7 @@ func keepForm(w http.ResponseWriter, r *http.Request, hasPage bool) (*page.Form,
 	}
 	kept := url.Values{page.KeptTo: {afterSignIn(r.URL.RequestURI())}, page.KeptBy: {page.CookieValue(r, page.UserCookie)}}
 	for name, values := range r.PostForm {
-		if strings.Contains(name, "password") {
+		if page.IsSecret(name) {
 			f.Fail("", "You are not signed in, so nothing was saved. Sign in, then fill in the form again.")
 			return f, nil
 		}

@@ -77,6 +77,14 @@ type Hint struct {
 	At       time.Time
 }
 
+// StripeEvents are the events of Stripe that we ask for: it lists at most twenty kinds at once.
+var StripeEvents = []string{
+	"checkout.session.completed", "checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed", "checkout.session.expired",
+	"payment_intent.payment_failed", "charge.updated", "refund.created", "refund.updated", "refund.failed",
+	"charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "charge.dispute.closed",
+	"invoice.paid", "invoice.payment_failed", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed",
+}
+
 // Connection is how an account is known to a provider.
 type Connection struct {
 	Provider string // stripe, or pretend

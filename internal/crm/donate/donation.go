@@ -135,3 +135,18 @@ func (d *Donation) Kept() time.Duration {
 	}
 	return 30 * 24 * time.Hour
 }
+
+// ManagePath is where the pages of monthly gifts are. The rest of the path is a link: the organization, the donation, and a secret, which old mails do not have.
+const ManagePath = "/give/"
+
+// ManageLink is the end of a link to a monthly gift.
+func ManageLink(account, id, secret string) string {
+	return strings.TrimSuffix(account+"."+id+"."+secret, ".")
+}
+
+// ParseManageLink takes a link apart; ok is false for what is none.
+func ParseManageLink(link string) (account, id, secret string, ok bool) {
+	account, rest, _ := strings.Cut(link, ".")
+	id, secret, _ = strings.Cut(rest, ".")
+	return account, id, secret, IsID(id)
+}

@@ -1,6 +1,7 @@
 package donate
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,25 @@ const (
 	maxConsent              = 500
 	maxCheck                = 500
 )
+
+// Document is how settings are kept. The zero value is "".
+func (s *Settings) Document() string {
+	text, _ := json.Marshal(s) // texts, numbers and lists of them
+	if string(text) == string(noSettings) {
+		return ""
+	}
+	return string(text)
+}
+
+var noSettings, _ = json.Marshal(Settings{})
+
+// ParseSettings reads settings as they are kept.
+func ParseSettings(document string) (s Settings, err error) {
+	if document != "" {
+		err = json.Unmarshal([]byte(document), &s)
+	}
+	return s, err
+}
 
 // Validate finds every fault of settings, by the names of their fields. Amounts are those of a currency.
 func (s *Settings) Validate(currency string) error {
@@ -137,8 +157,8 @@ func (o *Offer) CheckWish(w *Wish, region string, now time.Time) error {
 	case o.NoMonthly || w.Way != Online || w.Frequency != "monthly":
 		c.AddAt(doc.Place{}, "frequency", NotAgain)
 	}
-	if !o.Limits.Has(w.Amount) || Chargeable(w.Amount, o.Currency) != w.Amount {
-		c.AddAt(doc.Place{}, "amount", AmountOutside, text.MoneyInput(o.Limits.Min, o.Currency), text.MoneyInput(o.Limits.Max, o.Currency))
+	if charged, _ := o.Price(w); !o.Limits.Has(w.Amount) || Chargeable(w.Amount, o.Currency) != w.Amount || charged > MaxPayment {
+		c.Faults = append(c.Faults, o.OutOfLimits().Faults...)
 	}
 	w.tidy()
 	for _, required := range []struct{ field, value string }{{"first_name", w.FirstName + w.Company}, {"last_name", w.LastName + w.Company}, {"email", w.Email}} {
@@ -152,14 +172,18 @@ func (o *Offer) CheckWish(w *Wish, region string, now time.Time) error {
 	if w.Consent && o.Consent == "" {
 		c.AddAt(doc.Place{}, "consent", ConsentMissing)
 	}
-	if charged, _ := o.Price(w); charged > MaxPayment {
-		c.AddAt(doc.Place{}, "amount", AmountOutside, text.MoneyInput(o.Limits.Min, o.Currency), text.MoneyInput(o.Limits.Max, o.Currency))
-	}
 	if len(c.Faults) > 0 {
 		return c.Err()
 	}
 	in := w.Gift(o.Currency, now)
 	return in.Validate(&c.Invalid, true, region, now)
+}
+
+// OutOfLimits is the fault of an amount that cannot be given.
+func (o *Offer) OutOfLimits() *doc.Invalid {
+	v := new(doc.Invalid)
+	v.Add("amount", AmountOutside, text.MoneyInput(o.Limits.Min, o.Currency), text.MoneyInput(o.Limits.Max, o.Currency))
+	return v
 }
 
 // tidy takes away the spaces around what was typed, and what was left empty.

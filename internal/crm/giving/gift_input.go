@@ -267,7 +267,7 @@ func (in *GiftInput) checkNew(c *doc.Checker) {
 }
 
 // providers are payment providers; references that begin with one and a colon are theirs.
-var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless"}
+var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless", "pretend"}
 
 // referenceKind is the id of a gift in the system that it came from.
 func referenceKind() doc.Kind[string] {

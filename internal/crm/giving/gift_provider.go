@@ -2,6 +2,7 @@ package giving
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,3 +49,28 @@ func (g Gift) Moved(reference string, amount, fee int64, at time.Time) Gift {
 
 // HasMoved tells whether the ledger has a movement that a payment provider has told.
 func (g *Gift) HasMoved(reference string) bool { return g.hasEntry(entryID(reference)) }
+
+// Provider is the payment provider that a gift came from, and what it calls the payment; "" for one that came from elsewhere.
+func (g *Gift) Provider() (provider, payment string) {
+	if _, is := providerOf(g.ExternalID); !is {
+		return "", ""
+	}
+	provider, payment, _ = strings.Cut(g.ExternalID, ":")
+	return strings.ToLower(provider), payment
+}
+
+// Followed is a plan as its payment provider has it now.
+func (p Plan) Followed(status PlanStatus, amount int64, method string, next, canceled time.Time) Plan {
+	p.Status, p.Amount = status, amount
+	if slices.Contains(Methods, method) {
+		p.Method = method
+	}
+	if next = next.UTC().Truncate(time.Second); !next.IsZero() {
+		p.NextBill = next
+	}
+	p.CanceledAt = time.Time{}
+	if status == Ended {
+		p.NextBill, p.CanceledAt = time.Time{}, canceled.UTC().Truncate(time.Second)
+	}
+	return p
+}

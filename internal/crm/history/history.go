@@ -78,9 +78,10 @@ const (
 	CommandChannel
 	ImportChannel
 	BulkChannel
+	PageChannel // a giver on a donation page, and what the payment provider told of it
 )
 
-var channelNames = []string{"other", "api", "console", "command line", "import", "bulk"}
+var channelNames = []string{"other", "api", "console", "command line", "import", "bulk", "page"}
 
 func (d Channel) String() string { return nameAt(channelNames, int64(d)) }
 

@@ -15,6 +15,10 @@ const (
 	SignIn     Kind = "signin"    // from a new browser
 	Thanks     Kind = "thanks"    // for a gift
 	Statement  Kind = "statement" // of what someone gave in a year
+	Arrived    Kind = "arrived"   // a gift on a page, for the staff
+	Declined   Kind = "declined"  // the card of a monthly gift, for the giver
+	Manage     Kind = "manage"    // a link to a monthly gift
+	Trouble    Kind = "trouble"   // the payment provider refuses the key, for the staff
 )
 
 // State is how far a mail is.

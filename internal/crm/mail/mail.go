@@ -122,6 +122,13 @@ type Message struct {
 	Files   []File `json:"-"`
 }
 
+// Add says more, and has the link of that; nil is nothing.
+func (m *Message) Add(more *Message) {
+	if more != nil {
+		m.Says, m.Action, m.Path = append(m.Says, more.Says...), more.Action, more.Path
+	}
+}
+
 // Letter is a mail as a relay gets it. The relay knows the sender's address.
 type Letter struct {
 	ID      int64 // of the mail; a repeat has the same one

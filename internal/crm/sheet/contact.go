@@ -142,7 +142,9 @@ func typedAt(list []crm.Typed, i int) (t crm.Typed) {
 // readPrefix takes what stands before a name, which may be in two columns: Herr, and Dr.
 func readPrefix(r *row, _ *cell, text string) {
 	if before := r.contact.Prefix; before != nil && !strings.Contains(*before, text) {
-		text = *before + " " + text
+		if text = *before + " " + text; strings.HasPrefix(*before, "Dr") || strings.HasPrefix(*before, "Prof") {
+			text = strings.TrimPrefix(text, *before+" ") + " " + *before
+		}
 	}
 	r.contact.Prefix = &text
 }

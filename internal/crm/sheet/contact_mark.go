@@ -41,7 +41,7 @@ func (g *recognition) placeMarks(done map[int]bool) {
 		h, values := &g.headings[i], g.look.column(i)
 		target, isConsent := h.mark()
 		listed, answers := values.part(listedKind), max(values.part(listedKind), values.part(yesKind), values.part(dayKind))
-		switch isStatus := len(h.means) > 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "status" && m != "email" && m != "who" }) && h.has("status"); {
+		switch isStatus := len(h.means) > 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "status" && m != "email" && m != "address" && m != "who" }) && h.has("status"); {
 		case done[i]:
 			continue
 		case isStatus && target == "" && listed >= 0.9 && values.tellsListed():

@@ -114,7 +114,8 @@ func TestColumnsAreRecognized(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
 		"FIRST NAME|last-name|E mail":                                  "first_name|last_name|emails.0.value",
-		"Name|email2|Email 1|EMAIL":                                    "full_name|emails.0.value|emails.1.value|emails.2.value",
+		"Name|email2|Email 1|EMAIL":                                    "full_name|emails.2.value|emails.0.value|emails.1.value",
+		"Name|Mailing Address|City|State|Postal Code":                  "full_name|addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode",
 		"Vollname|E-Mail":                                              "full_name|emails.0.value",
 		"Work Email|Primary Email|Email opt out|Email Type":            "emails.1.value|emails.0.value|do_not_email|emails.0.type",
 		"Phone|Phone|Phone Type|Cell Phone|Fax|Phone country code":     "phones.0.value|phones.1.value|phones.0.type|phones.2.value|skip?|skip?",

@@ -85,7 +85,9 @@ func joinHalves(all []*element) []*element {
 // placeAll places elements of a list behind each other, the primary one first, where no column says itself that it goes there.
 func (g *recognition) placeAll(list string, all []*element) {
 	all = slices.DeleteFunc(all, func(e *element) bool { return g.isRepeated(e, all) })
-	slices.SortStableFunc(all, func(a, b *element) int { return cmp.Compare(first(a.primary), first(b.primary)) })
+	slices.SortStableFunc(all, func(a, b *element) int {
+		return cmp.Or(cmp.Compare(first(a.primary), first(b.primary)), cmp.Compare(max(a.number, 1), max(b.number, 1)))
+	})
 	n := int64(0)
 	for _, e := range all {
 		for g.taken[numbered(list+".#", n)] {

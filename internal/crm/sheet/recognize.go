@@ -99,6 +99,8 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return 2 * unfitting
 	case part >= 0.9:
 		return fitting
+	case isSet && words == byPart-perWord*h.unknown && part >= 0.5 && values.few(): // words that no one knows are asked
+		return fitting / 2
 	case c.kind == rowKind && values.part(methodKind) >= 0.95: // which kinds of gifts may be, where another column has the method
 		return unfitting / 2
 	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()), isSet && part < 0.5 && values.isOther(c.kind):

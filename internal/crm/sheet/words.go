@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +75,7 @@ var phrases = func() map[string]string {
 		"out": "opt out,opted out,opt outs,user opt out,sign off", "consent": "opt in,opted in,further contact,may contact,ok to contact,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
 		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
 		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "names": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business,raison sociale,razon social",
-		"salutation": "informal greeting,informal salutation,email greeting", "donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often", "receipt": "recu fiscal,recus fiscaux", "txn": "balance transaction", "gift": "gift lookup,line item", "fund": "giving type,giving category", "paidout": "paid out,money out,payments out", "credit": "paid in,money in,payments in",
+		"salutation": "informal greeting,informal salutation,email greeting", "donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often", "receipt": "recu fiscal,recus fiscaux", "txn": "balance transaction", "pay": "paid by,paid with,bezahlt per,paye par,pagado con", "gift": "gift lookup,line item", "fund": "giving type,giving category", "paidout": "paid out,money out,payments out", "credit": "paid in,money in,payments in",
 	} {
 		for _, phrase := range strings.Split(list, ",") {
 			all[phrase] = meaning
@@ -84,7 +85,10 @@ var phrases = func() map[string]string {
 }()
 
 // signs are what people write for a number.
-var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "", "/in", "")
+var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "")
+
+// womanToo is how German headings name women and men together: Spender/in, Spender*innen.
+var womanToo = regexp.MustCompile(`(?i)(\p{L})[/*:_(]-?in(?:nen)?\b\)?`)
 
 // headingWords are the words of the name of a column in small letters, with numbers apart: "E-mail 1 - Value", "MailingStreet", "email2".
 func headingWords(name string) []string {
@@ -92,7 +96,7 @@ func headingWords(name string) []string {
 	var last, before rune
 	for i, r := range name {
 		acronym := unicode.IsUpper(last) && unicode.IsUpper(before) && unicode.IsUpper(r) && i+1 < len(name) && unicode.IsLower(rune(name[i+1])) // IDNumber is no word
-		if unicode.IsUpper(r) && unicode.IsLower(last) || unicode.IsDigit(r) != unicode.IsDigit(last) || acronym {
+		if unicode.IsUpper(r) && unicode.IsLower(last) && last != 'ß' || unicode.IsDigit(r) != unicode.IsDigit(last) || acronym {
 			spaced.WriteByte(' ')
 		}
 		spaced.WriteRune(r)
@@ -123,7 +127,7 @@ func (h *heading) has(meanings ...string) bool {
 // parseHeading reads the name of a column.
 func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
-	all := headingWords(signs.Replace(name))
+	all := headingWords(signs.Replace(womanToo.ReplaceAllString(name, "$1")))
 	h.plain = plainName(name)
 	for _, r := range name {
 		if unicode.Is(unicode.Sc, r) {

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -24,7 +24,6 @@ type DonationStore struct {
 	keys   *Keys
 	region string
 	woken  chan struct{}
-	counts counts
 }
 
 // Desk opens connections to payment providers.
@@ -32,11 +31,11 @@ type Desk interface {
 	Open(c donate.Connection) (donate.Provider, error)
 }
 
-// counts are for metrics.
-type counts struct{ declines atomic.Int64 }
-
 func New(g *gifts.GiftStore) *DonationStore {
-	return &DonationStore{base: g.Base, gifts: g, region: "US", woken: make(chan struct{}, 1)}
+	s := &DonationStore{base: g.Base, gifts: g, region: "US", woken: make(chan struct{}, 1)}
+	g.Upkeep = s.upkeep
+	g.WriteLate(mail.Manage, s.writeManage)
+	return s
 }
 
 // UseDesk says who opens connections to providers, where the key to their secrets is, and the country of phone numbers without one. Without a desk no one can pay online.
@@ -54,26 +53,26 @@ type row struct {
 	DueAt       time.Time // when it is looked at next; zero for never
 	Manage      string    // hash of the link to its plan
 	ManageUntil time.Time
+	CardSession string // at the provider, where the giver enters another card
 }
 
 const (
 	donationColumns = `id, number, account_id, campaign_id, state, doubt, settled, fault, wish, charged, covered, currency, provider, live, attempt, session, payment, plan, code, plan_code,
-		version, looked_at, due_at, manage, manage_until, created_at, updated_at`
+		version, looked_at, due_at, manage, manage_until, created_at, updated_at, card`
 
-	sqlDonation  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = $2`
-	sqlByPayment = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND payment = $2 AND payment <> '' ORDER BY id LIMIT 1`
-	sqlByPlan    = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND plan = $2 AND plan <> '' ORDER BY id LIMIT 1`
-	sqlByGift    = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND code = $2 AND code <> '' ORDER BY id LIMIT 1`
-	sqlByNumber  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND number = $2`
-	sqlByManage  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND manage = $2 AND manage <> '' AND manage_until > $3`
-	sqlNumbers   = `SELECT COALESCE(MAX(number), 0) FROM donation WHERE account_id = $1`
+	sqlDonation   = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = $2`
+	sqlByPayment  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND payment = $2 AND payment <> '' ORDER BY id LIMIT 1`
+	sqlByPlan     = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND plan = $2 AND plan <> '' ORDER BY id LIMIT 1`
+	sqlByGift     = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND code = $2 AND code <> '' ORDER BY id LIMIT 1`
+	sqlByGiftPlan = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND plan_code = $2 AND plan_code <> '' ORDER BY id LIMIT 1`
+	sqlByNumber   = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND number = $2`
 )
 
 func scanDonation(r db.Row) *row {
 	d := &row{Donation: donate.Donation{ID: r.Text(0), Number: r.Int(1), Account: r.Int(2), Campaign: r.Int(3), State: donate.State(r.Text(4)), Doubt: donate.Doubt(r.Text(5)), Fault: r.Text(7),
 		Charged: r.Int(9), Covered: r.Int(10), Currency: r.Text(11), Provider: r.Text(12), Live: r.Int(13) != 0, Session: r.Text(15), Payment: r.Text(16), Plan: r.Text(17), Gift: r.Text(18),
 		GiftPlan: r.Text(19), CreatedAt: store.Moment(r.Int(25)), UpdatedAt: store.Moment(r.Int(26))},
-		Settled: donate.Doubt(r.Text(6)), Attempt: r.Text(14), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)), DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24))}
+		Settled: donate.Doubt(r.Text(6)), Attempt: r.Text(14), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)), DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24)), CardSession: r.Text(27)}
 	_ = json.Unmarshal([]byte(r.Text(8)), &d.Wish) // one that was forgotten says nothing
 	return d
 }
@@ -90,7 +89,7 @@ func (d *row) save(t *store.Tx) error {
 	}
 	t.Save(store.DonationTable, d.Account, d.ID, d.Number, d.Campaign, string(d.State), string(d.Doubt), string(d.Settled), d.Fault, string(wish), strings.ToLower(d.Wish.Email),
 		d.Charged, d.Covered, d.Currency, d.Provider, live, d.Attempt, d.Session, d.Payment, d.Plan, d.Gift, d.GiftPlan,
-		d.Version, store.Seconds(d.LookedAt), store.Seconds(d.DueAt), d.Manage, store.Seconds(d.ManageUntil), store.Seconds(d.CreatedAt), store.Seconds(d.UpdatedAt))
+		d.Version, store.Seconds(d.LookedAt), store.Seconds(d.DueAt), d.Manage, store.Seconds(d.ManageUntil), d.CardSession, store.Seconds(d.CreatedAt), store.Seconds(d.UpdatedAt))
 	return nil
 }
 

@@ -32,7 +32,7 @@ const (
 // openLimit bounds what strangers can begin at once.
 var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
 
-const sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = ANY($2) LIMIT 10001) AS begun`
+const sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
 
 // Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
 // that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
@@ -60,7 +60,7 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 	case err == nil:
 		err = s.note(ctx, made, func(d *row) { d.State, d.Session = d.State.Becomes(donate.Open), h.Session.ID })
 	case errors.As(err, &refused) && refused.Reason == donate.NoKey:
-		err = errors.Join(err, s.noteFault(ctx, account.Number, cmp.Or(refused.Text, "The key was revoked.")))
+		err = errors.Join(err, s.trouble(ctx, account, err))
 	case errors.Is(err, donate.ErrDefinite):
 		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text), s.note(ctx, made, func(d *row) { d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text, time.Time{} }))
 	case asking.Err() != nil:
@@ -98,7 +98,7 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 			case same != nil:
 				id = donate.NewID()
 			}
-			if err := t.CheckLimit(openLimit, 1, sqlBegun, number, []string{string(donate.Started), string(donate.Open)}); err != nil {
+			if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
 				return err
 			}
 			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, CreatedAt: now, UpdatedAt: now}, Attempt: text.Random62(32)}

@@ -141,6 +141,9 @@ type GiftStore struct {
 	*store.Base
 	*contacts.ContactStore
 	*campaigns.CampaignStore
+
+	// Upkeep is what a thank-you says beside the rest for a gift that comes again by itself, nil for nothing.
+	Upkeep func(c db.Conn, account int64, g *giving.Gift) (*mail.Message, error)
 }
 
 func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {

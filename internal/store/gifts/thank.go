@@ -164,6 +164,13 @@ func (s *GiftStore) thank(t *store.Tx, a *store.Account, g *giving.Gift, how Tha
 			return err
 		}
 		message, to = &mail.Message{Subject: y.Subject, Says: y.Says, Receipt: how.Receipt}, row.Contact.Emails[0].Value
+		if s.Upkeep != nil {
+			more, err := s.Upkeep(t.Conn, a.Account, g)
+			if err != nil {
+				return err
+			}
+			message.Add(more)
+		}
 	}
 	if how.Receipt && g.Receipt == "" && slices.Contains([]string{giving.ThankedMail, giving.ThankedLetter}, how.How) {
 		if _, err := issueReceipt(t, a, g, "", now); err != nil {

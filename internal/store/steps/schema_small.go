@@ -153,7 +153,7 @@ CREATE TABLE connection (
 CREATE INDEX connection_due ON connection (due_at, account_id) WHERE due_at <> 0;
 
 -- Gifts that people began to make on a page. wish is what they typed, which is forgotten where nothing was paid; email is in it, too, so that an erasure finds it. code is the public id of the gift it became. version counts the looks at what is true, due_at is when
--- that is looked at next, and manage is the hash of a link to its plan.
+-- that is looked at next, and manage is the hash of a link to its plan, and card the session for another card.
 CREATE TABLE donation (
 	account_id BIGINT NOT NULL,
 	id {key} NOT NULL,
@@ -181,6 +181,7 @@ CREATE TABLE donation (
 	due_at BIGINT NOT NULL,
 	manage {key} NOT NULL,
 	manage_until BIGINT NOT NULL,
+	card TEXT NOT NULL,
 	created_at BIGINT NOT NULL,
 	updated_at BIGINT NOT NULL,
 	PRIMARY KEY (account_id, id)
@@ -196,19 +197,21 @@ CREATE INDEX donation_doubt ON donation (account_id, created_at DESC, id) WHERE 
 
 CREATE INDEX donation_campaign ON donation (account_id, campaign_id, created_at DESC, id);
 
-CREATE INDEX donation_payment ON donation (account_id, payment) WHERE payment <> '';
+CREATE INDEX donation_payment ON donation (account_id, payment, id) WHERE payment <> '';
 
-CREATE INDEX donation_plan ON donation (account_id, plan) WHERE plan <> '';
+CREATE INDEX donation_plan ON donation (account_id, plan, id) WHERE plan <> '';
 
-CREATE INDEX donation_gift ON donation (account_id, code) WHERE code <> '';
+CREATE INDEX donation_gift ON donation (account_id, code, id) WHERE code <> '';
 
-CREATE INDEX donation_gift_plan ON donation (account_id, plan_code) WHERE plan_code <> '';
+CREATE INDEX donation_gift_plan ON donation (account_id, plan_code, id) WHERE plan_code <> '';
 
 CREATE INDEX donation_email ON donation (account_id, email) WHERE email <> '';
 
 CREATE INDEX donation_manage ON donation (account_id, manage) WHERE manage <> '';
 
 CREATE INDEX donation_due ON donation (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX donation_waiting ON donation (account_id, due_at, id) WHERE due_at <> 0;
 
 CREATE INDEX donation_old ON donation (created_at, account_id, id) WHERE code = '';
 
@@ -227,6 +230,8 @@ CREATE TABLE provider_event (
 );
 
 CREATE INDEX provider_event_due ON provider_event (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX provider_event_waiting ON provider_event (account_id, due_at, id) WHERE due_at <> 0;
 
 CREATE INDEX provider_event_old ON provider_event (received_at, account_id, id) WHERE due_at = 0;
 `

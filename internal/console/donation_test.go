@@ -1,0 +1,185 @@
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/pay"
+	"donorbook/internal/store/donations"
+)
+
+// bank is an account that takes transfers.
+var bank = donate.Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000"}
+
+// pages are the addresses that a giver would come back to.
+var pages = donations.Pages{Success: func(string) string { return "https://donors.example.org/ok" }, Cancel: func(string) string { return "https://donors.example.org/no" }}
+
+// promise has someone promise $50 by a transfer.
+func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wish) donate.Donation {
+	s.t.Helper()
+	err := s.store.SaveDonationSettings(s.t.Context(), account.Number, donate.Settings{Bank: bank})
+	w.Way, w.Frequency, w.Amount = donate.ByTransfer, donate.Once, 5000
+	d := donate.Donation{}
+	if err == nil {
+		d, _, err = s.store.Give(s.t.Context(), account, &c, donate.NewID(), w, pages)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// useDesk lets organizations connect payment providers that take no money.
+func (s *site) useDesk() {
+	s.t.Helper()
+	s.store.UseDesk(pay.NewDesk(s.http.URL), donations.NewKeys(filepath.Join(s.t.TempDir(), "secret.key")), "US")
+}
+
+// connect lets an organization take pretended money.
+func (s *site) connect(account access.Account) {
+	s.t.Helper()
+	s.useDesk()
+	if _, err := s.store.Connect(s.t.Context(), account, donations.Connecting{Provider: pay.PretendName, Key: "pk_test_1234567890abcd"}, s.http.URL); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The form of settings says what is wrong, keeps what was typed, and what it saves is what campaign pages ask for.
+func TestOwnersSayHowMoneyIsTaken(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		owner, editor := s.member(account, access.Owner), s.member(account, access.Editor)
+		s.connect(account)
+		s.campaign(account, `{"title":"Coats"}`)
+		settings := owner.org("/settings/donations")
+		owner.sees(owner.get(settings), "Taking money", "Your campaign pages take gifts online.", "Ends in abcd", "Test mode", "Send a test gift", "/hooks/stripe/"+account.ID, "checkout.session.completed")
+		editor.wantStatus(editor.get(editor.org("/settings/donations")), http.StatusForbidden)
+		refused := owner.post(settings, "once", "20 twenty", "monthly", "5", "min", "-1", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice", "no email")
+		owner.wantStatus(refused, http.StatusUnprocessableEntity)
+		owner.sees(refused, "One-time amounts must be amounts with spaces between them, such as 25 50 100.", "Smallest gift must be above 0")
+		if !strings.Contains(refused.body, `value="20 twenty"`) || !strings.Contains(refused.body, "DE89370400440532013001") {
+			t.Error("the form has lost what was typed")
+		}
+		refused = owner.post(settings, "once", "20 40", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice", "no email", "max", "1")
+		owner.sees(refused, "Percentage must be from 0 to 25 percent.", "IBAN must be an IBAN", "Tell staff about each gift must be a valid email address.", "Account holder is required with an IBAN")
+		owner.follow(settings, "once", "$40, 20 1,000", "monthly", "10", "offers_monthly", "yes", "min", "10", "cover", "ticked", "rate", "2,2 %", "fixed", "0.30", "bank_name", "Harbor Light", "iban", "de89 3704 0044 0532 0130 00", "consent", "Send me news")
+		shown := owner.get(settings)
+		for _, part := range []string{`value="20 40 1000"`, `value="2.2"`, `value="0.3"`, `value="DE89 3704 0044 0532 0130 00"`, `value="Send me news"`} {
+			if !strings.Contains(shown.body, part) {
+				t.Errorf("the form lacks %s", part)
+			}
+		}
+		owner.sees(shown, "Your campaign pages take gifts online, by bank transfer.")
+		stranger := s.visitor()
+		page := stranger.get("/coats")
+		stranger.sees(page, "One-time", "Monthly", "$20", "$40", "$1,000", "$10", "Donate monthly")
+		for _, link := range []string{`href="/coats/donate"`, `href="/coats/donate?amount=40"`, `href="/coats/donate?amount=10&amp;frequency=monthly"`, `href="/coats/donate?frequency=monthly"`} {
+			if !strings.Contains(page.body, link) {
+				t.Errorf("the page lacks %s", link)
+			}
+		}
+		owner.follow(settings, "once", "20 40")
+		if page := stranger.get("/coats"); strings.Contains(page.body, "frequency=monthly") || strings.Contains(page.body, "give-monthly\"") {
+			t.Error("a page offers monthly gifts that the organization does not take")
+		}
+	})
+}
+
+// A key that a provider refuses is not kept, and no page shows it again; one that is kept is known by its end.
+func TestAKeyIsNeverShownAgain(t *testing.T) {
+	s := anySite(t)
+	owner := s.member(s.organization("Harbor Light"), access.Owner)
+	s.useDesk()
+	connect := owner.org("/settings/donations/connect")
+	owner.sees(owner.post(connect, "key", " "), "Restricted key is required.")
+	refused := owner.post(connect, "key", "not_a_key_at_all", "hook", "nonsense_secret", "host", "pay.example.org")
+	owner.wantStatus(refused, http.StatusUnprocessableEntity)
+	if strings.Contains(refused.body, "not_a_key_at_all") || strings.Contains(refused.body, "nonsense_secret") || !strings.Contains(refused.body, "pay.example.org") {
+		t.Error("a refused form shows a secret, or lost what was typed")
+	}
+	s.connect(owner.account)
+	page := owner.get(owner.org("/settings/donations"))
+	owner.sees(page, "Ends in abcd", "Replace the key")
+	if strings.Contains(page.body, "pk_test_") {
+		t.Error("the page shows the key")
+	}
+	owner.sees(owner.follow(owner.org("/settings/donations/test")), "The connection works.")
+	owner.sees(owner.follow(owner.org("/settings/donations/disconnect")), "Disconnected.", "Your campaign pages can’t take gifts yet.")
+}
+
+// An owner hears before and after publishing that no one can give; visitors see no button that leads nowhere.
+func TestACampaignWithoutAWayToGiveSaysSo(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	owner, editor, stranger := s.member(account, access.Owner), s.member(account, access.Editor), s.visitor()
+	const caution = "Visitors can’t give on this campaign’s page"
+	owner.sees(owner.get(owner.org("/campaigns/new")), "There is no way to give on this page yet.", "Set up a way to take money")
+	draft := owner.follow(owner.org("/campaigns"), "title", "Coats", "status", "draft")
+	owner.sees(draft, caution+" once it is published.", "Set up a way to take money")
+	coats := s.campaign(account, `{"title":"Boots"}`)
+	owner.sees(owner.get(owner.campaignAddress(coats)), caution+", and see no Donate button.")
+	editor.sees(editor.get(editor.campaignAddress(coats)), "Ask an owner")
+	stranger.doesNotSee(stranger.get("/boots"), "Donate")
+	linked := s.campaign(account, `{"title":"Hats","payment_link":"https://pay.example.org"}`)
+	owner.doesNotSee(owner.get(owner.campaignAddress(linked)), caution)
+	stranger.sees(stranger.get("/hats"), "Donate")
+	s.connect(account)
+	owner.doesNotSee(owner.get(owner.campaignAddress(coats)), caution)
+	if page := stranger.get("/hats"); strings.Contains(page.body, "pay.example.org") || !strings.Contains(page.body, `href="/hats/donate"`) {
+		t.Error("the form of ours does not come before the link to another page")
+	}
+}
+
+// What is passed on are plain links, which need no script and tell no one about visitors.
+func TestWhatACampaignPassesOn(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	s.connect(account)
+	c := s.campaign(account, `{"title":"Coats & \"Boots\"","slug":"coats"}`)
+	owner, stranger := s.member(account, access.Owner), s.visitor()
+	page := stranger.get("/coats")
+	at := url.QueryEscape(s.http.URL + "/coats")
+	for _, link := range []string{"https://wa.me/?text=Coats+%26+%22Boots%22%0A" + at, "https://www.facebook.com/sharer/sharer.php?u=" + at, "https://x.com/intent/post?text=Coats+%26+%22Boots%22&url=" + at,
+		"https://bsky.app/intent/compose?text=Coats+%26+%22Boots%22%0A" + at, "https://www.linkedin.com/sharing/share-offsite/?url=" + at} {
+		if !strings.Contains(html.UnescapeString(page.body), `href="`+link+`"`) {
+			t.Errorf("the page lacks %s", link)
+		}
+	}
+	stranger.sees(page, "Share on WhatsApp", "Share on Bluesky", "Share by email")
+	shown := owner.get(owner.campaignAddress(c))
+	owner.sees(shown, "Share", "QR code", "A button for your website", `<a href="`+s.http.URL+`/coats/donate" style="display:inline-block`, s.http.URL+"/coats/donate?amount=50", s.http.URL+"/coats/donate?frequency=monthly")
+	if !strings.Contains(shown.body, `src="/coats/qr.svg"`) {
+		t.Error("the page lacks the code")
+	}
+	owner.follow(owner.campaignAddress(c) + "/status/draft")
+	owner.doesNotSee(owner.get(owner.campaignAddress(c)), "A button for your website")
+}
+
+// A promise is on its list, counts nowhere, and says what was asked for.
+func TestDonationsAreListed(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		coats, boots := s.campaign(account, `{"title":"Coats","goal":100}`), s.campaign(account, `{"title":"Boots"}`)
+		made := s.promise(account, coats, donate.Wish{FirstName: "Ada", LastName: "Byron", Email: "ada@example.org", Anonymous: true})
+		s.promise(account, boots, donate.Wish{Company: "Lovelace Ltd", Email: "ltd@example.org"})
+		viewer := s.member(account, access.Viewer)
+		viewer.sees(viewer.get(viewer.org("/donations")), "Online donations", "Ada Byron", "Lovelace Ltd", "Promised", "$50")
+		one := viewer.get(viewer.org("/donations?campaign=" + strconv.FormatInt(coats.ID, 10)))
+		viewer.sees(one, "Ada Byron")
+		viewer.doesNotSee(one, "Lovelace")
+		viewer.sees(viewer.get(viewer.org("/donations?state=paid")), "No donations found")
+		viewer.sees(viewer.get(viewer.org("/donations?state=review")), "Nothing to review")
+		shown := viewer.get(viewer.org("/donations/" + made.ID))
+		viewer.sees(shown, "$50 from Ada Byron", made.Reference(), "ada@example.org", "Does not want to be named in public", "None yet")
+		viewer.doesNotSee(shown, "Mark as received")
+		viewer.sees(s.visitor().get("/coats"), "$0 raised of $100")
+	})
+}

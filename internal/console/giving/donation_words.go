@@ -1,0 +1,73 @@
+package giving
+
+import (
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm/donate"
+)
+
+// review is why a person must look at a donation, and what to do.
+type review struct{ Why, Next string }
+
+var reviews = map[donate.Doubt]review{
+	donate.WrongMode: {"This payment is in the provider’s other mode: a test payment at a live connection, or the other way around. Nothing was recorded.",
+		"Check in the provider’s dashboard which mode it is in. A real payment can be recorded by hand as a gift."},
+	donate.Foreign: {"The payment names another donation or another organization. Nothing was recorded.",
+		"Find the payment in the provider’s dashboard. If it is yours, record it by hand as a gift; if it is not, refund it there."},
+	donate.WrongCurrency: {"It was paid in another currency than the form asked for.",
+		"Compare the gift with the payment in the provider’s dashboard, and ask the donor if it is not clear."},
+	donate.WrongAmount: {"What was paid differs from what the form asked for, or the payments of the gift were changed by hand.",
+		"Compare the gift with the payment in the provider’s dashboard. The gift has what was really paid; correct it if that is wrong."},
+	donate.TooMuchBack: {"More money went back than was given.",
+		"Compare the refunds of the gift with those in the provider’s dashboard. One that you recorded by hand may be there twice: undo it on the page of the gift."},
+	donate.Disputed: {"The donor’s bank takes the money back, because the card holder disputes the payment.",
+		"Answer in the provider’s dashboard before the deadline there: with evidence that the gift was meant, or by accepting. What is decided arrives here by itself."},
+	donate.NotHere: {"This payment was made at the provider, and not on a page of yours: in the dashboard, or by a payment link.",
+		"Take it over to make a gift of it, or mark it as reviewed if it is no gift."},
+	donate.OtherName: {"The contact with this email or phone has another name. The gift was recorded for that contact, whose name was not changed.",
+		"Open the gift and check that it is the right person. If two people share the email, edit the gift and choose the other one."},
+}
+
+// donationStates are what people call the states of a donation, in the order in which they follow each other.
+var donationStates = []struct {
+	state donate.State
+	page.Mark
+}{
+	{donate.Started, page.Mark{Label: "Started"}}, {donate.Open, page.Mark{Label: "On the payment page"}}, {donate.Processing, page.Mark{Label: "On its way", Color: "warn"}},
+	{donate.Paid, page.Mark{Label: "Paid", Color: "good"}}, {donate.Failed, page.Mark{Label: "Not paid", Color: "bad"}}, {donate.Expired, page.Mark{Label: "Abandoned"}},
+}
+
+func stateOptions() (all []page.Option) {
+	for _, s := range donationStates {
+		all = append(all, page.Option{Value: string(s.state), Label: s.Label})
+	}
+	return all
+}
+
+// donationMarks say what became of a donation.
+func donationMarks(d *donate.Donation) (marks []page.Mark) {
+	for _, s := range donationStates {
+		switch {
+		case s.state != d.State:
+		case isPromised(d):
+			marks = append(marks, page.Mark{Label: "Promised", Color: "warn"})
+		default:
+			marks = append(marks, s.Mark)
+		}
+	}
+	if d.Wish.Frequency != donate.Once && d.Wish.Frequency != "" {
+		marks = append(marks, page.Mark{Label: page.Spoken(d.Wish.Frequency), Color: "good"})
+	}
+	if d.Provider != "" && !d.Live {
+		marks = append(marks, page.Mark{Label: "Test", Color: "warn"})
+	}
+	if d.Doubt != "" {
+		marks = append(marks, page.Mark{Label: "Please review", Color: "bad"})
+	}
+	return marks
+}
+
+// isPromised tells whether a donation waits for a transfer or a check.
+func isPromised(d *donate.Donation) bool { return d.Provider == "" && d.State == donate.Processing }
+
+// Promised is isPromised, for templates.
+func (d *donationRow) Promised() bool { return isPromised(&d.Donation) }

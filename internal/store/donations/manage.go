@@ -1,0 +1,237 @@
+package donations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/people"
+)
+
+const (
+	manageTime  = 15 * time.Minute // for which a link works
+	manageAgain = time.Minute      // between two links for one gift
+)
+
+var errNoLink = fmt.Errorf("the link: %w", crm.ErrNotFound)
+
+// AskByLink has a fresh link sent to the giver of a monthly gift that an old link is for. Nobody learns whether there is such a gift.
+func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
+	id, donation, _, ok := donate.ParseManageLink(link)
+	if !ok || !access.IsAccountID(id) {
+		return nil
+	}
+	account, err := s.gifts.Account(ctx, id)
+	if err == nil {
+		err = s.AskToManage(ctx, account.Number, donation)
+	}
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change, to the address on file.
+func (s *DonationStore) AskToManage(ctx context.Context, account int64, id string) error {
+	_, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, _ *store.Account, d *row) error {
+		now := s.base.Now()
+		if d.GiftPlan == "" || d.ManageUntil.After(now.Add(manageTime-manageAgain)) {
+			return nil
+		}
+		d.ManageUntil = now.Add(manageTime) // of the link, which is made when the mail is sent: it is kept nowhere else
+		p, err := s.planIn(t.Conn, account, d)
+		if err != nil || p.Status == giving.Ended {
+			return err
+		}
+		to := d.Wish.Email
+		found, err := contacts.LoadContacts(t.Conn, account, []int64{p.Contact})
+		if err == nil && len(found) > 0 && len(found[0].Emails) > 0 {
+			to = found[0].Emails[0].Value
+		}
+		return cmp.Or(err, s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(s.idOf(t.Conn, account), id, ""), to, nil))
+	})
+	s.gifts.Wake()
+	return err
+}
+
+// planIn is the plan of a donation.
+func (s *DonationStore) planIn(c db.Conn, account int64, d *row) (giving.Plan, error) {
+	p, err := s.gifts.PlanIn(c, account, d.GiftPlan)
+	if err == nil && p == nil {
+		err = errNoLink
+	}
+	if err != nil {
+		return giving.Plan{}, err
+	}
+	return *p, nil
+}
+
+// writeManage makes the link of a mail, nil where there is no such gift any more.
+func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _ mail.Message) (*mail.Message, error) {
+	id, donation, _, _ := donate.ParseManageLink(m.About)
+	account, err := s.gifts.Account(ctx, id)
+	if err != nil {
+		return nil, unlessMissing(err)
+	}
+	token, hash := access.NewToken()
+	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
+		d.Manage, d.ManageUntil = hash, s.base.Now().Add(manageTime)
+		return nil
+	})
+	if err != nil {
+		return nil, unlessMissing(err)
+	}
+	return &mail.Message{
+		Subject: mail.Say("Your monthly gift to {}", account.Name),
+		Says:    []mail.Line{mail.Say("With this link you can see, change or stop your monthly gift to {}.", account.Name)},
+		Action:  mail.Say("See my monthly gift"), Path: donate.ManagePath + donate.ManageLink(account.ID, donation, token),
+		After: []mail.Line{mail.Say("The link works for 15 minutes and for one change. If you didn’t ask for it, you can ignore this mail.")},
+	}, nil
+}
+
+func unlessMissing(err error) error {
+	if errors.Is(err, crm.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Managed is what a giver sees of a monthly gift.
+type Managed struct {
+	Account  access.Account
+	Donation donate.Donation
+	Plan     giving.Plan
+	Offer    donate.Offer // for the limits of another amount
+	IsPaused bool
+}
+
+// managed finds what a link is for, as long as it works.
+func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d *row, err error) {
+	id, donation, secret, ok := donate.ParseManageLink(link)
+	if !ok || secret == "" || !access.IsAccountID(id) {
+		return m, nil, errNoLink
+	}
+	if m.Account, err = s.gifts.Account(ctx, id); err != nil {
+		return m, nil, errors.Join(errNoLink, err)
+	}
+	if d, err = s.row(ctx, m.Account.Number, donation); err != nil {
+		return m, nil, err
+	}
+	if d.Manage != access.HashToken(secret) || !d.ManageUntil.After(s.base.Now()) {
+		return m, nil, errNoLink
+	}
+	return m, d, s.describe(ctx, &m, d)
+}
+
+// describe fills in what a giver sees of a monthly gift.
+func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error {
+	return s.base.View(ctx, func(c db.Conn) (err error) {
+		if m.Plan, err = s.planIn(c, d.Account, d); err != nil {
+			return err
+		}
+		settings, err := people.AccountSettings(c, d.Account)
+		m.Donation, m.IsPaused = d.Donation, m.Plan.Status == giving.Paused
+		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency, &donate.Connection{Provider: d.Provider, Live: d.Live})
+		return err
+	})
+}
+
+// ManagedPlan is the monthly gift that a link is for; crm.ErrNotFound where the link was used or has expired. It is as the provider has it now, which finishes a change of the card when the giver comes back from the
+// provider's page.
+func (s *DonationStore) ManagedPlan(ctx context.Context, link string) (Managed, error) {
+	m, d, err := s.managed(ctx, link)
+	if err != nil {
+		return m, err
+	}
+	looking, cancel := context.WithTimeout(ctx, thanksTime)
+	defer cancel()
+	ref := donate.Ref{Kind: donate.PlanRef, ID: d.Plan}
+	if d.CardSession != "" {
+		ref = donate.Ref{Kind: donate.SessionRef, ID: d.CardSession}
+	}
+	if _, err := s.settle(looking, m.Account, ref, nil); err != nil {
+		return m, nil // as it is known
+	}
+	return m, s.describe(ctx, &m, d)
+}
+
+// noPlanChange is broken by a change that the state of a plan has no use for.
+const noPlanChange doc.Rule = "Your monthly gift has changed meanwhile. Load the page again to see how it is."
+
+// allowed are the states of a plan in which a change makes sense.
+var allowed = map[donate.ChangeKind][]giving.PlanStatus{
+	donate.CancelPlan: {giving.ActivePlan, giving.Paused, giving.PastDue}, donate.PausePlan: {giving.ActivePlan, giving.PastDue}, donate.ResumePlan: {giving.Paused},
+	donate.NewAmount: {giving.ActivePlan, giving.Paused, giving.PastDue},
+}
+
+// ChangePlan makes one change, by donate.CancelPlan, PausePlan, ResumePlan or NewAmount (the gift, without the covered fee), and uses the link up.
+func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate.ChangeKind, amount int64) (Managed, error) {
+	m, d, err := s.managed(ctx, link)
+	if err != nil {
+		return m, err
+	}
+	change := donate.Change{Kind: kind, Key: "plan " + d.ID + " " + string(kind) + " " + d.Manage[:min(16, len(d.Manage))]}
+	fits := false
+	for _, status := range allowed[kind] {
+		fits = fits || status == m.Plan.Status
+	}
+	if !fits {
+		return m, doc.NewInvalid("", noPlanChange)
+	}
+	if kind == donate.NewAmount {
+		w := d.Wish
+		w.Amount = amount
+		if !m.Offer.Limits.Has(amount) || donate.Chargeable(amount, d.Currency) != amount {
+			return m, m.Offer.OutOfLimits()
+		}
+		change.Amount, change.Covered = m.Offer.Price(&w)
+	}
+	p, _, err := s.provider(ctx, m.Account)
+	if err != nil {
+		return m, err
+	}
+	asking, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if err := p.Plan(asking, d.Plan, change); err != nil {
+		return m, errors.Join(err, s.trouble(ctx, m.Account, err))
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.note(ctx, d, func(d *row) { d.Manage, d.ManageUntil = "", time.Time{} }); err != nil {
+		return m, err
+	}
+	_, err = s.settle(ctx, m.Account, donate.Ref{Kind: donate.PlanRef, ID: d.Plan}, nil)
+	if err != nil && !errors.Is(err, donate.ErrTemporary) { // an event will tell
+		return m, err
+	}
+	return m, s.describe(ctx, &m, d)
+}
+
+// NewCard is the provider's page for another card. back is the address of the page with the link.
+func (s *DonationStore) NewCard(ctx context.Context, link, back string) (donate.Handover, error) {
+	m, d, err := s.managed(ctx, link)
+	if err != nil {
+		return donate.Handover{}, err
+	}
+	p, _, err := s.provider(ctx, m.Account)
+	if err != nil {
+		return donate.Handover{}, err
+	}
+	asking, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	h, err := p.NewCard(asking, d.Plan, back, "card "+d.ID+" "+d.Manage[:min(16, len(d.Manage))])
+	if err != nil {
+		return h, errors.Join(err, s.trouble(ctx, m.Account, err))
+	}
+	return h, s.note(context.WithoutCancel(ctx), d, func(d *row) { d.CardSession = h.Session.ID })
+}

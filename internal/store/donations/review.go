@@ -1,0 +1,197 @@
+package donations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+)
+
+// thanksTime is how long a giver who comes back waits for what the provider says.
+const thanksTime = 3 * time.Second
+
+// LookAtDonation asks the provider what became of a donation, for at most three seconds, settles it, and tells the state. Where the provider does not answer, it is the donation as it is known.
+func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id string) (donate.Donation, error) {
+	d, err := s.row(ctx, account, id)
+	if err != nil {
+		return donate.Donation{}, err
+	}
+	if d.Session == "" || d.IsOver() {
+		return d.Donation, nil
+	}
+	a, err := s.gifts.AccountByNumber(ctx, account)
+	if err != nil {
+		return d.Donation, err
+	}
+	looking, cancel := context.WithTimeout(ctx, thanksTime)
+	defer cancel()
+	now, err := s.settle(looking, a, donate.Ref{Kind: donate.SessionRef, ID: d.Session}, nil)
+	if err == nil && now != nil && now.ID == d.ID {
+		return now.Donation, nil
+	}
+	return d.Donation, s.trouble(ctx, a, err)
+}
+
+// changeRow changes a donation in a unit of work that a person asks for.
+func (s *DonationStore) changeRow(ctx context.Context, account int64, id string, n store.Needs, change func(*store.Tx, *store.Account, *row) error) (made donate.Donation, err error) {
+	if !donate.IsID(id) {
+		return made, errNoDonation
+	}
+	err = s.base.Update(ctx, account, n, func(t *store.Tx) error {
+		a, err := t.LockAccount(account)
+		if err != nil {
+			return err
+		}
+		d, err := find(t.Conn, account, [2]string{sqlDonation, id})
+		if err != nil || d == nil {
+			return cmp.Or(err, errNoDonation)
+		}
+		if err := change(t, a, d); err != nil {
+			return err
+		}
+		d.UpdatedAt = s.base.Now()
+		made = d.Donation
+		return d.save(t)
+	})
+	return made, err
+}
+
+// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, and the same doubt is not raised again.
+func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string) (donate.Donation, error) {
+	return s.changeRow(ctx, account, id, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
+		if d.Doubt != "" {
+			d.Settled, d.Doubt = d.Doubt, ""
+		}
+		return nil
+	})
+}
+
+const notPaidHere doc.Rule = "This payment began on a page of yours, and is recorded already."
+
+// TakeOver makes a gift of a payment that did not begin on a page of ours, for a campaign or for none (0).
+func (s *DonationStore) TakeOver(ctx context.Context, account int64, id string, campaign int64) (donate.Donation, error) {
+	d, err := s.changeRow(ctx, account, id, store.Needs{Campaigns: []int64{campaign}}, func(t *store.Tx, a *store.Account, d *row) error {
+		if !d.isNotHere() {
+			return doc.NewInvalid("", notPaidHere)
+		}
+		if campaign != 0 && !gifts.HasCampaign(t, a, campaign) {
+			return doc.NewInvalid("campaign_id", doc.Unknown, "campaigns")
+		}
+		d.Wish.Way, d.Campaign, d.State, d.DueAt = donate.Online, campaign, donate.Processing, s.base.Now()
+		d.Settled, d.Doubt = donate.NotHere, ""
+		return nil
+	})
+	if err != nil {
+		return d, err
+	}
+	a, err := s.gifts.AccountByNumber(ctx, account)
+	if err != nil {
+		return d, err
+	}
+	now, err := s.settle(ctx, a, donate.Ref{Kind: donate.PaymentRef, ID: d.Payment}, nil)
+	if now != nil {
+		d = now.Donation
+	}
+	return d, err
+}
+
+const notPromised doc.Rule = "This donation is not a promise that waits for its money."
+
+// Received makes a gift of a promised donation whose transfer or check has arrived; day is as a person writes it, "" for today.
+func (s *DonationStore) Received(ctx context.Context, account int64, id, day string) (donate.Donation, error) {
+	d, err := s.row(ctx, account, id)
+	if err != nil {
+		return donate.Donation{}, err
+	}
+	now := s.base.Now()
+	in := d.Wish.Gift(d.Currency, now)
+	if day != "" {
+		in.GivenAt = &day
+	}
+	if d.Campaign != 0 {
+		in.Campaign = &d.Campaign
+	}
+	in.ExternalID = new(d.Reference())
+	if err := in.Validate(nil, true, s.region, now); err != nil {
+		return d.Donation, err
+	}
+	made, err := s.changeRow(ctx, account, id, gifts.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
+		if d.Provider != "" || d.State != donate.Processing {
+			return doc.NewInvalid("", notPromised)
+		}
+		g, err := gifts.RecordGift(t, a, &in, now)
+		if err != nil {
+			return err
+		}
+		if isCalledOtherwise(t, a, &in, g.Contact) {
+			d.Doubt = donate.OtherName
+		}
+		d.State, d.Gift = donate.Paid, g.Code
+		return s.tellArrived(t, a, d, &g.Gift, now)
+	})
+	s.gifts.Wake()
+	return made, err
+}
+
+const refundFaults doc.Rule = "The payment provider could not refund this gift, and nothing was changed. %v"
+
+// RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. Money that came through a payment provider goes back the way it came, as long as the organization is connected with that
+// provider: then the books follow what the provider says. Any other refund is only noted. seen is the version of the gift that a person saw, "" for whatever is there.
+func (s *DonationStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error) {
+	g, err := s.gifts.GiftRecord(ctx, account, code)
+	if err != nil {
+		return gifts.GiftDocument{}, err
+	}
+	name, payment := g.Provider()
+	c, err := s.stored(ctx, account)
+	if payment == "" || errors.Is(err, errNotConnected) || err == nil && (c.Provider != name || c.Live == g.Test && name != pretend) {
+		return s.gifts.RefundGift(ctx, account, code, amount, seen)
+	}
+	if err != nil {
+		return gifts.GiftDocument{}, err
+	}
+	back, err := g.Refund(amount, s.base.Now()) // decides what may go back; nothing is written
+	if err == nil && seen != "" && seen != g.Version() {
+		err = crm.ErrChanged
+	}
+	if err != nil {
+		return gifts.GiftDocument{}, err
+	}
+	if err := s.refund(ctx, account, &g.Gift, g.Left()-back.Left(), payment); err != nil {
+		return gifts.GiftDocument{}, err
+	}
+	return s.gifts.UpdateGift(ctx, account, code, giving.GiftInput{}) // answers with what it is now
+}
+
+// refund has a provider give money back, and brings the gift up to date. The same request, which has a key of its own or was made of the same state of the gift, gives it back once.
+func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gift, amount int64, payment string) error {
+	a, err := s.gifts.AccountByNumber(ctx, account)
+	if err != nil {
+		return err
+	}
+	p, _, err := s.provider(ctx, a)
+	if err != nil {
+		return err
+	}
+	key := "refund " + g.Code + " " + cmp.Or(store.AttemptKey(ctx), g.Version()+" "+text.MoneyInput(amount, g.Currency))
+	asking, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	err = p.Refund(asking, payment, amount, g.Currency, key)
+	var refused *donate.Refused
+	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
+		return errors.Join(doc.NewInvalid("", refundFaults, refused.Text), s.trouble(ctx, a, err))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.settle(context.WithoutCancel(ctx), a, donate.Ref{Kind: donate.PaymentRef, ID: payment}, nil)
+	return err
+}

@@ -1,0 +1,414 @@
+package donations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
+)
+
+const (
+	looks   = 5                // how often a donation is looked at while others do so
+	skew    = 10 * time.Second // by which the clocks of nodes may differ
+	pretend = "pretend"        // the provider of the demo, whose payments count
+)
+
+// look is one look at what is true about an object of a provider, on its way into the books.
+type look struct {
+	s       *DonationStore
+	account access.Account
+	live    bool // the mode of the connection
+	is      donate.Snapshot
+	now     time.Time
+	done    func(t *store.Tx) error // in the same unit of work; may be nil
+}
+
+// settle asks the provider what is true about an object, and brings the books up to date with it. What is true may change meanwhile, and other nodes may have looked later and be done sooner: a snapshot counts only
+// where no other one was applied while it was taken. The donation is nil where the object is about none.
+func (s *DonationStore) settle(ctx context.Context, account access.Account, ref donate.Ref, done func(*store.Tx) error) (*row, error) {
+	p, c, err := s.provider(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	ctx = store.By(ctx, history.PageChannel, "")
+	seen := int64(-1)
+	for range looks {
+		began := s.base.Now()
+		is, err := p.Look(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if is.Session.Plan != "" { // of a session for another card
+			if is.Session.Card != "" {
+				if err := p.Plan(ctx, is.Session.Plan, donate.Change{Kind: donate.UseCard, Card: is.Session.Card, Key: is.Session.ID + " card"}); err != nil {
+					return nil, err
+				}
+			}
+			ref = donate.Ref{Kind: donate.PlanRef, ID: is.Session.Plan}
+			continue
+		}
+		l := &look{s, account, c.Live, is, s.base.Now(), done}
+		d, isLate, err := l.apply(ctx, seen, began)
+		if err != nil || !isLate {
+			return d, err
+		}
+		seen = d.Version
+	}
+	return nil, donate.ErrTemporary
+}
+
+// donation is the donation that the snapshot is about, nil where it is about none of ours.
+func (l *look) donation(c db.Conn) (*row, error) {
+	questions := [][2]string{{sqlDonation, l.is.Donation}}
+	if l.is.Payment != nil {
+		questions = append(questions, [2]string{sqlByPayment, l.is.Payment.ID})
+	}
+	d, err := find(c, l.account.Number, questions...)
+	if d == nil && err == nil && l.is.Plan != nil {
+		if d, err = find(c, l.account.Number, [2]string{sqlByPlan, l.is.Plan.ID}); d != nil && d.isNotHere() {
+			d = nil // an earlier payment of the plan, which no one has taken over
+		}
+	}
+	return d, err
+}
+
+// reference is what we call an object of the provider.
+func (l *look) reference(id string) string {
+	if id == "" {
+		return ""
+	}
+	return l.is.Provider + ":" + id
+}
+
+// apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
+func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
+	if l.is.Account != "" && l.is.Account != l.account.ID && l.is.Live == l.live { // of another organization that shares the account at the provider: whose row it is not
+		if d, err := store.Lend(ctx, l.s.base.Read, l.donation); err != nil || d == nil {
+			return nil, false, errors.Join(err, l.finish(ctx))
+		}
+	}
+	err = store.Repeat(func() error {
+		known, err := store.Lend(ctx, l.s.base.Read, l.donation)
+		if err != nil {
+			return err
+		}
+		inputs, n := l.needs(ctx, known)
+		return l.s.base.Update(ctx, l.account.Number, n, func(t *store.Tx) error {
+			a, err := t.LockAccount(l.account.Number)
+			if err != nil {
+				return err
+			}
+			if d, err = l.donation(t.Conn); err != nil {
+				return err
+			}
+			if (d == nil) != (known == nil) || d != nil && (d.ID != known.ID || d.GiftPlan != known.GiftPlan) {
+				return store.ErrAgain
+			}
+			if isLate = d != nil && d.Version != seen && !d.LookedAt.Before(began.Add(-skew).Truncate(time.Second)); isLate {
+				return nil
+			}
+			if d, err = l.write(t, a, d, inputs); err == nil && l.done != nil {
+				err = l.done(t)
+			}
+			return err
+		})
+	})
+	l.s.gifts.Wake()
+	return d, isLate, err
+}
+
+// finish notes that nothing follows from the snapshot.
+func (l *look) finish(ctx context.Context) error {
+	if l.done == nil {
+		return nil
+	}
+	return l.s.base.UpdateAccount(ctx, l.account.Number, l.done)
+}
+
+// write brings the donation, its gift and its plan up to date.
+func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.GiftInput) (*row, error) {
+	var stored *gifts.StoredGift
+	if l.is.Payment != nil {
+		var err error
+		if stored, err = gifts.GiftCalled(t, a, l.reference(l.is.Payment.ID)); err != nil {
+			return d, err
+		}
+	}
+	known := donate.Known{Order: donate.Order{Account: l.account.ID, Live: l.live}}
+	if stored != nil {
+		known.Gift = &stored.Gift
+	}
+	switch {
+	case d != nil && d.ID == l.is.Donation:
+		known.Order = d.order(l.account)
+	case l.is.Account == l.account.ID:
+		l.is.Donation, l.is.Account = "", "" // its row was forgotten, or is not in the backup that was restored
+	}
+	o := donate.Settle(known, &l.is)
+	if d == nil {
+		if d = l.notHere(stored == nil, &o); d != nil {
+			return d, l.s.insert(t, d)
+		}
+		if stored == nil {
+			return nil, nil
+		}
+	}
+	if l.isOthers(d) {
+		o = donate.Outcome{State: donate.Review, Doubt: donate.Foreign}
+	}
+	isNew, revision := stored == nil && o.New != nil && !d.isNotHere(), a.Revision
+	gift, plan, err := l.ledger(t, a, d, stored, isNew, &o, inputs)
+	if err != nil || d == nil {
+		return d, err
+	}
+	hasArrived := gift != nil && gift.Status == giving.Succeeded && (stored == nil || stored.Status != giving.Succeeded)
+	was := *d
+	if l.note(d, gift, plan, &o); reflect.DeepEqual(was, *d) && a.Revision == revision {
+		return d, nil // no one who looks at the same time has to look again
+	}
+	d.Version++
+	d.LookedAt, d.UpdatedAt = l.now, l.now
+	if err := d.save(t); err != nil || !hasArrived {
+		return d, err
+	}
+	return d, l.s.tellArrived(t, a, d, gift, l.now)
+}
+
+// isNotHere tells whether a payment did not begin on a page of ours, and waits for a person who takes it over.
+func (d *row) isNotHere() bool { return d.Wish.Way == "" && d.Gift == "" }
+
+// isOthers tells whether a session says that it is of this donation, and is not the one that we have begun for it.
+func (l *look) isOthers(d *row) bool {
+	return d != nil && d.Session != "" && l.is.Session.ID != "" && d.Session != l.is.Session.ID
+}
+
+// notHere is a row for money that did not come by a page of ours, nil where the books have its gift or nothing was paid.
+func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
+	p := l.is.Payment
+	if !isUnknown || o.New == nil || p.State != donate.Paid {
+		return nil
+	}
+	d := &row{Donation: donate.Donation{ID: donate.NewID(), Account: l.account.Number, State: donate.Review, Doubt: donate.NotHere, Charged: p.Amount, Currency: p.Currency, Provider: l.is.Provider, Live: l.is.Live,
+		Payment: p.ID, Wish: donate.Wish{FirstName: p.Name, Email: p.Email, Amount: p.Amount, Frequency: donate.Once}, CreatedAt: p.At, UpdatedAt: l.now}, LookedAt: l.now}
+	if l.is.Plan != nil {
+		d.Plan, d.Wish.Frequency = l.is.Plan.ID, l.is.Plan.Frequency
+	}
+	return d
+}
+
+// ledger makes the gift, or lets it follow what is true, and its plan.
+func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (*giving.Gift, *giving.Plan, error) {
+	if stored == nil && !isNew {
+		return nil, nil, l.followPlan(t, a, d, o)
+	}
+	var after giving.Gift
+	if isNew {
+		made, err := l.record(t, a, d, o, inputs)
+		if err != nil {
+			return nil, nil, err
+		}
+		after = made
+	} else {
+		after = stored.Gift
+	}
+	if changed := o.Apply(after); string(changed.AppendBody(nil)) != string(after.AppendBody(nil)) {
+		if err := gifts.SaveGift(t, a, gifts.Stored(a, after.ID), &changed, l.now); err != nil {
+			return nil, nil, err
+		}
+		after = changed
+	}
+	if err := l.followPlan(t, a, d, o); err != nil {
+		return nil, nil, err
+	}
+	var plan *giving.Plan
+	if o.Plan != nil {
+		if found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID)); err != nil || found == nil {
+			return &after, nil, err
+		} else {
+			plan = &found.Plan
+		}
+	}
+	return &after, plan, nil
+}
+
+// record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is in the books.
+func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
+	var refused error
+	for _, in := range inputs {
+		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
+		if o.Plan != nil {
+			plan, err := l.planFor(t, a, o, &in)
+			if errors.As(err, new(*doc.Invalid)) {
+				refused = err
+				continue
+			}
+			if err != nil {
+				return giving.Gift{}, err
+			}
+			if plan != nil {
+				in.Plan = &plan.Code
+			}
+		}
+		made, err := gifts.RecordGift(t, a, &in, l.now)
+		if !errors.As(err, new(*doc.Invalid)) {
+			if err == nil && d != nil && made.Created && isCalledOtherwise(t, a, &in, made.Contact) {
+				o.Doubt = cmp.Or(o.Doubt, donate.OtherName)
+			}
+			return made.Gift, err
+		}
+		refused = err
+	}
+	return giving.Gift{}, refused
+}
+
+// isCalledOtherwise tells whether the contact that a gift was matched with has another name than its giver.
+func isCalledOtherwise(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) bool {
+	row, err := contacts.Row(t, a, contact)
+	return err == nil && row != nil && row.Damage == nil && in.Contact == nil && !in.Anonymous && in.Giver.PersonName().Contradicts(row.Contact.PersonName())
+}
+
+// planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
+func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giving.GiftInput) (*giving.Plan, error) {
+	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
+	if err != nil || found != nil {
+		if found != nil && (in.Contact == nil || *in.Contact == found.Contact) {
+			return &found.Plan, nil
+		}
+		return nil, err
+	}
+	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(o.Plan.StartAt.UTC().Format(time.RFC3339))}
+	made.Amount, made.Status, made.ExternalID = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), nil, nil
+	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
+		return nil, err
+	}
+	made.ExternalID = new(l.reference(o.Plan.ID)) // which no one else may give
+	plan, err := gifts.RecordPlan(t, a, &made, l.now)
+	return &plan, err
+}
+
+// followPlan lets a plan follow what is true, and tells its giver when its card was declined.
+func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) error {
+	if o.Plan == nil {
+		return nil
+	}
+	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
+	if err != nil || found == nil {
+		return err
+	}
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, o.Plan.Next, o.Plan.CanceledAt)
+	if string(now.AppendBody(nil)) == string(found.Body) {
+		return nil
+	}
+	was := found.Plan.Status
+	if err := gifts.SavePlan(t, a, found, &now); err != nil || d == nil || was == giving.PastDue || now.Status != giving.PastDue {
+		return err
+	}
+	return l.s.tellDeclined(t, l.account, d, &now)
+}
+
+// note is what the donation itself keeps of a look.
+func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outcome) {
+	if gift != nil || !d.isNotHere() {
+		d.State = d.State.Becomes(o.State)
+	}
+	d.Session = cmp.Or(d.Session, l.is.Session.ID)
+	if p := l.is.Payment; p != nil {
+		d.Payment = cmp.Or(d.Payment, p.ID)
+		if d.Fault = p.Fault; d.State == donate.Paid {
+			d.Fault = ""
+		}
+	}
+	if o.Plan != nil {
+		d.Plan = cmp.Or(d.Plan, o.Plan.ID)
+	}
+	if gift != nil {
+		d.Gift = cmp.Or(d.Gift, gift.Code)
+	}
+	if plan != nil {
+		d.GiftPlan = plan.Code
+	}
+	switch {
+	case o.Doubt != "" && o.Doubt != d.Settled:
+		d.Doubt = o.Doubt
+	case o.Doubt == "" && (d.Doubt == donate.Disputed || d.Doubt == donate.TooMuchBack) && l.is.Payment != nil && len(l.is.Payment.Disputes) > 0:
+		d.Doubt = "" // it came to nothing
+	}
+	if d.IsOver() {
+		d.DueAt = time.Time{}
+	}
+}
+
+// needs are the gifts that a payment may become, the best one first, and what recording them will look up.
+func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n store.Needs) {
+	if l.is.Payment == nil {
+		if l.is.Plan != nil {
+			n = gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.reference(l.is.Plan.ID))
+		}
+		return nil, n
+	}
+	plan, contact := "", int64(0)
+	if l.is.Plan != nil {
+		plan = l.reference(l.is.Plan.ID)
+	}
+	if d != nil && d.GiftPlan != "" {
+		if found, err := l.s.gifts.Plan(ctx, l.account.Number, d.GiftPlan); err == nil {
+			contact = found.Contact
+		}
+	}
+	for _, in := range l.inputs(d, contact) {
+		if in.Validate(nil, true, l.s.region, l.now) != nil {
+			continue // such as an email that a stricter rule of today refuses
+		}
+		in.ExternalID = new(l.reference(l.is.Payment.ID)) // which no one else may give
+		inputs = append(inputs, in)
+	}
+	for i := range inputs {
+		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], plan))
+	}
+	return inputs, n
+}
+
+// inputs are the gifts that a payment may become: from the contact whose plan it is, from who was typed, without the campaign, and from no one who is known.
+func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
+	p, w, campaign := l.is.Payment, donate.Wish{}, int64(0)
+	if d != nil {
+		w, campaign = d.Wish, d.Campaign
+	}
+	at := p.At
+	if at.IsZero() || at.After(l.now) {
+		at = l.now
+	}
+	made := w.Gift(p.Currency, at)
+	made.Amount, made.Method, made.Test = new(donate.Sent(p.Amount, p.Currency)), new(p.Method), !l.is.Live && l.is.Provider != pretend
+	if p.State != donate.Paid {
+		made.Status = new(string(giving.Pending))
+	}
+	if campaign != 0 {
+		made.Campaign = &campaign
+	}
+	if d != nil && d.ID != l.is.Donation { // a payment that was taken over may have one name alone
+		made.Filed = &giving.Filed{}
+	}
+	typed, unplaced, unknown := made, made, made
+	unplaced.Campaign = nil
+	unknown.Campaign, unknown.Giver, unknown.Email, unknown.Phone, unknown.Address, unknown.Anonymous = nil, crm.ContactInput{}, nil, nil, nil, true
+	all := []giving.GiftInput{typed, unplaced, unknown}
+	if contact != 0 {
+		own := unknown
+		own.Anonymous, own.Contact, own.Campaign = false, &contact, made.Campaign
+		all = append([]giving.GiftInput{own}, all...)
+	}
+	return all
+}
