@@ -20,7 +20,7 @@ import (
 var bank = donate.Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000"}
 
 // pages are the addresses that a giver would come back to.
-var pages = donations.Pages{Success: func(string) string { return "https://donors.example.org/ok" }, Cancel: func(string) string { return "https://donors.example.org/no" }}
+var pages = donations.Pages{Success: func(*donate.Donation) string { return "https://donors.example.org/ok" }, Cancel: func(*donate.Donation) string { return "https://donors.example.org/no" }}
 
 // promise has someone promise $50 by a transfer.
 func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wish) donate.Donation {
