@@ -335,6 +335,14 @@ var giftFiles = map[string]judged{
 		"Maple Goods Ltd. <office@maple.example.org> 250 2026-01-13 other for General fee 10 #9911790",
 		"anonymous <> 30 2026-01-14 other for General fee 1.2 #9911802",
 	}},
+	"pledges with references": {"US", []string{
+		"Grant Ives <> 1200 2026-01-02 other pending for Annual Fund #501",
+		"Grant Ives <> 300 2026-01-15 check for Annual Fund #502",
+		"Holly Trust <> 2512.11 2026-02-01 stock for Annual Fund #503",
+		"Jo Kane <> 20 2026-02-02 card pending for Annual Fund #504",
+		"Jo Kane <> 20 2026-02-03 card for Annual Fund #505",
+		"Grant Ives <> 900 2026-03-01 other cancelled for Annual Fund #506",
+	}},
 	"bank": {"DE", []string{"Erika Groß <> 50EUR 2026-01-05 other", "Karl Weiß <> 25EUR 2026-01-06 other"}},
 }
 
