@@ -36,9 +36,10 @@ type publicView struct {
 	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
-// Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
+// Fallback shows a campaign at its address, /winter-gala, and the pages of gifts below it, where nothing else was found. Every other answer, and the error
 // for a slug that no campaign has, is next's own; but a person who looks at it with a browser is shown a page.
-func Fallback(s *page.Site, next web.HandlerFunc) web.HandlerFunc {
+func (g *Gifts) Fallback(next web.HandlerFunc) web.HandlerFunc {
+	s := g.Site
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !isForPrograms(r.URL.Path) && web.Accepts(r.Header.Get("Accept"), "text/html") {
 			web.RenderErrors(w, func(w http.ResponseWriter, _ *http.Request, err error) { publicErrorPage(s, w, err) })
@@ -47,8 +48,15 @@ func Fallback(s *page.Site, next web.HandlerFunc) web.HandlerFunc {
 		if err == nil {
 			return nil
 		}
+		if status, _ := web.StatusOf(err); status != http.StatusNotFound {
+			return err
+		}
+		if answer, pattern := g.find(r); answer != nil {
+			r.Pattern = pattern
+			return answer(w, r)
+		}
 		slug, possible := publicSlug(r)
-		if status, _ := web.StatusOf(err); status != http.StatusNotFound || !possible {
+		if !possible {
 			return err
 		}
 		shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)

@@ -1,6 +1,7 @@
 package donate
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,25 @@ const (
 	maxConsent              = 500
 	maxCheck                = 500
 )
+
+// Document is how settings are kept. The zero value is "".
+func (s *Settings) Document() string {
+	text, _ := json.Marshal(s) // texts, numbers and lists of them
+	if string(text) == string(noSettings) {
+		return ""
+	}
+	return string(text)
+}
+
+var noSettings, _ = json.Marshal(Settings{})
+
+// ParseSettings reads settings as they are kept.
+func ParseSettings(document string) (s Settings, err error) {
+	if document != "" {
+		err = json.Unmarshal([]byte(document), &s)
+	}
+	return s, err
+}
 
 // Validate finds every fault of settings, by the names of their fields. Amounts are those of a currency.
 func (s *Settings) Validate(currency string) error {

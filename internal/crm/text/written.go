@@ -34,6 +34,14 @@ var noCents = regexp.MustCompile(`([0-9][.,])[-–—]+`)
 // commaRegions are where decimals have a comma.
 var commaRegions = strings.Fields("AD AL AM AO AR AT AZ BA BE BG BO BR BY CL CO CR CU CY CZ DE DK DZ EC EE ES FI FR GE GR HR HU ID IS IT KZ LT LU LV MA MC MD ME MK MZ NL NO PL PT PY RO RS RU SE SI SK SM TN TR UA UY VE VN")
 
+// RegionOf is where people write amounts as those do who have a currency: in the country whose code it begins with, and in Germany for euros.
+func RegionOf(currency string) string {
+	if currency == "EUR" || len(currency) < 2 {
+		return "DE"
+	}
+	return currency[:2]
+}
+
 // spaces also hold thousands apart.
 const spaces = " '’"
 

@@ -91,6 +91,9 @@ var allowed = []struct{ part, step string }{
 	{"WHERE (id) > ($1) AND account_id = $2 ORDER BY id LIMIT 5000", "USE TEMP B-TREE FOR ORDER BY"},            // a test looks through all tables
 	{"SELECT id, id AS head FROM contact_merge", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},                   // each id once more
 	{"m.about = 'gift ' || g.id", "USE TEMP B-TREE FOR ORDER BY"},                                               // the mails about the gifts of one contact
+	{"UPDATE connection SET due_at", "SEARCH connection USING"},                                                 // one row, by its key
+	{"UPDATE donation SET due_at", "SEARCH donation USING"},                                                     // the same
+	{"JOIN donation d ON", "USE TEMP B-TREE FOR ORDER BY"},                                                      // the donations of one contact
 	{"SELECT COUNT(DISTINCT person) FROM duplicate", "USE TEMP B-TREE FOR count(DISTINCT)"},                     // the pairs of one level
 	{"WITH RECURSIVE n(i)", "SCAN n"},                                                                           // a test makes many rows
 	{"DELETE FROM contact_search", "SCAN contact_search VIRTUAL TABLE INDEX 0"},                                 // a range of rows, or all, while they are derived again

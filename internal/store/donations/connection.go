@@ -197,11 +197,11 @@ func (s *DonationStore) noteFault(ctx context.Context, account int64, fault stri
 // moneyUnderWay is broken by ending what brings money in while some is under way.
 const moneyUnderWay doc.Rule = "Money is on its way: %v donations are not finished at the payment provider. Try again when they are, within an hour for most, and within days for bank debits."
 
-const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND state = ANY($2) AND provider <> '' AND live = 1`
+const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND state IN ('open', 'processing') AND provider <> '' AND live = 1`
 
 // CheckNoneUnderWay refuses while real money may still come in by a donation that has begun.
 func CheckNoneUnderWay(c db.Conn, account int64) error {
-	n, err := c.Int(sqlUnderWay, account, []string{string(donate.Open), string(donate.Processing)})
+	n, err := c.Int(sqlUnderWay, account)
 	if err == nil && n > 0 {
 		return doc.NewInvalid("", moneyUnderWay, n)
 	}

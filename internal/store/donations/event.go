@@ -110,8 +110,12 @@ type work struct {
 
 // WorkOnDonations looks at what events name, at donations that no event has told of, and once a day at everything that the provider has, until the context ends. Any node may.
 func (s *DonationStore) WorkOnDonations(ctx context.Context, report func(error)) {
+	swept := time.Time{}
 	for s.desk != nil && ctx.Err() == nil {
 		more, err := s.WorkOnce(ctx, report)
+		if now := s.base.Now(); err == nil && now.Sub(swept) > store.SweepLook {
+			err, swept = s.SweepDonations(ctx), now
+		}
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}

@@ -80,7 +80,7 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 }
 
 // sqlOwners are the email addresses of the owners of an account.
-const sqlOwners = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role = $2 ORDER BY u.id LIMIT 20`
+const sqlOwners = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role = $2 ORDER BY m.user_id LIMIT 20`
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {

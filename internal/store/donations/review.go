@@ -34,10 +34,10 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 	looking, cancel := context.WithTimeout(ctx, thanksTime)
 	defer cancel()
 	now, err := s.settle(looking, a, donate.Ref{Kind: donate.SessionRef, ID: d.Session}, nil)
-	if err != nil || now == nil {
-		return d.Donation, s.trouble(ctx, a, err)
+	if err == nil && now != nil && now.ID == d.ID {
+		return now.Donation, nil
 	}
-	return now.Donation, nil
+	return d.Donation, s.trouble(ctx, a, err)
 }
 
 // changeRow changes a donation in a unit of work that a person asks for.
@@ -150,13 +150,9 @@ func (s *DonationStore) RefundGift(ctx context.Context, account int64, code stri
 	if err != nil {
 		return gifts.GiftDocument{}, err
 	}
-	name, payment := g.Provider()
-	c, err := s.stored(ctx, account)
-	if payment == "" || errors.Is(err, errNotConnected) || err == nil && (c.Provider != name || c.Live == g.Test && name != pretend) {
-		return s.gifts.RefundGift(ctx, account, code, amount, seen)
-	}
-	if err != nil {
-		return gifts.GiftDocument{}, err
+	provider, payment, err := s.GiftProvider(ctx, account, &g.Gift)
+	if err != nil || provider == "" {
+		return firstOf(err, func() (gifts.GiftDocument, error) { return s.gifts.RefundGift(ctx, account, code, amount, seen) })
 	}
 	back, err := g.Refund(amount, s.base.Now()) // decides what may go back; nothing is written
 	if err == nil && seen != "" && seen != g.Version() {

@@ -18,11 +18,9 @@ import (
 const sqlOffer = `SELECT t.currency, COALESCE(s.donations, ''), COALESCE(c.provider, ''), COALESCE(c.live, 0), COALESCE(c.fault, '')
 	FROM account_tally t LEFT JOIN account_setting s ON s.account_id = t.account_id LEFT JOIN connection c ON c.account_id = t.account_id WHERE t.account_id = $1`
 
-// parseSettings reads settings as they are kept; nothing is the zero value.
-func parseSettings(text string) (set donate.Settings) {
-	if text != "" {
-		_ = json.Unmarshal([]byte(text), &set) // it was written by us
-	}
+// parseSettings reads settings that we have written.
+func parseSettings(text string) donate.Settings {
+	set, _ := donate.ParseSettings(text)
 	return set
 }
 
@@ -43,11 +41,11 @@ func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64,
 		if err != nil {
 			return err
 		}
-		kept, err := json.Marshal(set)
-		if err != nil || string(kept) == settings.Donations {
-			return err
+		if kept := set.Document(); kept != settings.Donations {
+			settings.Donations = kept
+		} else {
+			return nil
 		}
-		settings.Donations = string(kept)
 		people.SaveSettings(t, account, settings)
 		record(t, a, "donation_form", "", "changed")
 		return nil

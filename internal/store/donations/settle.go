@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"donorbook/internal/crm"
@@ -167,13 +168,18 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	if l.isOthers(d) {
 		o = donate.Outcome{State: donate.Review, Doubt: donate.Foreign}
 	}
-	isNew := stored == nil && o.New != nil && !d.isNotHere()
+	isNew, revision := stored == nil && o.New != nil && !d.isNotHere(), a.Revision
 	gift, plan, err := l.ledger(t, a, d, stored, isNew, &o, inputs)
 	if err != nil || d == nil {
 		return d, err
 	}
 	hasArrived := gift != nil && gift.Status == giving.Succeeded && (stored == nil || stored.Status != giving.Succeeded)
-	l.note(d, gift, plan, &o)
+	was := *d
+	if l.note(d, gift, plan, &o); reflect.DeepEqual(was, *d) && a.Revision == revision {
+		return d, nil // no one who looks at the same time has to look again
+	}
+	d.Version++
+	d.LookedAt, d.UpdatedAt = l.now, l.now
 	if err := d.save(t); err != nil || !hasArrived {
 		return d, err
 	}
@@ -314,8 +320,6 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 
 // note is what the donation itself keeps of a look.
 func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outcome) {
-	d.Version++
-	d.LookedAt, d.UpdatedAt = l.now, l.now
 	if gift != nil || !d.isNotHere() {
 		d.State = d.State.Becomes(o.State)
 	}

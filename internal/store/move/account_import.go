@@ -370,7 +370,7 @@ func (r *accountRun) end(ctx context.Context) error {
 		}
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
 		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
-			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts)})
+			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
 		if err := merges.Resume(t, a); err != nil {
 			return err

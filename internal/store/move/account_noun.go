@@ -65,7 +65,8 @@ var nouns = []*noun{
 	}},
 	{file: MergeFile, tables: []*db.Table{store.MergeTable}, export: exportMerges, read: line(readMerge), lacks: always, person: mergeData, search: []erasureLook{{"sent", (*eraser).sent}}},
 	{file: DismissedFile, tables: []*db.Table{store.DuplicateTable, store.DuplicateRunTable}, export: exportDismissed, read: line(readDismissed), lacks: always},
-	{person: mailData, search: []erasureLook{{"mails", (*eraser).mails}}}, // which no file has: it tells what this server has done
+	{person: mailData, search: []erasureLook{{"mails", (*eraser).mails}}},             // which no file has: it tells what this server has done
+	{person: donationData, search: []erasureLook{{"donations", (*eraser).donations}}}, // the same
 	{file: memberFile, export: exportMembers},
 	{file: keyFile, export: exportKeys, numbered: history.KeyNoun},
 }

@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
@@ -33,6 +34,7 @@ type (
 		Website     string       `json:"website,omitempty"`
 		Donors      string       `json:"public_donors,omitempty"`
 		Receipts    receiptWords `json:"receipts,omitzero"`
+		Donations   string       `json:"donations,omitempty"` // a document
 		Sequences   accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
@@ -97,7 +99,7 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 	}
 	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
 	line.Logo = settings.Logo
-	line.Email, line.Website, line.Donors, line.Receipts = settings.Email, settings.Website, string(settings.PublicDonors), receiptWords(settings.Receipts)
+	line.Email, line.Website, line.Donors, line.Receipts, line.Donations = settings.Email, settings.Website, string(settings.PublicDonors), receiptWords(settings.Receipts), settings.Donations
 	return w.encode(line)
 }
 
@@ -131,7 +133,14 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	return func(*accountWriter) error { return nil }, nil // they are written at the end
+	forms, err := donate.ParseSettings(r.line.Donations)
+	if err == nil && forms.Document() != r.line.Donations {
+		err = problem(notWritten)
+	}
+	if err == nil {
+		err = forms.Validate(currency)
+	}
+	return func(*accountWriter) error { return nil }, err // they are written at the end
 }
 
 func readField(r *accountReader, l *fieldLine) (importLine, error) {

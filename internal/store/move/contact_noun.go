@@ -95,6 +95,7 @@ var (
 		},
 		erase: func(_ *eraser, p *erasedPiece, r heldRecord) {
 			p.write(sqlForgetReceipts, r.id)
+			p.write(sqlForgetDonations, r.id)
 			p.eraseGift(r, giving.Gift.Erase)
 		},
 		giver: func(r db.Row) (heldRecord, giving.Giver, error) {

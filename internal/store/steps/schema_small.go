@@ -211,6 +211,8 @@ CREATE INDEX donation_manage ON donation (account_id, manage) WHERE manage <> ''
 
 CREATE INDEX donation_due ON donation (due_at, account_id, id) WHERE due_at <> 0;
 
+CREATE INDEX donation_waiting ON donation (account_id, due_at, id) WHERE due_at <> 0;
+
 CREATE INDEX donation_old ON donation (created_at, account_id, id) WHERE code = '';
 
 -- Events of payment providers. What happened is not kept: an event only says where to look. due_at is 0 when that was done.
@@ -228,6 +230,8 @@ CREATE TABLE provider_event (
 );
 
 CREATE INDEX provider_event_due ON provider_event (due_at, account_id, id) WHERE due_at <> 0;
+
+CREATE INDEX provider_event_waiting ON provider_event (account_id, due_at, id) WHERE due_at <> 0;
 
 CREATE INDEX provider_event_old ON provider_event (received_at, account_id, id) WHERE due_at = 0;
 `

@@ -1,0 +1,69 @@
+package donations
+
+import (
+	"context"
+	"time"
+
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+)
+
+// What people typed is forgotten where nothing was paid, and events that no one sends again.
+
+const (
+	sqlOldDonations = `SELECT account_id, id FROM donation WHERE code = '' AND doubt = '' AND created_at < $1 AND (created_at < $3 OR provider <> '' AND state <> 'processing') ORDER BY created_at, account_id, id LIMIT $2`
+	sqlOldEvents    = `SELECT account_id, id FROM provider_event WHERE due_at = 0 AND received_at < $1 ORDER BY received_at, account_id, id LIMIT $2`
+	sqlEventDone    = `SELECT COUNT(*) FROM provider_event WHERE account_id = $1 AND id = $2 AND due_at = 0`
+)
+
+type rowOf struct {
+	account int64
+	id      string
+}
+
+func scanOf(r db.Row) rowOf { return rowOf{r.Int(0), r.Text(1)} }
+
+// SweepDonations forgets donations that became no gift, and old events.
+func (s *DonationStore) SweepDonations(ctx context.Context) error {
+	now := s.base.Now()
+	old, err := store.List(ctx, s.base, scanOf, sqlOldDonations, store.Seconds(now.Add(-keptAtLeast)), int64(10*store.SweepUnit), store.Seconds(now.Add(-3*keptAtLeast)))
+	if err != nil {
+		return err
+	}
+	for _, of := range old {
+		if err := s.sweepOne(ctx, of, now); err != nil {
+			return err
+		}
+	}
+	return store.Stepwise(ctx, func() (more bool, err error) {
+		old, err := store.List(ctx, s.base, scanOf, sqlOldEvents, store.Seconds(now.Add(-eventsKept)), int64(store.SweepUnit))
+		for _, of := range old {
+			if err == nil {
+				err = s.base.UpdateShared(ctx, of.account, func(t *store.Tx) error {
+					done, err := t.Int(sqlEventDone, of.account, of.id)
+					if err == nil && done > 0 {
+						t.Delete(store.EventTable, of.account, of.id)
+					}
+					return err
+				})
+			}
+		}
+		return len(old) == store.SweepUnit, err
+	})
+}
+
+// keptAtLeast is for how long every donation is kept.
+const keptAtLeast = 30 * 24 * time.Hour
+
+// sweepOne forgets a donation whose time has come. Money that is still on its way at a provider, or waits for a person, has more of it.
+func (s *DonationStore) sweepOne(ctx context.Context, of rowOf, now time.Time) error {
+	return s.base.UpdateAccount(ctx, of.account, func(t *store.Tx) error {
+		d, err := find(t.Conn, of.account, [2]string{sqlDonation, of.id})
+		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.CreatedAt) < d.Kept() {
+			return err
+		}
+		t.Delete(store.DonationTable, of.account, of.id)
+		return nil
+	})
+}
