@@ -87,9 +87,9 @@ func (s saying) body() string {
 		}
 		return "[" + strings.Join(all, ",") + "]"
 	}
-	return fmt.Sprintf(`{"first_name":"F","last_name":"L","emails":%s,"phones":%s,"tags":%s,"external_ids":%s,"addresses":%s,"do_not_mail":%v,"company":%q,"title":%q,"note":%q,"custom_fields":{"field_1":%q}}`,
+	return fmt.Sprintf(`{"first_name":"F","last_name":"L","emails":%s,"phones":%s,"tags":%s,"external_ids":%s,"addresses":%s,"do_not_mail":%v,"bounced_email":%q,"company":%q,"title":%q,"note":%q,"custom_fields":{"field_1":%q}}`,
 		list("email", `{"value":"%s"}`), list("phone", `{"value":"%s"}`), list("tag", `"%s"`), list("id", `{"source":"old","value":"%s"}`), list("city", `{"city":"%s"}`), s.set["mark:do_not_mail"],
-		s.text["company"], s.text["title"], s.text["note"], s.text["custom"])
+		s.text["bounced"], s.text["company"], s.text["title"], s.text["note"], s.text["custom"])
 }
 
 func saysOf(c *crm.Contact) saying {
@@ -112,8 +112,15 @@ func saysOf(c *crm.Contact) saying {
 	if c.DoNotMail {
 		s.set["mark:do_not_mail"] = true
 	}
-	s.text = map[string]string{"company": c.Company, "title": c.Title, "note": c.Note, "custom": c.CustomValue(1).Text()}
+	s.text = map[string]string{"company": c.Company, "title": c.Title, "note": c.Note, "custom": c.CustomValue(1).Text(), "bounced": c.BouncedEmail}
 	return s
+}
+
+// settle forgets that an email has bounced which is no longer there.
+func (s saying) settle() {
+	if bounced := s.text["bounced"]; bounced != "" && !s.set["email:"+bounced] {
+		s.text["bounced"] = ""
+	}
 }
 
 // event is something that happened to a contact.
@@ -159,8 +166,15 @@ type modelContact struct {
 	erased   bool
 }
 
-// says folds what happened.
+// says is what the contact says after all that happened.
 func (c *modelContact) says() saying {
+	s := c.fold()
+	s.settle()
+	return s
+}
+
+// fold folds what happened.
+func (c *modelContact) fold() saying {
 	s := c.base.clone()
 	for _, e := range c.events {
 		if e.merge != 0 {
@@ -194,6 +208,9 @@ func (c *modelContact) says() saying {
 			} else if s.text[field] == e.cancels.is[field] {
 				s.text[field] = e.cancels.replaced[field]
 			}
+		}
+		if bounced := s.text["bounced"]; bounced != "" && slices.Contains(e.took, "email:"+bounced) {
+			e.text["bounced"], e.replaced["bounced"], s.text["bounced"] = "", bounced, "" // what is known of an email goes with it
 		}
 		e.is = maps.Clone(s.text)
 	}
@@ -247,7 +264,7 @@ func (c *modelContact) typed(v string) bool {
 	return false
 }
 
-var oracleTexts = []string{"company", "title", "note", "custom"}
+var oracleTexts = []string{"company", "title", "note", "custom", "bounced"}
 
 // oracleStep is one operation, as data, so that a sequence that fails shrinks to the few steps that matter. What it means depends on what is there: a step that has
 // nothing to do is passed over.
@@ -279,6 +296,7 @@ type oracle struct {
 	campaigns    []campaign.Campaign
 	segments     map[int64]modelSegment
 	texts        map[thanks.Occasion]thanks.Template
+	mails        map[string]int // about each gift, that wait in the outbox
 	bulks        []modelBulk
 	imports      []modelImport
 	filed        map[string]bool // values of files: those whom an import has made are in the archive
@@ -292,7 +310,7 @@ var oracleOps = map[string]func(*oracle, oracleStep){
 	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
 	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
 	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk, "undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport, "sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
-	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "erase": (*oracle).erase, "age": (*oracle).age,
+	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce, "post": (*oracle).post, "erase": (*oracle).erase, "age": (*oracle).age,
 }
 
 // oracleOften are done more often than others: without people and what they share there is nothing to do. A sequence shrinks to the first.
@@ -345,7 +363,7 @@ func (o *oracle) newSays(st oracleStep) saying {
 		}
 	}
 	for i, field := range oracleTexts {
-		if st.B>>i%2 == 1 {
+		if st.B>>i%2 == 1 && field != "bounced" {
 			o.names++
 			s.text[field] = fmt.Sprintf("%s%s%d.", field[:1], o.word, o.names)
 		}
@@ -447,8 +465,16 @@ func (o *oracle) edit(st oracleStep) {
 	} else {
 		field := oracleTexts[n-oracleValues]
 		o.names++
-		is.text[field] = fmt.Sprintf("%s%s%d.", field[:1], o.word, o.names)
+		if is.text[field] = fmt.Sprintf("%s%s%d.", field[:1], o.word, o.names); field == "bounced" {
+			emails := append(is.values("email"), "") // none is that it works again
+			if is.text[field] = emails[st.C>>4%len(emails)]; is.text[field] == was.text[field] {
+				return
+			}
+		}
 		e.text[field], e.was[field] = is.text[field], was.text[field]
+	}
+	if is.settle(); is.text["bounced"] != was.text["bounced"] {
+		e.text["bounced"], e.was["bounced"] = is.text["bounced"], was.text["bounced"]
 	}
 	made, err := o.s.UpdateContact(o.Context(), o.account.Number, id, input(o, is.body()))
 	if o.refused("edit", err) {
@@ -756,6 +782,7 @@ func (o *oracle) age(st oracleStep) {
 	if st.B%2 == 0 { // a sequence needs its history
 		return
 	}
+	o.post(st) // after two days it would be too late
 	o.clock.move(16 * 24 * time.Hour)
 	if err := o.s.SweepHistory(o.Context()); err != nil {
 		o.fault("sweep", "%v", err)
@@ -795,6 +822,7 @@ func (o *oracle) erase(st oracleStep) {
 		o.contacts[one].erased = true
 	}
 	o.wantNoTraces(person)
+	o.forgetMails()
 	o.readSegments(person)
 	o.nameErased(person)
 	o.forget(person)
@@ -860,7 +888,7 @@ func (o *oracle) own(person []int64) (own []string) {
 		others := slices.ContainsFunc(o.ids, func(id int64) bool {
 			return !slices.Contains(person, id) && !o.contacts[id].erased && o.contacts[id].typed(v)
 		})
-		if !others && !o.filed[v] && !strings.HasPrefix(v, "mark:") && !strings.HasPrefix(v, "tag:") { // a tag is the organization's word
+		if !others && !o.filed[v] && !strings.HasPrefix(v, "mark:") && !strings.HasPrefix(v, "bounced=") && !strings.HasPrefix(v, "tag:") { // a tag is the organization's word, and what has bounced is an email
 			own = append(own, v)
 		}
 	}
@@ -933,8 +961,13 @@ func (o *oracle) forget(person []int64) {
 	o.edits = slices.DeleteFunc(o.edits, func(r int64) bool { return slices.Contains(person, o.ofEdit[r]) })
 }
 
-// check compares every contact with the model.
+// check compares every contact with the model. An email that went with an undone merge has taken with it what was known of it, for good.
 func (o *oracle) check() {
+	for _, c := range o.contacts {
+		if told := c.fold().text["bounced"]; told != c.says().text["bounced"] {
+			c.events = append(c.events, &event{text: map[string]string{"bounced": ""}, was: map[string]string{"bounced": told}})
+		}
+	}
 	held := map[string]int64{}
 	for _, id := range o.ids {
 		c := o.contacts[id]
@@ -1108,6 +1141,6 @@ func newOracle(t *testing.T, rt *rapid.T, s *Book, word string) *oracle {
 		o.campaigns = append(o.campaigns, made)
 	}
 	o.field = define(t, s, o.account.Number, "Shirt", custom.TextField)
-	o.texts = map[thanks.Occasion]thanks.Template{}
+	o.texts, o.mails = map[thanks.Occasion]thanks.Template{}, map[string]int{}
 	return o
 }

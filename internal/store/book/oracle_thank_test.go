@@ -2,6 +2,9 @@ package book
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
@@ -32,8 +35,61 @@ func (o *oracle) thank(st oracleStep) {
 	if how != giving.ThankedMail {
 		return
 	}
-	if m, err := o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))); err != nil || m == nil || m.State() != mail.Waiting {
-		o.fault("mail", "%v %+v", err, m)
+	o.mails[code]++
+	if m := o.mailAbout(code); m == nil || m.State() != mail.Waiting {
+		o.fault("mail", "%+v", m)
+	}
+}
+
+func (o *oracle) mailAbout(code string) *mail.Mail {
+	m, err := o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code)))
+	if err != nil {
+		o.Fatal(err)
+	}
+	return m
+}
+
+// forgetMails: of an erased person no mail is left. One to an email that others share may be gone with it.
+func (o *oracle) forgetMails() {
+	for code := range o.mails {
+		m := o.mailAbout(code)
+		if m != nil && o.contacts[o.root(o.gifts[code].of)].erased {
+			o.fault("mail", "to an erased person: %+v", m)
+		}
+		if m == nil {
+			delete(o.mails, code)
+		}
+	}
+}
+
+// post sends what waits: a mail about each gift as often as someone asked for it, with its receipt, and none about a gift that was given back meanwhile. That waits for thanks again.
+func (o *oracle) post(oracleStep) {
+	office := new(postOffice)
+	o.s.UseRelay(office)
+	for more := true; more; {
+		var err error
+		if more, err = o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
+			o.Fatal(err)
+		}
+	}
+	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool { return !strings.Contains(l.To.String(), o.word) }) // of sequences before
+	want := 0
+	for code, mails := range o.mails {
+		if g := o.gifts[code]; g.net() > 0 {
+			want += mails
+		} else if g.thanks == giving.ThankedMail {
+			g.thanks = giving.ToThank
+		}
+	}
+	o.say("%d mails are sent", len(office.taken))
+	o.clock.move(time.Second) // the last mail about a gift is one
+	if clear(o.mails); len(office.taken) != want {
+		o.fault("mail", "%d were sent, want %d", len(office.taken), want)
+	}
+	for _, l := range office.taken {
+		if said := l.Text(); len(l.Files) > 1 || (len(l.Files) == 1) != strings.Contains(said, "Receipt number") || strings.Contains(said, "{") {
+			o.fault("mail", "with %d files: %s", len(l.Files), said)
+		}
 	}
 }
 
@@ -82,6 +138,20 @@ func (o *oracle) receipted() {
 		}
 		if want != nil && r.ID != 0 != want.receipt && !o.contacts[o.root(want.of)].erased {
 			o.fault("receipt", "%s has receipt %q, want one: %v", g.Code, r.Code(), want.receipt)
+		}
+	}
+}
+
+// bounce notes that mail to an email came back, as the outbox does: with everyone who has it.
+func (o *oracle) bounce(st oracleStep) {
+	email := strings.TrimPrefix(o.value(st.A%2), "email:")
+	if err := o.s.MarkBounced(o.Context(), o.account.Number, email); err != nil {
+		o.fault("bounce", "%v", err)
+	}
+	o.say("%s bounces", email)
+	for _, c := range o.contacts {
+		if says := c.says(); c.into == 0 && !c.archived && !c.erased && says.set["email:"+email] && says.text["bounced"] != email {
+			c.events = append(c.events, &event{text: map[string]string{"bounced": email}, was: map[string]string{"bounced": says.text["bounced"]}})
 		}
 	}
 }
