@@ -59,7 +59,7 @@ var arrows = map[string][]string{
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web/certs": {},
 	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
-	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
+	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/donations", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
 	"internal/assistant": {"internal/web"},
 	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/store/donations", "internal/web", "internal/web/certs"},
 	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/store", "internal/store/book"},
