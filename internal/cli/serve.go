@@ -16,11 +16,14 @@ import (
 	"donorbook/internal/assistant"
 	"donorbook/internal/config"
 	"donorbook/internal/console"
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/demo"
+	"donorbook/internal/pay"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 	"donorbook/internal/web/certs"
@@ -82,8 +85,15 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 	if err := c.useRelay(s); err != nil {
 		return err
 	}
+	desk, keys := pay.NewDesk(""), donations.NewKeys(filepath.Join(t.storage.Data, "payments.key"))
+	s.UseDesk(desk, keys, c.PhoneRegion)
+	if c.Demo {
+		if err := pretend(t.ctx, s, organization); err != nil {
+			return err
+		}
+	}
 	measureStore(metrics, s)
-	server, err := c.server(s, t.storage.Data, metrics, log)
+	server, err := c.server(s, t.storage.Data, desk, keys, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -115,6 +125,9 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 			s.SendMails(ctx, c.address(at.Main), func(err error) { log.Error("a mail could not be sent; trying again later", "error", err) })
 		})
 		work.Go(func() {
+			s.WorkOnDonations(ctx, func(err error) { log.Error("a donation could not be looked at; trying again later", "error", err) })
+		})
+		work.Go(func() {
 			s.WorkOnJobs(ctx, func(err error) { log.Error("a background job failed; trying again later", "error", err) })
 		})
 	}
@@ -142,8 +155,17 @@ func (c *serveCommand) useRelay(s *book.Book) error {
 	return nil
 }
 
+// pretend lets the demo take gifts without money.
+func pretend(ctx context.Context, s *book.Book, organization access.Account) error {
+	if _, err := s.Connection(ctx, organization.Number); !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	_, err := s.Connect(store.By(ctx, history.ConsoleChannel, demo.Email), organization, donations.Connecting{Provider: pay.PretendName, Key: "none"}, "")
+	return err
+}
+
 // server puts the parts together.
-func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
+func (c *serveCommand) server(s *book.Book, data string, desk *pay.Desk, keys *donations.Keys, metrics *web.Metrics, log *slog.Logger) (*web.Server, error) {
 	proxies, err := c.Proxies()
 	if err != nil {
 		return nil, err
@@ -151,9 +173,15 @@ func (c *serveCommand) server(s *book.Book, data string, metrics *web.Metrics, l
 	health := &web.Health{Ready: s.Ready}
 	created := countCreated(metrics)
 	rest := api.New(s, api.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, OwnAuthority: c.TLS == certs.Auto})
-	pages, err := console.New(s, console.Options{
-		Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data),
-	})
+	options := console.Options{Proxies: proxies, Region: c.PhoneRegion, RateLimit: c.RateLimit, Created: created, SignIn: countSignIns(metrics), Trust: c.trust(data)}
+	options.Secret, err = keys.Derive("pages")
+	if err != nil && !errors.Is(err, donations.ErrNoKeyFile) {
+		return nil, err
+	}
+	if c.Demo {
+		options.Pretended = desk.Pretended
+	}
+	pages, err := console.New(s, options)
 	if err != nil {
 		return nil, err
 	}

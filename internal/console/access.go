@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/console/users"
@@ -36,8 +35,8 @@ func (c *Console) identify(w http.ResponseWriter, r *http.Request) (access.Sessi
 func (c *Console) authorize(route route) web.HandlerFunc {
 	return func(w http.ResponseWriter, sent *http.Request) (err error) {
 		r := &page.Request{Site: c.site, Request: sent, W: w, Form: page.NewForm()}
-		if err := c.checkOrigin(sent); err != nil {
-			return &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
+		if err := c.site.CheckOrigin(sent); err != nil {
+			return err
 		}
 		r.Session, err = c.identify(w, sent)
 		open := route.role == stranger && errors.Is(err, crm.ErrUnauthenticated)
@@ -69,21 +68,6 @@ func enter(r *page.Request, route route) error {
 		r.Request = r.WithContext(store.By(r.Context(), history.ConsoleChannel, r.Session.User.Email))
 	}
 	return answer(r, route)
-}
-
-var errPlainOrigin = errors.New("a page that came over plain HTTP sent it")
-
-// checkOrigin refuses what another site sent. Of an older browser, which says no more than the origin, the standard library compares the host alone; but
-// a machine on the way can serve a page over plain HTTP in the name of this host.
-func (c *Console) checkOrigin(r *http.Request) error {
-	if err := c.origin.Check(r); err != nil {
-		return err
-	}
-	origin, _, _ := strings.Cut(r.Header.Get("Origin"), ":")
-	if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && strings.EqualFold(origin, "http") && c.site.Options.Proxies.Scheme(r) == "https" {
-		return errPlainOrigin
-	}
-	return nil
 }
 
 func (route route) formLimit(r *http.Request) int64 {

@@ -33,10 +33,10 @@ var folders = []fs.FS{contacts.Templates, giving.Templates, campaigns.Templates,
 
 // Console serves everything below /console.
 type Console struct {
-	site   *page.Site
-	mux    *web.Mux
-	origin http.CrossOriginProtection
-	users  *web.Limiter[int64] // counts the requests of those who have signed in
+	site  *page.Site
+	mux   *web.Mux
+	gifts *public.Gifts
+	users *web.Limiter[int64] // counts the requests of those who have signed in
 }
 
 // route is one line of the console: what is asked, who may ask, who answers. A form that is refused is answered by the page
@@ -253,7 +253,8 @@ func New(s *book.Book, o Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Console{site: page.NewSite(s, o, found), mux: web.NewMux(), users: web.NewLimiter[int64](o.RateLimit)}
+	site := page.NewSite(s, o, found)
+	c := &Console{site: site, mux: web.NewMux(), gifts: public.NewGifts(site, o.Secret), users: web.NewLimiter[int64](o.RateLimit)}
 	c.mux.RenderErrors(c.site.ErrorPage)
 	c.mux.Handle("GET "+page.Root+"/static/{file}", c.site.ServeFile)
 	for _, route := range routes {
@@ -276,9 +277,9 @@ func (c *Console) Routes(mux *web.Mux) {
 	mux.Handle(page.Root+"/", c.Serve)
 }
 
-// Fallback shows a campaign at its address, /winter-gala, where nothing else was found.
+// Fallback shows a campaign at its address, /winter-gala, and the pages of gifts below it, where nothing else was found.
 func (c *Console) Fallback(next web.HandlerFunc) web.HandlerFunc {
-	return public.Fallback(c.site, next)
+	return c.gifts.Fallback(next)
 }
 
 // Serve answers a request below /console.

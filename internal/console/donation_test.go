@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
 	"donorbook/internal/store/donations"
 )
@@ -20,7 +21,7 @@ import (
 var bank = donate.Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000"}
 
 // pages are the addresses that a giver would come back to.
-var pages = donations.Pages{Success: func(string) string { return "https://donors.example.org/ok" }, Cancel: func(string) string { return "https://donors.example.org/no" }}
+var pages = donations.Pages{Success: func(*donate.Donation) string { return "https://donors.example.org/ok" }, Cancel: func(*donate.Donation) string { return "https://donors.example.org/no" }}
 
 // promise has someone promise $50 by a transfer.
 func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wish) donate.Donation {
@@ -38,18 +39,38 @@ func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wis
 }
 
 // useDesk lets organizations connect payment providers that take no money.
-func (s *site) useDesk() {
+func (s *site) useDesk() *pay.Desk {
 	s.t.Helper()
-	s.store.UseDesk(pay.NewDesk(s.http.URL), donations.NewKeys(filepath.Join(s.t.TempDir(), "secret.key")), "US")
+	desk := pay.NewDesk(s.http.URL)
+	s.store.UseDesk(desk, donations.NewKeys(filepath.Join(s.t.TempDir(), "secret.key")), "US")
+	return desk
 }
 
 // connect lets an organization take pretended money.
-func (s *site) connect(account access.Account) {
+func (s *site) connect(account access.Account) *pay.Desk {
 	s.t.Helper()
-	s.useDesk()
+	desk := s.useDesk()
 	if _, err := s.store.Connect(s.t.Context(), account, donations.Connecting{Provider: pay.PretendName, Key: "pk_test_1234567890abcd"}, s.http.URL); err != nil {
 		s.t.Fatal(err)
 	}
+	return desk
+}
+
+// give has someone give $50 online, and pay at once.
+func (s *site) give(desk *pay.Desk, account access.Account, c campaign.Campaign, w donate.Wish) donate.Donation {
+	s.t.Helper()
+	w.Way, w.Amount = donate.Online, 5000
+	d, h, err := s.store.Give(s.t.Context(), account, &c, donate.NewID(), w, pages)
+	if err == nil {
+		_, err = desk.Choose(h.Session.ID, pay.ChoosePay)
+	}
+	if err == nil {
+		d, err = s.store.LookAtDonation(s.t.Context(), account.Number, d.ID)
+	}
+	if err != nil || d.Gift == "" {
+		s.t.Fatalf("%+v, %v", d, err)
+	}
+	return d
 }
 
 // The form of settings says what is wrong, keeps what was typed, and what it saves is what campaign pages ask for.
@@ -181,5 +202,132 @@ func TestDonationsAreListed(t *testing.T) {
 		viewer.sees(shown, "$50 from Ada Byron", made.Reference(), "ada@example.org", "Does not want to be named in public", "None yet")
 		viewer.doesNotSee(shown, "Mark as received")
 		viewer.sees(s.visitor().get("/coats"), "$0 raised of $100")
+	})
+}
+
+// seenIn is which state of a thing a form was opened with.
+func seenIn(a answer) string {
+	_, rest, _ := strings.Cut(a.body, `name="seen" value="`)
+	seen, _, _ := strings.Cut(rest, `"`)
+	return seen
+}
+
+// A gift that a provider has taken goes back there, and the page says so before.
+func TestAnOnlineGiftIsRefundedWhereItWasPaid(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		desk := s.connect(account)
+		d := s.give(desk, account, s.campaign(account, `{"title":"Coats","goal":100}`), donate.Wish{Frequency: donate.Once, FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+		editor := s.member(account, access.Editor)
+		page := editor.get(editor.org("/gifts/" + d.Gift))
+		editor.sees(page, "The money then goes back through the test provider")
+		refund := editor.org("/gifts/" + d.Gift + "/refund")
+		asked := editor.post(refund, "amount", "20", "seen", seenIn(page))
+		editor.sees(asked, "Nothing was refunded yet.", "The money goes back to the donor through the test provider.", "Refund gift")
+		editor.sees(editor.follow(refund, "amount", "20", "seen", seenIn(asked), "decision", "record"), "$20 was refunded.", "$30")
+		is, err := s.store.GiftRecord(t.Context(), account.Number, d.Gift)
+		if err != nil || is.Left() != 3000 || len(is.Entries) != 2 {
+			t.Errorf("%v: the ledger is %+v", err, is.Entries)
+		}
+		editor.sees(s.visitor().get("/coats"), "$30 raised of $100", "1 donor")
+	})
+}
+
+// What is changed about a recurring gift is changed where it is taken, and what is decided there is not offered here.
+func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		desk := s.connect(account)
+		d := s.give(desk, account, s.campaign(account, `{"title":"Coats"}`), donate.Wish{Frequency: "monthly", FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+		editor := s.member(account, access.Editor)
+		plan := editor.org("/plans/" + d.GiftPlan)
+		page := editor.get(plan)
+		editor.sees(page, "Taken by the test provider", "Pause gifts")
+		editor.doesNotSee(page, "Record this gift")
+		there := func(want giving.PlanStatus, amount int64) {
+			t.Helper()
+			c, err := desk.Open(donate.Connection{Provider: pay.PretendName, Account: account.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			is, err := c.Look(t.Context(), donate.Ref{Kind: donate.PlanRef, ID: d.Plan})
+			if err != nil || is.Plan.Status != want || is.Plan.Amount != amount {
+				t.Errorf("%v: at the provider the plan is %+v", err, is.Plan)
+			}
+		}
+		editor.sees(editor.follow(plan+"/pause"), "was paused.", "Resume gifts")
+		there(giving.Paused, 5000)
+		editor.sees(editor.follow(plan+"/resume"), "was resumed.")
+		there(giving.ActivePlan, 5000)
+		form := editor.get(plan + "/edit")
+		editor.sees(form, "agree on it with the donor first")
+		editor.doesNotSee(form, "Next gift", "Frequency")
+		values := append(formValues(t, form.body), "amount", "35")
+		editor.sees(editor.follow(plan, append([]string{"amount", "35"}, values...)...), "Changes saved.", "$35")
+		there(giving.ActivePlan, 3500)
+		refused := editor.post(plan, append([]string{"frequency", "yearly"}, formValues(t, editor.get(plan+"/edit").body)...)...)
+		editor.sees(refused, "is set at the payment provider, which takes these gifts")
+		ended := editor.follow(plan + "/end")
+		editor.sees(ended, "was ended.")
+		editor.doesNotSee(ended, "Undo", "Resume gifts")
+		there(giving.Ended, 3500)
+		editor.sees(editor.follow(plan+"/resume"), "This recurring gift has ended at the payment provider")
+	})
+}
+
+// What needs a person says why and what to do, on the list, on its page and on the home page, until someone has looked.
+func TestWhatNeedsAPersonSaysSo(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		desk := s.connect(account)
+		coats := s.campaign(account, `{"title":"Coats"}`)
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+		d := s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Charles", LastName: "Babbage", Email: "ada@example.org"})
+		editor := s.member(account, access.Editor)
+		editor.sees(editor.get(editor.org("")), "1 donation to review")
+		list := editor.get(editor.org("/donations?state=review"))
+		editor.sees(list, "Charles Babbage", "Please review", "has another name")
+		editor.doesNotSee(list, "Ada Byron")
+		page := editor.org("/donations/" + d.ID)
+		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Test")
+		editor.sees(editor.follow(page+"/reviewed"), "Marked as reviewed.", "Nothing to review")
+		editor.doesNotSee(editor.get(editor.org("")), "to review")
+	})
+}
+
+// A promise becomes a gift on the day on which its money came.
+func TestAPromiseIsReceived(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		d := s.promise(account, s.campaign(account, `{"title":"Coats","goal":100}`), donate.Wish{FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+		editor := s.member(account, access.Editor)
+		page := editor.org("/donations/" + d.ID)
+		editor.sees(editor.get(page), "Has it arrived?", d.Reference())
+		editor.wantStatus(editor.post(page+"/receive", "day", "yesterday"), http.StatusUnprocessableEntity)
+		editor.sees(editor.follow(page+"/receive", "day", "2026-01-31"), "$50 from Ada Byron was received.", "Paid", "View gift")
+		editor.sees(editor.post(page+"/receive", "day", "2026-01-31"), "not a promise")
+		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
+	})
+}
+
+// Who does not want to be named on the page is not, neither for a gift nor for the gifts of a plan, online or by a transfer.
+func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		owner := s.member(account, access.Owner)
+		coats := s.campaign(account, `{"title":"Coats"}`)
+		promised := s.promise(account, coats, donate.Wish{FirstName: "Grace", LastName: "Hopper", Email: "grace@example.org", Anonymous: true})
+		desk := s.connect(account)
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Ada", LastName: "Byron", Email: "ada@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: "monthly", FirstName: "Joan", LastName: "Clarke", Email: "joan@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Alan", LastName: "Turing", Email: "alan@example.org"})
+		owner.follow(owner.org("/donations/"+promised.ID+"/receive"), "day", "2026-01-31")
+		owner.follow(owner.org("/settings/public"), "public_donors", "amounts")
+		page := s.visitor().get("/coats")
+		owner.sees(page, "Recent donors", "Alan T.", "Anonymous")
+		owner.doesNotSee(page, "Ada", "Joan", "Grace")
+		if n := strings.Count(page.words(), "Anonymous"); n != 3 {
+			t.Errorf("%d of 3 givers are anonymous", n)
+		}
 	})
 }

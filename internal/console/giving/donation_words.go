@@ -66,6 +66,14 @@ func donationMarks(d *donate.Donation) (marks []page.Mark) {
 	return marks
 }
 
+// providerName is what people call a payment provider, "" for none.
+func providerName(provider string) string {
+	if provider == "pretend" {
+		return "the test provider"
+	}
+	return page.Capital(provider)
+}
+
 // isPromised tells whether a donation waits for a transfer or a check.
 func isPromised(d *donate.Donation) bool { return d.Provider == "" && d.State == donate.Processing }
 

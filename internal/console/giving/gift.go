@@ -135,6 +135,8 @@ type giftView struct {
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
+
+	Provider string // that refunds the gift; "" where a refund is only noted
 }
 
 func GiftOf(r *page.Request) (gifts.GiftRecord, error) {
@@ -158,6 +160,11 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	if view.Receipt, err = receiptsOf(r, g); err != nil {
 		return err
 	}
+	provider, _, err := r.Store.GiftProvider(r.Context(), r.Account(), g)
+	if err != nil {
+		return err
+	}
+	view.Provider = providerName(provider)
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
 	view.Receive.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
 	for _, form := range []*page.Form{view.Refund, view.Receive} {

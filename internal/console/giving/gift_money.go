@@ -29,6 +29,7 @@ type giftQuestion struct {
 	Undoes             bool
 	Gift, Moved        *giving.Gift // as it is, and as it would be
 	Action             string
+	Provider           string // that sends the money back; "" where someone else does
 }
 
 // Counted is what the totals lose or get back: the part of the move that is the gift.
@@ -82,6 +83,13 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 		if err != nil {
 			return err
 		}
+		provider, _, err := r.Store.GiftProvider(r.Context(), r.Account(), g)
+		if err != nil {
+			return err
+		}
+		if move.asked.Provider = providerName(provider); provider != "" && !move.asked.Undoes {
+			move.asked.Button = "Refund gift"
+		}
 		move.asked.Gift, move.asked.Moved, move.asked.Action = g, &moved, r.URL.Path
 		return r.Render("gift_question", page.View{Title: fmt.Sprintf(move.asked.Title, page.MovedMoney(&moved), page.GiverName(g.Giver)), Section: "gifts", Form: r.Form, Data: move.asked})
 	}
@@ -92,6 +100,10 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 	if errors.Is(err, crm.ErrChanged) {
 		r.Form.Fail("", "This gift changed after you opened the page, so nothing was recorded. Check the payments below, then try again.")
 		r.Form.Set(page.SeenField, g.Version())
+		return page.ErrRefused
+	}
+	if said := page.Refusal(err); said != "" {
+		r.Form.Fail("", said)
 		return page.ErrRefused
 	}
 	if err != nil {

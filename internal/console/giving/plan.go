@@ -107,8 +107,9 @@ func listPlans(r *page.Request, view *plansView, filter giving.PlanFilter) error
 // planView is the page of one plan.
 type planView struct {
 	*page.PlanRow
-	Gifts   *page.Table // the latest ones, nil for none
-	History page.Timeline
+	Gifts    *page.Table // the latest ones, nil for none
+	History  page.Timeline
+	Provider string // that takes the gifts; "" where people record them
 }
 
 func PlanOf(r *page.Request) (giving.Plan, error) {
@@ -125,6 +126,9 @@ func PlanPage(r *page.Request, plan giving.Plan) (err error) {
 		return err
 	}
 	view := planView{PlanRow: rows[0]}
+	if view.Provider, err = takerOf(r, &plan); err != nil {
+		return err
+	}
 	if view.Gifts, err = r.GiftTable("The latest of these gifts", gifts, "who"); err != nil {
 		return err
 	}
@@ -134,6 +138,12 @@ func PlanPage(r *page.Request, plan giving.Plan) (err error) {
 	return r.Render("plan", page.View{Title: page.PlanName(plan) + " from " + page.GiverName(rows[0].Giver), Section: "gifts", Data: view})
 }
 
+// takerOf is what people call the payment provider that takes the gifts of a plan, "" for none.
+func takerOf(r *page.Request, plan *giving.Plan) (string, error) {
+	provider, _, err := r.Store.PlanProvider(r.Context(), r.Account(), plan)
+	return providerName(provider), err
+}
+
 // planFormView is the form of a plan: of one that is edited, or a new one of a contact.
 type planFormView struct {
 	Plan      *giving.Plan // nil for a new one
@@ -141,6 +151,7 @@ type planFormView struct {
 	Name      string // the contact's
 	Currency  string
 	Campaigns []page.Option
+	Provider  string // see planView
 }
 
 func planForm(r *page.Request, title string, view planFormView) (err error) {
@@ -192,13 +203,21 @@ func EditPlanPage(r *page.Request, plan giving.Plan) error {
 		return err
 	}
 	plan = plans[0]
-	return planForm(r, "Edit recurring gift", planFormView{Plan: &plan, Contact: plan.Contact, Name: page.GiverName(plan.Giver), Currency: plan.Currency})
+	provider, err := takerOf(r, &plan)
+	if err != nil {
+		return err
+	}
+	return planForm(r, "Edit recurring gift", planFormView{Provider: provider, Plan: &plan, Contact: plan.Contact, Name: page.GiverName(plan.Giver), Currency: plan.Currency})
 }
 
 func SavePlan(r *page.Request, plan giving.Plan) error {
 	in, err := giving.ReadPlanForm(r.Form, plan.Currency, &plan, r.Options.Region, r.Today())
 	if in.Seen = r.Form.Value(page.SeenField); err == nil {
 		_, err = r.Store.UpdatePlan(r.Context(), r.Account(), plan.Code, in)
+	}
+	if said := page.Refusal(err); said != "" {
+		r.Form.Fail("", said)
+		return page.ErrRefused
 	}
 	return saved(r, "recurring gift", plan.Version(), err, page.PlanPath(plan.Code), "Changes saved.")
 }
@@ -226,10 +245,17 @@ func setPlanStatus(r *page.Request, plan giving.Plan, status giving.PlanStatus, 
 	if err := in.Validate(nil, false, r.Options.Region, r.Today()); err != nil {
 		return err
 	}
-	if _, err := r.Store.UpdatePlan(r.Context(), r.Account(), plan.Code, in); err != nil {
+	path := r.Path(page.PlanPath(plan.Code))
+	_, err := r.Store.UpdatePlan(r.Context(), r.Account(), plan.Code, in)
+	if said := page.Trouble(err); said != "" {
+		return r.Redirect(path, page.Notice{Text: "Nothing was changed.", Warning: said})
+	}
+	if err != nil {
 		return err
 	}
-	path := r.Path(page.PlanPath(plan.Code))
+	if provider, err := takerOf(r, &plan); err != nil || provider != "" && status == giving.Ended {
+		undo = "" // what has ended there cannot go on
+	}
 	said := page.Notice{Text: page.PlanName(plan) + " from " + cmp.Or(page.GiverName(plan.Giver), "this contact") + " was " + became + "."}
 	if undo != "" {
 		said.Undo = path + undo

@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/store/donations"
 )
@@ -98,11 +97,9 @@ func ConnectProvider(r *page.Request) error {
 		return page.ErrRefused
 	}
 	made, err := r.Store.Connect(r.Context(), r.Membership.Account, in, r.Options.Proxies.BaseURL(r.Request))
-	if invalid := (*doc.Invalid)(nil); !errors.As(err, &invalid) {
-		if said := page.Trouble(err); said != "" {
-			r.Form.Fail("", said)
-			return page.ErrRefused
-		}
+	if said := page.Refusal(err); said != "" {
+		r.Form.Fail("", said)
+		return page.ErrRefused
 	}
 	if err != nil {
 		return err

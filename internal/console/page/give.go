@@ -30,13 +30,19 @@ func (r *Request) Offer(currency string) (donate.Offer, error) {
 	return r.Store.Offer(r.Context(), r.Account(), &campaign.Campaign{Status: campaign.Published, Currency: currency})
 }
 
-// Trouble says what a payment provider did not do, or why it was not asked; "" for another error and for none.
+// Trouble says what is wrong, where a page has no form to show it: a fault, or what a payment provider did not do; "" for another error and for none.
 func Trouble(err error) string {
+	if invalid := (*doc.Invalid)(nil); errors.As(err, &invalid) {
+		return LabeledFault(invalid.Faults[0])
+	}
+	return Refusal(err)
+}
+
+// Refusal says what a payment provider did not do; "" for faults, which a form shows, for another error and for none.
+func Refusal(err error) string {
 	refused, invalid := (*donate.Refused)(nil), (*doc.Invalid)(nil)
 	switch {
-	case errors.As(err, &invalid):
-		return LabeledFault(invalid.Faults[0])
-	case !errors.As(err, &refused):
+	case errors.As(err, &invalid), !errors.As(err, &refused):
 		return ""
 	case refused.Reason == donate.Temporary:
 		return "The payment provider doesn’t answer. Nothing was changed. Try again in a few minutes."
@@ -49,16 +55,12 @@ func Askings(campaign string, o *donate.Offer) (all []Asking) {
 	if len(o.Ways) == 0 {
 		return nil
 	}
-	ask := func(frequency string, amounts []int64) {
+	for _, frequency := range o.Frequencies() {
 		a := Asking{Frequency: frequency, Link: GiveLink(campaign, "", frequency)}
-		for _, amount := range amounts {
+		for _, amount := range o.Amounts(frequency) {
 			a.Amounts = append(a.Amounts, AskedAmount{text.Money(amount, o.Currency), GiveLink(campaign, text.MoneyInput(amount, o.Currency), frequency)})
 		}
 		all = append(all, a)
-	}
-	ask(donate.Once, o.Once)
-	if !o.NoMonthly {
-		ask("monthly", o.Monthly)
 	}
 	return all
 }

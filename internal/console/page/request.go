@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/pay"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
@@ -58,6 +59,8 @@ type Options struct {
 	Created   func(merged bool)
 	SignIn    func(SignInOutcome)
 	Now       func() time.Time // the clock; nil is the machine's
+	Pretended *pay.Pretended   // payments without money, for the demo; may be nil
+	Secret    []byte           // of all nodes, for what pages sign; each process makes its own where there is none
 	Trust     string           // what curl must be told to trust the server's certificate, with a space behind it; "" for nothing
 }
 
@@ -67,6 +70,7 @@ type Site struct {
 	Options   Options
 	Now       func() time.Time
 	Templates Templates
+	origin    http.CrossOriginProtection
 	strangers *web.Limiter[netip.Addr] // counts the requests of those who have not signed in
 	Forgotten *web.Limiter[netip.Addr] // and the forms of people who forgot their password
 	Throttle  *Throttle

@@ -1,11 +1,14 @@
 package page
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/web"
 )
 
 // sessionCookie holds the token of a session, userCookie who had the last one, so that a form which was typed before it ended is
@@ -42,4 +45,20 @@ func CookieValue(r *http.Request, name string) string {
 		return ""
 	}
 	return cookie.Value
+}
+
+var errPlainOrigin = errors.New("a page that came over plain HTTP sent it")
+
+// CheckOrigin refuses what another site sent. Of an older browser, which says no more than the origin, the standard library compares the host alone; but
+// a machine on the way can serve a page over plain HTTP in the name of this host.
+func (s *Site) CheckOrigin(r *http.Request) error {
+	err := s.origin.Check(r)
+	origin, _, _ := strings.Cut(r.Header.Get("Origin"), ":")
+	if r.Method == http.MethodPost && r.Header.Get("Sec-Fetch-Site") == "" && strings.EqualFold(origin, "http") && s.Options.Proxies.Scheme(r) == "https" {
+		err = errPlainOrigin
+	}
+	if err != nil {
+		err = &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
+	}
+	return err
 }

@@ -36,9 +36,10 @@ type publicView struct {
 	Left     string                 // how long it still runs, where that is short enough to count days
 }
 
-// Fallback shows a campaign at its address, /winter-gala, where nothing else was found. Every other answer, and the error
+// Fallback shows a campaign at its address, /winter-gala, and the pages of gifts below it, where nothing else was found. Every other answer, and the error
 // for a slug that no campaign has, is next's own; but a person who looks at it with a browser is shown a page.
-func Fallback(s *page.Site, next web.HandlerFunc) web.HandlerFunc {
+func (g *Gifts) Fallback(next web.HandlerFunc) web.HandlerFunc {
+	s := g.Site
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !isForPrograms(r.URL.Path) && web.Accepts(r.Header.Get("Accept"), "text/html") {
 			web.RenderErrors(w, func(w http.ResponseWriter, _ *http.Request, err error) { publicErrorPage(s, w, err) })
@@ -47,8 +48,15 @@ func Fallback(s *page.Site, next web.HandlerFunc) web.HandlerFunc {
 		if err == nil {
 			return nil
 		}
+		if status, _ := web.StatusOf(err); status != http.StatusNotFound {
+			return err
+		}
+		if answer, pattern := g.find(r); answer != nil {
+			r.Pattern = pattern
+			return answer(w, r)
+		}
 		slug, possible := publicSlug(r)
-		if status, _ := web.StatusOf(err); status != http.StatusNotFound || !possible {
+		if !possible {
 			return err
 		}
 		shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)
@@ -178,7 +186,10 @@ type publicDonor struct {
 	At           time.Time
 }
 
-const publicGifts = 10
+const (
+	publicGifts = 10
+	anonymous   = "Anonymous"
+)
 
 // publicDonors are those who gave to a campaign lately. Archived and erased contacts are left out.
 func publicDonors(s *page.Site, ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
@@ -190,8 +201,16 @@ func publicDonors(s *page.Site, ctx context.Context, account, id int64, told acc
 		return nil, err
 	}
 	var ids []int64
+	var codes, plans []string
 	for _, g := range gifts {
-		ids = append(ids, g.Contact)
+		ids, codes = append(ids, g.Contact), append(codes, g.Code)
+		if g.PlanCode != "" {
+			plans = append(plans, g.PlanCode)
+		}
+	}
+	unnamed, err := s.Store.Unnamed(ctx, account, codes, plans)
+	if err != nil {
+		return nil, err
 	}
 	contacts, err := s.Store.ContactNames(ctx, account, ids)
 	for _, g := range gifts {
@@ -200,6 +219,9 @@ func publicDonors(s *page.Site, ctx context.Context, account, id int64, told acc
 			continue
 		}
 		donor := publicDonor{Name: publicName(&contact), At: g.Local}
+		if unnamed[g.Code] || unnamed[g.PlanCode] {
+			donor.Name = anonymous
+		}
 		if told == access.DonorAmounts && g.IsMoney() {
 			donor.Amount = text.Money(page.LeftOf(&g.Gift), g.Currency)
 		}
@@ -214,7 +236,7 @@ func publicName(c *crm.Contact) string {
 		return strings.Clone(c.Company)
 	}
 	if c.FirstName == "" || strings.HasPrefix(strings.ToLower(c.FirstName+c.LastName), "anonym") {
-		return "Anonymous"
+		return anonymous
 	}
 	initial, size := utf8.DecodeRuneInString(c.LastName)
 	if size == 0 {

@@ -96,6 +96,7 @@ type Donation struct {
 	Currency  string
 	Provider  string // "" for a promised gift
 	Live      bool
+	Attempt   string // the key of the order at the provider: a secret
 	Session   string // at the provider, and so are the next
 	Payment   string
 	Plan      string

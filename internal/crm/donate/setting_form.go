@@ -99,11 +99,11 @@ func (f *settingsForm) amounts(field string) (amounts []int64) {
 }
 
 // minor is an amount that was read, in the smallest unit of the currency.
-func (f *settingsForm) minor(read *int64) int64 {
-	if read == nil {
-		return 0
+func (f *settingsForm) minor(read *int64) (units int64) {
+	if read != nil {
+		units, _ = text.MinorUnits(*read, f.currency) // finer amounts were refused
 	}
-	return *read * text.ScaleOf(text.Decimals(f.currency)) / text.ScaleOf(text.SentDecimals)
+	return units
 }
 
 func (f *settingsForm) points(value string) (points int64, ok bool) {

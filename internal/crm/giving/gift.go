@@ -225,6 +225,9 @@ const (
 	inMemory = "in_memory_of"
 )
 
+// DedicationTypes are the kinds of dedications.
+var DedicationTypes = []string{inHonor, inMemory}
+
 // DedicatedTo reads a dedication in words: its kind, "" where none is named, and to whom it is.
 func DedicatedTo(words string) (kind, name string) {
 	for _, known := range [...]struct{ words, kind string }{
@@ -239,7 +242,7 @@ func DedicatedTo(words string) (kind, name string) {
 }
 
 var dedicationTable = doc.Table[*Dedication, *Dedication]{
-	doc.Part("type", "type", doc.Among(inHonor, inMemory).Needed(), func(d *Dedication) *string { return &d.Type }),
+	doc.Part("type", "type", doc.Among(DedicationTypes...).Needed(), func(d *Dedication) *string { return &d.Type }),
 	doc.Part("name", "name", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.Name }),
 	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.RecipientName }),
 	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),

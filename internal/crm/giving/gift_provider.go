@@ -52,11 +52,20 @@ func (g *Gift) HasMoved(reference string) bool { return g.hasEntry(entryID(refer
 
 // Provider is the payment provider that a gift came from, and what it calls the payment; "" for one that came from elsewhere.
 func (g *Gift) Provider() (provider, payment string) {
-	if _, is := providerOf(g.ExternalID); !is {
+	return atProvider(g.ExternalID)
+}
+
+// Provider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" for one whose gifts people record.
+func (p *Plan) Provider() (provider, plan string) {
+	return atProvider(p.ExternalID)
+}
+
+func atProvider(reference string) (provider, id string) {
+	if _, is := providerOf(reference); !is {
 		return "", ""
 	}
-	provider, payment, _ = strings.Cut(g.ExternalID, ":")
-	return strings.ToLower(provider), payment
+	provider, id, _ = strings.Cut(reference, ":")
+	return strings.ToLower(provider), id
 }
 
 // Followed is a plan as its payment provider has it now.

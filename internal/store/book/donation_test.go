@@ -67,7 +67,7 @@ func wish(n int) donate.Wish {
 	return donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: 50_00, FirstName: "Ann", LastName: fmt.Sprint("Lee", n), Email: fmt.Sprintf("ann%d@example.org", n)}
 }
 
-func back(id string) string { return "https://donors.example/thanks?d=" + id }
+func back(d *donate.Donation) string { return "https://donors.example/thanks?d=" + d.ID }
 
 // give begins a donation, and returns its session.
 func (shop *giftShop) give(w donate.Wish) (donate.Donation, string) {

@@ -47,7 +47,6 @@ func (s *DonationStore) UseDesk(d Desk, keys *Keys, region string) {
 type row struct {
 	donate.Donation
 	Settled     donate.Doubt // about which a person has decided already
-	Attempt     string       // the key of the request that starts it
 	Version     int64        // how often it was looked at
 	LookedAt    time.Time
 	DueAt       time.Time // when it is looked at next; zero for never
@@ -70,9 +69,9 @@ const (
 
 func scanDonation(r db.Row) *row {
 	d := &row{Donation: donate.Donation{ID: r.Text(0), Number: r.Int(1), Account: r.Int(2), Campaign: r.Int(3), State: donate.State(r.Text(4)), Doubt: donate.Doubt(r.Text(5)), Fault: r.Text(7),
-		Charged: r.Int(9), Covered: r.Int(10), Currency: r.Text(11), Provider: r.Text(12), Live: r.Int(13) != 0, Session: r.Text(15), Payment: r.Text(16), Plan: r.Text(17), Gift: r.Text(18),
+		Charged: r.Int(9), Covered: r.Int(10), Currency: r.Text(11), Provider: r.Text(12), Live: r.Int(13) != 0, Attempt: r.Text(14), Session: r.Text(15), Payment: r.Text(16), Plan: r.Text(17), Gift: r.Text(18),
 		GiftPlan: r.Text(19), CreatedAt: store.Moment(r.Int(25)), UpdatedAt: store.Moment(r.Int(26))},
-		Settled: donate.Doubt(r.Text(6)), Attempt: r.Text(14), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)), DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24)), CardSession: r.Text(27)}
+		Settled: donate.Doubt(r.Text(6)), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)), DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24)), CardSession: r.Text(27)}
 	_ = json.Unmarshal([]byte(r.Text(8)), &d.Wish) // one that was forgotten says nothing
 	return d
 }

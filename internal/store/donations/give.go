@@ -18,8 +18,10 @@ import (
 	"donorbook/internal/store"
 )
 
-// Pages are the addresses that a giver comes back to, by the id of the donation.
-type Pages struct{ Success, Cancel func(id string) string }
+// Pages are the addresses that a giver comes back to.
+type Pages struct {
+	Success, Cancel func(d *donate.Donation) string
+}
 
 const (
 	startTime   = 10 * time.Second // that the provider has to make its page
@@ -51,7 +53,7 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 	}
 	order := made.order(account)
 	order.For = "Donation to " + c.Title
-	order.Success, order.Cancel = to.Success(made.ID), to.Cancel(made.ID)
+	order.Success, order.Cancel = to.Success(&made.Donation), to.Cancel(&made.Donation)
 	asking, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	h, err = p.Start(asking, &order)
@@ -101,7 +103,7 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 			if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
 				return err
 			}
-			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, CreatedAt: now, UpdatedAt: now}, Attempt: text.Random62(32)}
+			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}
 			made.Charged, made.Covered = o.Price(&w)
 			if w.Way == donate.Online {
 				made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)

@@ -3,7 +3,9 @@ package donations
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +56,14 @@ func (k *Keys) cipher(mayMake bool) (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCM(block)
+}
+
+// Derive is a key for something else, the same on all nodes that have the file; ErrNoKeyFile where there is none yet.
+func (k *Keys) Derive(purpose string) ([]byte, error) {
+	if _, err := k.cipher(false); err != nil {
+		return nil, err
+	}
+	return hkdf.Key(sha256.New, k.key, nil, "donorbook "+purpose, keySize)
 }
 
 // make writes a new key under its name when it is whole: another process that does the same keeps the one that was first.

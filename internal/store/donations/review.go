@@ -150,13 +150,9 @@ func (s *DonationStore) RefundGift(ctx context.Context, account int64, code stri
 	if err != nil {
 		return gifts.GiftDocument{}, err
 	}
-	name, payment := g.Provider()
-	c, err := s.stored(ctx, account)
-	if payment == "" || errors.Is(err, errNotConnected) || err == nil && (c.Provider != name || c.Live == g.Test && name != pretend) {
-		return s.gifts.RefundGift(ctx, account, code, amount, seen)
-	}
-	if err != nil {
-		return gifts.GiftDocument{}, err
+	provider, payment, err := s.GiftProvider(ctx, account, &g.Gift)
+	if err != nil || provider == "" {
+		return firstOf(err, func() (gifts.GiftDocument, error) { return s.gifts.RefundGift(ctx, account, code, amount, seen) })
 	}
 	back, err := g.Refund(amount, s.base.Now()) // decides what may go back; nothing is written
 	if err == nil && seen != "" && seen != g.Version() {

@@ -172,7 +172,8 @@ type ImportRow struct {
 	broken  bool                 // it cannot be read
 	contact *contacts.NewContact // nil where the row is rejected, or is a gift
 	Gift    *giftRow
-	match   *ImportRow // what a company adds to the gift; nil for nothing
+	promise *gifts.Promise // whose reference the row has; nil for none
+	match   *ImportRow     // what a company adds to the gift; nil for nothing
 	left    []crm.LeftOut
 	needs   store.Needs // what it looks up
 	RejectedRow

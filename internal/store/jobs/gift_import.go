@@ -8,12 +8,14 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
@@ -239,7 +241,29 @@ func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
 	return nil
 }
 
+// findPromise makes a row that has the reference of a promised gift one of who promised it.
+func (r *ImportRun) findPromise(ctx context.Context, row *ImportRow) error {
+	if row.Gift.IsRefund() || row.Gift.isJSON {
+		return nil
+	}
+	known := r.gifts.campaigns.Store
+	err := known.View(ctx, func(c db.Conn) (err error) {
+		if row.promise, err = gifts.PromiseIn(c, r.account, strings.Join(row.Cells, "\n")); err != nil || row.promise == nil {
+			return err
+		}
+		return known.Fill(c, r.account, row.promise, &row.Gift.GiftInput)
+	})
+	if err == nil && row.promise != nil {
+		row.Gift.Refused = nil
+		row.Gift.Check(r.spec.Region, r.now())
+	}
+	return err
+}
+
 func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow) error {
+	if err := r.findPromise(ctx, row); err != nil {
+		return err
+	}
 	if err := row.Gift.Refused; err != nil {
 		if row.Reason = ReasonOf(err); row.Reason == "" {
 			return err
@@ -347,7 +371,10 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 	case made.Existing:
 		return RowUnchanged, made, "", nil
 	}
-	return RowCreated, made, "", nil
+	if row.promise != nil && r.trial == nil {
+		err = gifts.KeepPromise(t, a, row.promise, made.Code)
+	}
+	return RowCreated, made, "", err
 }
 
 // recordGift records a row of gifts: a gift, or a refund of one.

@@ -1,0 +1,338 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/console"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	form "donorbook/internal/crm/donate"
+	"donorbook/internal/pay"
+	"donorbook/internal/rig"
+	"donorbook/internal/store"
+	"donorbook/internal/store/donations"
+	"donorbook/internal/store/mails"
+)
+
+// testSite is a site that takes gifts, with a campaign called Coats.
+type testSite struct {
+	*site
+	owner *person
+	desk  *pay.Desk
+	now   time.Time
+	coats int64 // the id of the campaign
+}
+
+// takesGifts makes a site of any engine. Settings are those of the typed.
+func takesGifts(t *testing.T, e rig.Engine, set form.Settings) *testSite {
+	t.Helper()
+	directory, database := withTables(t, e)
+	made := &testSite{desk: pay.NewDesk(""), now: time.Now()}
+	clock := func() time.Time { return made.now }
+	made.site = newSite(t, store.Options{Data: directory, Database: database, Now: clock}, func(o *console.Options) {
+		o.Pretended, o.Now = made.desk.Pretended, clock
+	})
+	made.store.UseDesk(made.desk, donations.NewKeys(filepath.Join(t.TempDir(), "key")), "US")
+	made.owner = made.member(made.organization("Harbor Light"), access.Owner)
+	made.owner.follow(made.owner.org("/settings/giving"), "currency", "USD")
+	if err := made.store.SaveDonationSettings(t.Context(), made.owner.account.Number, set); err != nil {
+		t.Fatal(err)
+	}
+	made.coats = made.campaign(made.owner.account, `{"title":"Coats"}`).ID
+	return made
+}
+
+// connect has the organization take payments without money.
+func (s *testSite) connect() *testSite {
+	s.t.Helper()
+	if _, err := s.store.Connect(s.t.Context(), s.owner.account, donations.Connecting{Provider: pay.PretendName, Key: "none"}, s.http.URL); err != nil {
+		s.t.Fatal(err)
+	}
+	return s
+}
+
+// onEngines runs a test on SQLite and on PostgreSQL.
+func onEngines(t *testing.T, set form.Settings, test func(t *testing.T, s *testSite)) {
+	t.Helper()
+	for _, e := range rig.Engines {
+		t.Run(e.Name, func(t *testing.T) { test(t, takesGifts(t, e, set)) })
+	}
+}
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
+
+// opens a form, and returns what it holds.
+func (p *person) opens(path string) (typed []string) {
+	p.site.t.Helper()
+	a := p.get(path)
+	p.wantStatus(a, http.StatusOK)
+	for _, field := range hiddenField.FindAllStringSubmatch(a.body, -1) {
+		typed = append(typed, field[1], field[2])
+	}
+	return typed
+}
+
+var ana = []string{"frequency", "once", "once", "50", "monthly", "25", "first_name", "Ana", "last_name", "Okafor", "email", "ana@example.org"}
+
+// gives sends a typed, and returns the address that it hands over to.
+func (p *person) gives(typed ...string) string {
+	p.site.t.Helper()
+	a := p.post("/coats/donate", typed...)
+	p.wantStatus(a, http.StatusOK)
+	_, to, found := strings.Cut(a.header.Get("Refresh"), "0; url=")
+	if !found || !strings.Contains(a.body, `href="`+to+`"`) {
+		p.site.t.Fatalf("no page to go on to: %q %s", a.header.Get("Refresh"), a.words())
+	}
+	u := mustURL(p.site.t, to)
+	if u.Host != mustURL(p.site.t, p.site.http.URL).Host {
+		p.site.t.Fatalf("handed over to %s", to)
+	}
+	return u.Path
+}
+
+func TestAVisitorGives(t *testing.T) {
+	onEngines(t, form.Settings{Consent: "Send me news.", Cover: form.OfferCover, Rate: form.Rate{Points: 290, Fixed: 30}}, func(t *testing.T, s *testSite) {
+		s.connect()
+		p := s.visitor()
+		a := p.get("/coats/donate")
+		p.wantStatus(a, http.StatusOK)
+		p.sees(a, "Donate to Coats", "Harbor Light", "One-time", "Monthly", "$250", "Amount per month", "Nothing is added for the software", "Send me news.", "About 2.9% + $0.30", "Test mode")
+		if a.header.Get("Cache-Control") != "no-store" || a.header.Get("Set-Cookie") != "" || !strings.Contains(a.header.Get("Content-Security-Policy"), "form-action 'self'") {
+			t.Errorf("%v", a.header)
+		}
+		typed := append(p.opens("/coats/donate"), ana...)
+		session := p.gives(append(typed, "cover", "yes", "consent", "yes", "dedication", "in_memory_of", "dedicated_to", "Zoë Lee")...)
+		if again := p.gives(append(typed, "cover", "yes", "consent", "yes", "dedication", "in_memory_of", "dedicated_to", "Zoë Lee")...); again != session {
+			t.Error("a second click is a second payment")
+		}
+		a = p.get(session)
+		p.sees(a, "This is a test payment", "Donation to Coats", "$51.81")
+		p.sees(p.post(session, "do", "decline"), "Your card was declined")
+		paid := p.post(session, "do", "pay")
+		p.wantStatus(paid, http.StatusSeeOther)
+		a = p.get(paid.location())
+		p.sees(a, "Thank you!", "$51.81", "received", "No money was moved")
+		p.doesNotSee(a, "Ana", "Okafor", "ana@example.org", "Zoë")
+		if a.header.Get("Referrer-Policy") != "no-referrer" || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%v", a.header)
+		}
+		s.owner.sees(s.owner.get(s.owner.org("/gifts?test=yes")), "Ana Okafor")
+		s.now = s.now.Add(25 * time.Hour)
+		a = p.get(paid.location())
+		p.sees(a, "Thank you!")
+		p.doesNotSee(a, "$51.81")
+	})
+}
+
+// What is in the address of a page of thanks is not guessed from the id of the donation, and says nothing at the address of another campaign.
+func TestAPageOfThanksIsForWhoHasItsAddress(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	s.campaign(s.owner.account, `{"title":"Boats"}`)
+	p := s.visitor()
+	typed := append(p.opens("/coats/donate"), ana...)
+	to := p.post(p.gives(typed...), "do", "debit").location()
+	p.sees(p.get(to), "on its way", "$50.00")
+	id := mustURL(t, to).Query().Get("d")[:16]
+	for _, other := range []string{"/coats/thanks", "/coats/thanks?d=" + id, "/coats/thanks?d=" + id + strings.Repeat("A", 22), "/coats/thanks?d=%00", "/boats" + strings.TrimPrefix(to, "/coats")} {
+		a := p.get(other)
+		p.sees(a, "Thank you!")
+		p.doesNotSee(a, "$50.00", "on its way")
+	}
+	back := p.post(p.gives(append(p.opens("/coats/donate"), ana...)...), "do", "back").location()
+	if back != "/coats/donate?amount=50&frequency=once" {
+		t.Error(back)
+	}
+}
+
+func TestAFormIsShownAgainAsItWasTyped(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	p := s.visitor()
+	typed := p.opens("/coats/donate")
+	a := p.post("/coats/donate", append(typed, "frequency", "monthly", "monthly", "other", "other_amount", "fi'<ve", "first_name", "Ana", "email", "ana@", "company", "Blue Heron", "dedicated_to", "Zoë")...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "3 things need your attention", "Enter an amount, such as $25.00.", "Enter your last name.", "Enter an email address such as ana@example.org.")
+	for _, part := range []string{`value="fi&#39;&lt;ve"`, `href="#f-other_amount"`, `href="#f-email"`, `value="monthly" id="f-frequency-monthly" checked`, `value="other" id="f-monthly-other" checked`, `value="Blue Heron"`,
+		`<details class="more" open>`, `aria-invalid="true"`, `autofocus`, `name="donation" value="` + typed[1] + `"`} {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	if n := s.begun(); n != 0 {
+		t.Errorf("a refused typed has begun %d donations", n)
+	}
+}
+
+// begun counts the donations that were begun.
+func (s *testSite) begun() int64 {
+	s.t.Helper()
+	_, found, err := s.store.Donations(s.t.Context(), s.owner.account.Number, donations.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return found.Total
+}
+
+func TestALinkFillsAFormAndNeverBreaksIt(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	p := s.visitor()
+	a := p.get("/coats/donate?amount=75&frequency=monthly")
+	for _, part := range []string{`value="75"`, `value="monthly" id="f-frequency-monthly" checked`, `value="other" id="f-monthly-other" checked`} {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	for _, query := range []string{"amount=%22%3E%3Cscript%3E", "amount=-1&frequency=daily", "amount=" + strings.Repeat("9", 3000), "%zz"} {
+		a := p.get("/coats/donate?" + query)
+		p.wantStatus(a, http.StatusOK)
+		if !strings.Contains(a.body, `id="f-once-1" checked`) || strings.Contains(a.body, `"><script>`) {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+}
+
+func TestAFormThatTakesNothingSaysWhy(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{})
+	s.campaign(s.owner.account, `{"title":"Elsewhere","payment_link":"https://pay.example.org/x"}`)
+	s.campaign(s.owner.account, `{"title":"Over","end_at":"2020-01-01 00:00:00"}`)
+	p := s.visitor()
+	p.sees(p.get("/coats/donate"), "Harbor Light doesn’t take donations on this page at the moment.")
+	if a := p.get("/elsewhere/donate"); !strings.Contains(a.body, `href="https://pay.example.org/x"`) {
+		t.Error(a.body)
+	}
+	s.connect()
+	p.sees(p.get("/over/donate"), "This campaign has ended and no longer accepts donations.")
+	typed := append(p.opens("/coats/donate"), ana...)
+	s.owner.follow(s.owner.org(fmt.Sprintf("/campaigns/%d/status/closed", s.coats)))
+	a := p.post("/coats/donate", typed...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "This campaign is closed and no longer accepts donations.")
+	s.owner.follow(s.owner.org(fmt.Sprintf("/campaigns/%d/status/draft", s.coats)))
+	p.wantStatus(p.get("/coats/donate"), http.StatusNotFound)
+	p.wantStatus(p.post("/coats/donate", typed...), http.StatusNotFound)
+	s.owner.sees(s.owner.get("/coats/donate"), "isn’t published yet")
+	p.wantStatus(p.get("/nothing/donate"), http.StatusNotFound)
+	p.wantStatus(p.get("/coats/other"), http.StatusNotFound)
+}
+
+func TestATransferIsPromisedWithItsReference(t *testing.T) {
+	bank := form.Bank{Name: "Harbor Light e. V.", IBAN: "DE89370400440532013000", BIC: "COBADEFFXXX"}
+	onEngines(t, form.Settings{Bank: bank, Check: "Harbor Light\n12 Wharf Street"}, func(t *testing.T, s *testSite) {
+		s.owner.follow(s.owner.org("/settings/giving"), "currency", "EUR")
+		s.campaign(s.owner.account, `{"title":"Euros","currency":"EUR"}`)
+		p := s.visitor()
+		a := p.get("/euros/donate")
+		p.sees(a, "Bank transfer", "Check by mail")
+		p.doesNotSee(a, "Monthly", "Pay online", "Test mode")
+		typed := append(p.opens("/euros/donate"), "once", "other", "other_amount", "12,50", "first_name", "Ana", "last_name", "Okafor", "email", "ana@example.org")
+		sent := p.post("/euros/donate", append(typed, "way", "transfer")...)
+		p.wantStatus(sent, http.StatusSeeOther)
+		a = p.get(sent.location())
+		p.sees(a, "One step is left", "DE89 3704 0044 0532 0130 00", "€12.50", "RF", "COBADEFFXXX")
+		p.doesNotSee(a, "Ana", "No money was moved")
+		code := regexp.MustCompile(`src="(/euros/qr\.svg[^"]*)"`).FindStringSubmatch(a.body)
+		if code == nil {
+			t.Fatal(a.body)
+		}
+		image := p.get(strings.ReplaceAll(code[1], "&amp;", "&"))
+		if image.status != http.StatusOK || image.header.Get("Content-Type") != "image/svg+xml" || image.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %v", image.status, image.header)
+		}
+		s.now = s.now.Add(72 * time.Hour)
+		p.sees(p.get(sent.location()), "DE89 3704") // a transfer takes its time
+		sent = p.post("/euros/donate", append(p.opens("/euros/donate"), "way", "check", "once", "50", "first_name", "Ana", "last_name", "Okafor", "email", "ana@example.org")...)
+		p.sees(p.get(sent.location()), "12 Wharf Street", "€50.00", "RF")
+		p.wantStatus(p.get("/euros/qr.svg?kind=epc&d=x"), http.StatusNotFound)
+		if a := p.get("/euros/qr.svg"); a.status != http.StatusOK || a.header.Get("Cache-Control") != "public, max-age=60" {
+			t.Errorf("%d %v", a.status, a.header)
+		}
+	})
+}
+
+// A program that fills in every field is answered as others are, and begins nothing.
+func TestATrapCatchesProgramsAndBrakesStopThem(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	p := s.visitor()
+	a := p.post("/coats/donate", append(append(p.opens("/coats/donate"), ana...), "website", "https://spam.example")...)
+	p.wantStatus(a, http.StatusSeeOther)
+	p.sees(p.get(a.location()), "Thank you!")
+	if n := s.begun(); n != 0 {
+		t.Errorf("a program began %d donations", n)
+	}
+	var through int64
+	for range 20 {
+		typed := append(p.opens("/coats/donate"), ana...)
+		switch a := p.post("/coats/donate", typed...); a.status {
+		case http.StatusOK:
+			through++
+		case http.StatusTooManyRequests:
+			p.sees(a, "Too many donations", "Nothing was charged", "Please try again in 10 minutes")
+			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `value="Okafor"`) {
+				t.Error("the typed is lost")
+			}
+		default:
+			t.Errorf("%d %s", a.status, a.words())
+		}
+	}
+	if begun := s.begun(); through != 2 || begun != 2 { // without a puzzle
+		t.Errorf("%d of 20 donations began, %d are known", through, begun)
+	}
+}
+
+func TestDeclinesCloseTheFormAndTellTheOwner(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{Check: "Harbor Light"}).connect()
+	s.store.UseRelay(new(mails.Shelf))
+	p := s.visitor()
+	typed := append(p.opens("/coats/donate"), append(ana, "way", "online")...)
+	session := p.gives(typed...)
+	zeros := func() string {
+		return regexp.MustCompile(`data-zeros="(\d+)"`).FindStringSubmatch(p.get("/coats/donate").body)[1]
+	}
+	for i := 1; i <= 31; i++ {
+		if i == 11 && zeros() != "4" || i == 12 && zeros() != "9" {
+			t.Errorf("before decline %d the puzzle has %s bits", i, zeros())
+		}
+		p.wantStatus(p.post(session, "do", "decline"), http.StatusOK)
+	}
+	a := p.get("/coats/donate")
+	p.sees(a, "Too many card payments failed here", "closed for about 10 minutes", "Check by mail", "Nothing was charged")
+	a = p.post("/coats/donate", typed...)
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "Too many card payments failed here")
+	told, err := s.store.RecentMails(t.Context(), s.owner.account.Number, 10)
+	if err != nil || len(told) != 1 || told[0].To != s.owner.user.Email {
+		t.Errorf("the owner is told %+v %v", told, err)
+	}
+	s.now = s.now.Add(11 * time.Minute)
+	p.sees(p.get("/coats/donate"), "Pay online")
+}
+
+func TestFormsOfGiftsRefuseWhatIsNotOne(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	p := s.visitor()
+	typed := url.Values{}
+	for i := 0; i < len(ana); i += 2 {
+		typed.Set(ana[i], ana[i+1])
+	}
+	if a := p.do(http.MethodPost, "/coats/donate", typed, http.Header{"Sec-Fetch-Site": {"cross-site"}}); a.status != http.StatusForbidden {
+		t.Errorf("another site: %d", a.status)
+	}
+	p.wantStatus(p.post("/coats/donate", "note", strings.Repeat("x", 17<<10)), http.StatusRequestEntityTooLarge)
+	p.wantStatus(p.post("/coats/donate", "first_name", "\xff"), http.StatusBadRequest)
+	p.wantStatus(p.do(http.MethodPut, "/coats/donate", typed, nil), http.StatusNotFound)
+	for _, path := range []string{"/hooks/stripe/" + s.owner.account.ID, "/hooks/pretend/" + s.owner.account.ID, "/hooks/stripe/" + strings.Repeat("x", 16), "/hooks/stripe/" + s.owner.account.ID + "/x"} {
+		a := p.post(path, "id", "evt_1")
+		if a.status != http.StatusNotFound && a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+	p.wantStatus(p.get("/test-payment/unknown"), http.StatusNotFound)
+	session := p.gives(append(p.opens("/coats/donate"), ana...)...)
+	p.wantStatus(p.post(session, "do", "steal"), http.StatusUnprocessableEntity)
+}

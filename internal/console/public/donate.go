@@ -1,0 +1,257 @@
+package public
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/pay"
+	"donorbook/internal/store/donations"
+	"donorbook/internal/web"
+)
+
+// formView is the form on which people give.
+type formView struct {
+	Offer       *donate.Offer
+	Form        *page.Form
+	Frequencies []frequencyView
+	Ways        []page.Option
+	Donation    string // its id: a form that is sent twice is one donation
+	Puzzle      string
+	Zeros       int
+	Rounds      int
+	Closed      string // why nobody can give; "" where people can
+	Elsewhere   string // where people can give instead
+	Contact     access.AccountSettings
+	ShowsDonors bool
+	MoreOpen    bool   // what few people fill in was filled in
+	Shut        string // why paying online is closed for a while
+	Provider    string // in words
+	Fee         string // what the provider keeps, in words
+	Smallest    string
+	// What the script needs for the total.
+	Money    string // $#
+	Decimals int
+	Step     int64 // see donate.Chargeable
+}
+
+type frequencyView struct {
+	Value, Label, Legend string
+	Choices              []donate.Choice
+	Chosen               bool
+}
+
+const (
+	idField    = "donation"
+	trapField  = "website" // people do not see it
+	wayField   = "way"
+	puzzleName = "puzzle"
+	solvedName = "solution"
+)
+
+// formPage shows the form, as a link fills it in.
+func (g *Gifts) formPage(v *visit) error {
+	f := page.NewForm()
+	query := v.r.URL.Query()
+	for name, value := range v.offer.Fill(query.Get("amount"), query.Get(donate.FrequencyField)) {
+		f.Set(name, value)
+	}
+	return g.showForm(v, f, 0)
+}
+
+// showForm shows the form with what was typed and what is wrong with it.
+func (g *Gifts) showForm(v *visit, f *page.Form, status int) error {
+	now, o := g.Now(), &v.offer
+	if wait, closed := g.brakes.Closed(v.account.Number, now); closed {
+		g.closeOnline(v, wait)
+	}
+	settings, err := g.Store.AccountSettings(v.r.Context(), v.account.Number)
+	if err != nil {
+		return err
+	}
+	id := f.Value(idField)
+	if !donate.IsID(id) {
+		id = donate.NewID()
+	}
+	view := formView{
+		Offer: o, Form: f, Donation: id, Puzzle: g.puzzles.New(id, now), Zeros: g.brakes.Zeros(v.campaign.ID, v.account.Number, now), Rounds: web.PuzzleRounds,
+		MoreOpen: f.Value("dedication")+f.Value("dedicated_to")+f.Value("company") != "", Shut: v.shut, Provider: providerNames[o.Provider],
+		Contact: settings, ShowsDonors: settings.PublicDonors != access.NoDonors, Fee: feeWords(o), Smallest: text.Money(o.Limits.Min, o.Currency),
+		Money: moneyPattern(o.Currency), Decimals: text.Decimals(o.Currency), Step: donate.Chargeable(1, o.Currency),
+	}
+	if len(o.Ways) == 0 {
+		view.Closed, view.Elsewhere = g.whyClosed(v)
+	}
+	for _, way := range o.Ways {
+		view.Ways = append(view.Ways, page.Option{Value: string(way), Label: wayNames[way], Chosen: f.Value(wayField) == string(way)})
+	}
+	for _, each := range o.Frequencies() {
+		view.Frequencies = append(view.Frequencies, frequencyView{Value: each, Label: frequencyNames[each], Legend: legends[each], Choices: o.Choices(each), Chosen: f.Value(donate.FrequencyField) == each})
+	}
+	return g.show(v, "donate", page.View{Title: "Donate to " + v.campaign.Title, Form: f, Status: status, Data: &view})
+}
+
+var (
+	providerNames  = map[string]string{"stripe": "Stripe", pay.PretendName: "the test provider"}
+	frequencyNames = map[string]string{donate.Once: "One-time", donate.Monthly: "Monthly"}
+	legends        = map[string]string{donate.Once: "Amount", donate.Monthly: "Amount per month"}
+	wayNames       = map[donate.Way]string{donate.Online: "Pay online", donate.ByTransfer: "Bank transfer", donate.ByCheck: "Check by mail"}
+)
+
+// closeOnline takes the way away that thieves try, and says so.
+func (g *Gifts) closeOnline(v *visit, wait time.Duration) {
+	if v.offer.Has(donate.Online) {
+		v.offer.Ways = slices.DeleteFunc(slices.Clone(v.offer.Ways), func(w donate.Way) bool { return w == donate.Online })
+		v.shut = "Too many card payments failed here in the last few minutes, so paying online is closed for about " + minutes(wait) + ". Nothing was charged. Please come back then."
+	}
+}
+
+func minutes(wait time.Duration) string {
+	return page.Plural(max(1, int64(math.Ceil(wait.Minutes()))), "minute")
+}
+
+// whyClosed says why nobody can give, and where people can instead.
+func (g *Gifts) whyClosed(v *visit) (why, elsewhere string) {
+	c := &v.campaign
+	switch {
+	case v.shut != "":
+		return v.shut, ""
+	case c.Status == campaign.Draft:
+		return "This campaign isn’t published yet. Once it is, people can give here.", ""
+	case c.Status != campaign.Published:
+		return "This campaign is closed and no longer accepts donations.", ""
+	case !c.EndAt.IsZero() && c.EndAt.Before(g.Now()):
+		return "This campaign has ended and no longer accepts donations.", ""
+	case c.PaymentLink != "":
+		return v.owner + " takes donations for this campaign on another page.", c.PaymentLink
+	}
+	return v.owner + " doesn’t take donations on this page at the moment.", ""
+}
+
+// feeWords are what the provider keeps of a payment, about: 2.9% + $0.30.
+func feeWords(o *donate.Offer) string {
+	var parts []string
+	if o.Rate.Points > 0 {
+		parts = append(parts, strings.TrimRight(strings.TrimRight(strconv.FormatFloat(float64(o.Rate.Points)/100, 'f', 2, 64), "0"), ".")+"%")
+	}
+	if o.Rate.Fixed > 0 {
+		parts = append(parts, text.MoneyExact(o.Rate.Fixed, o.Currency))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// moneyPattern is how amounts of a currency are shown, with # for the number.
+func moneyPattern(currency string) string {
+	return strings.Replace(text.Money(text.ScaleOf(text.Decimals(currency)), currency), "1", "#", 1)
+}
+
+// give takes a form, begins the gift, and leads to where it is paid.
+func (g *Gifts) give(v *visit) error {
+	f, err := g.readForm(v.w, v.r)
+	if err != nil {
+		return err
+	}
+	if f.Value(trapField) != "" { // a program filled in what no person sees
+		return page.Redirect(v.w, v.r, "/"+v.campaign.Slug+"/thanks")
+	}
+	if wait, closed := g.brakes.Closed(v.account.Number, g.Now()); closed {
+		if g.closeOnline(v, wait); f.Value(wayField) == string(donate.Online) || f.Value(wayField) == "" {
+			f.FailFirst(v.shut)
+		}
+	}
+	if len(v.offer.Ways) == 0 {
+		return g.showForm(v, f, http.StatusUnprocessableEntity)
+	}
+	wish, err := v.offer.Read(f.Fields)
+	if err != nil || len(f.Faults) > 0 {
+		if err = f.Refuse(err); err != nil {
+			return err
+		}
+		return g.showForm(v, f, 0)
+	}
+	id := f.Value(idField)
+	if !donate.IsID(id) {
+		id = donate.NewID()
+		f.Set(idField, id)
+	}
+	if wait, ok := g.brakes.Begin(g.start(v, f, id), g.Now()); !ok {
+		f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + ".")
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		return g.showForm(v, f, http.StatusTooManyRequests)
+	}
+	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
+		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
+		Cancel:  func(*donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, &wish)) },
+	})
+	if err != nil {
+		return g.refused(v, f, err)
+	}
+	if to.URL == "" {
+		return page.Redirect(v.w, v.r, "/"+v.campaign.Slug+"/thanks?d="+token(&made))
+	}
+	if strings.HasPrefix(to.URL, pay.PretendPath) { // here
+		to.URL = g.Options.Proxies.BaseURL(v.r) + to.URL
+	}
+	return g.handOver(v, to.URL, page.View{Title: "Continue to payment", Data: handoverView{Amount: text.MoneyExact(made.Charged, made.Currency), Covered: made.Covered, Currency: made.Currency, Frequency: made.Wish.Frequency, To: to.URL}})
+}
+
+func (g *Gifts) start(v *visit, f *page.Form, id string) web.Start {
+	return web.Start{
+		Client: g.Options.Proxies.Client(v.r), Page: v.campaign.ID, Account: v.account.Number, Thing: id,
+		Solved: func(zeros int) bool {
+			return g.puzzles.Solved(id, f.Value(puzzleName), f.Value(solvedName), zeros, g.Now())
+		},
+	}
+}
+
+// again is the query of the form for the same gift.
+func again(o *donate.Offer, w *donate.Wish) string {
+	return url.Values{"amount": {text.MoneyInput(w.Amount, o.Currency)}, donate.FrequencyField: {w.Frequency}}.Encode()
+}
+
+// refused shows the form again with the reason why the gift could not begin. Nothing was charged in any case.
+func (g *Gifts) refused(v *visit, f *page.Form, err error) error {
+	var invalid *doc.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		if err = f.Refuse(err); err != nil {
+			return err
+		}
+		return g.showForm(v, f, 0)
+	case errors.Is(err, donate.ErrNoKey):
+		v.offer.Ways = slices.DeleteFunc(slices.Clone(v.offer.Ways), func(w donate.Way) bool { return w == donate.Online })
+		f.FailFirst(v.owner + " can’t take payments online at the moment. Nothing was charged.")
+	case errors.Is(err, donate.ErrTemporary), errors.Is(err, crm.ErrUnavailable):
+		f.FailFirst("The payment provider doesn’t answer at the moment. Nothing was charged. Please try again in a minute.")
+	default:
+		return err
+	}
+	return g.showForm(v, f, http.StatusServiceUnavailable)
+}
+
+// handoverView is the page between the form and that of the provider.
+type handoverView struct {
+	Amount, Currency, Frequency, To string
+	Covered                         int64
+}
+
+// isPage tells whether an address is one that a giver may be led to. Which host a provider has is checked where the provider is asked.
+func isPage(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(address, " \r\n\"'<>") {
+		return false
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+}

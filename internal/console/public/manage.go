@@ -1,0 +1,146 @@
+package public
+
+import (
+	"errors"
+	"net/http"
+
+	"donorbook/internal/console/page"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
+	"donorbook/internal/store/donations"
+	"donorbook/internal/web"
+)
+
+// manageView is a monthly gift, as its giver sees and changes it.
+type manageView struct {
+	Form      *page.Form
+	Plan      *giving.Plan
+	Amount    string
+	Frequency string
+	Next      string // when it is paid next, "" for unknown
+	Paused    bool
+	Ended     bool
+	Done      string // what was changed; the link is used up then
+	Sent      bool   // a fresh link is under way
+}
+
+// What a giver can do with a monthly gift.
+var planChanges = map[string]struct {
+	kind donate.ChangeKind
+	done string
+}{
+	"amount": {donate.NewAmount, "Your monthly gift was changed."},
+	"pause":  {donate.PausePlan, "Your monthly gift is paused. Nothing is charged until you resume it."},
+	"resume": {donate.ResumePlan, "Your monthly gift goes on."},
+	"end":    {donate.CancelPlan, "Your monthly gift has ended. Nothing more is charged. Thank you for everything you gave."},
+}
+
+// manage shows the monthly gift that a link is for, and changes it. A link in an old mail only offers to send a fresh one, to the address on file.
+func (g *Gifts) manage(token string) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		page.Guard(w.Header())
+		w.Header().Set("Referrer-Policy", "same-origin")
+		f, err := page.NewForm(), error(nil)
+		if r.Method == http.MethodPost {
+			f, err = g.readForm(w, r)
+		} else {
+			err = g.CountStranger(w, r)
+		}
+		if err != nil {
+			return err
+		}
+		managed, err := g.Store.ManagedPlan(r.Context(), token)
+		if errors.Is(err, crm.ErrNotFound) {
+			return g.freshLink(w, r, token)
+		}
+		if err != nil {
+			return err
+		}
+		view := newManageView(&managed, f)
+		if r.Method == http.MethodPost {
+			if answered, err := g.change(w, r, token, &managed, view); err != nil || answered {
+				return err
+			}
+		}
+		return g.showManaged(w, managed.Account.Name, page.View{Title: "Your monthly gift", Form: f, Data: view})
+	}
+}
+
+func newManageView(m *donations.Managed, f *page.Form) *manageView {
+	view := &manageView{
+		Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency,
+		Paused: m.IsPaused, Ended: m.Plan.Status == giving.Ended,
+	}
+	if !m.Plan.NextBill.IsZero() && !view.Paused {
+		view.Next = page.Day(m.Plan.NextBill)
+	}
+	return view
+}
+
+func (g *Gifts) showManaged(w http.ResponseWriter, owner string, p page.View) error {
+	p.Data = giftView{Owner: owner, Data: p.Data}
+	return g.Show(w, "manage", "gift", p)
+}
+
+// change does what a giver has chosen. answered tells that the giver was led on.
+func (g *Gifts) change(w http.ResponseWriter, r *http.Request, token string, m *donations.Managed, view *manageView) (answered bool, err error) {
+	f := view.Form
+	if f.Value("do") == "card" {
+		to, err := g.Store.NewCard(r.Context(), token, g.Options.Proxies.BaseURL(r)+r.URL.Path)
+		if err != nil {
+			return false, f.Refuse(changeError(err))
+		}
+		if !isPage(to.URL) {
+			return false, errNoPage
+		}
+		w.Header().Set("Refresh", "0; url="+to.URL)
+		return true, g.Show(w, "handover", "gift", page.View{Title: "Continue to your card", Data: giftView{Owner: m.Account.Name, Data: handoverView{To: to.URL}}})
+	}
+	change, known := planChanges[f.Value("do")]
+	if !known {
+		f.Fail("", "Choose what to change.")
+		return false, nil
+	}
+	amount := int64(0)
+	if change.kind == donate.NewAmount {
+		if amount, err = m.Offer.ReadNewAmount(f.Value("amount")); err != nil {
+			return false, f.Refuse(err)
+		}
+	}
+	changed, err := g.Store.ChangePlan(r.Context(), token, change.kind, amount)
+	if err != nil {
+		return false, f.Refuse(changeError(err))
+	}
+	*view = *newManageView(&changed, f)
+	view.Done = change.done
+	return false, nil
+}
+
+// changeError words what a provider says to a giver.
+func changeError(err error) error {
+	switch {
+	case errors.Is(err, donate.ErrTemporary):
+		return doc.NewInvalid("", "The payment provider doesn’t answer at the moment. Nothing was changed. Please try again in a minute.")
+	case errors.Is(err, donate.ErrNoKey), errors.Is(err, donate.ErrDefinite), errors.Is(err, donate.ErrGone):
+		return doc.NewInvalid("", "This could not be changed here. Nothing was changed. Please contact the organization.")
+	}
+	return err
+}
+
+// freshLink offers to send a link that works, or sends it. It says the same to everyone.
+func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) error {
+	view := &manageView{Form: page.NewForm()}
+	if r.Method == http.MethodPost {
+		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
+			return err
+		}
+		if err := g.Store.AskByLink(r.Context(), token); err != nil {
+			return err
+		}
+		view.Sent = true
+	}
+	return g.showManaged(w, "", page.View{Title: "Your monthly gift", Data: view})
+}

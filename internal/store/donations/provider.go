@@ -1,0 +1,114 @@
+package donations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+)
+
+// GiftProvider is the payment provider by which a gift can be refunded, and what it calls the payment; "" where a refund is only noted here: the gift came from elsewhere, or the organization is no longer connected with
+// that provider in the mode of the gift.
+func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *giving.Gift) (provider, payment string, err error) {
+	if provider, payment = g.Provider(); payment == "" {
+		return "", "", nil
+	}
+	c, err := s.Connection(ctx, account)
+	switch {
+	case errors.Is(err, errNotConnected):
+		return "", "", nil
+	case err != nil, c.Provider != provider, c.Live == g.Test && provider != pretend:
+		return "", "", err
+	}
+	return provider, payment, nil
+}
+
+// PlanProvider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" where people record them.
+func (s *DonationStore) PlanProvider(ctx context.Context, account int64, p *giving.Plan) (provider, id string, err error) {
+	if provider, id = p.Provider(); id == "" {
+		return "", "", nil
+	}
+	c, err := s.Connection(ctx, account)
+	switch {
+	case errors.Is(err, errNotConnected):
+		return "", "", nil
+	case err != nil, c.Provider != provider:
+		return "", "", err
+	}
+	return provider, id, nil
+}
+
+const planFaults doc.Rule = "The payment provider did not change this recurring gift, and nothing was changed here. %v"
+
+// UpdatePlan changes what a valid input names. Where a payment provider takes the gifts, it is asked first to pause, resume or end them, or to take another amount; what it decides alone cannot be changed here.
+func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (gifts.PlanDocument, error) {
+	plan, err := s.gifts.Plan(ctx, account, code)
+	if err != nil {
+		return gifts.PlanDocument{}, err
+	}
+	provider, id, err := s.PlanProvider(ctx, account, &plan)
+	if err != nil || provider == "" {
+		return firstOf(err, func() (gifts.PlanDocument, error) { return s.gifts.UpdatePlan(ctx, account, code, in) })
+	}
+	wanted, err := plan.Change(&in, s.base.Now())
+	if err == nil {
+		err = store.Matches(ctx, gifts.PlanDocument{Plan: plan}.ETag)
+	}
+	if err != nil {
+		return gifts.PlanDocument{}, err
+	}
+	changes, err := donate.PlanChanges(&plan, &wanted)
+	if err != nil || len(changes) == 0 {
+		return firstOf(err, func() (gifts.PlanDocument, error) { return s.gifts.UpdatePlan(ctx, account, code, in) })
+	}
+	a, err := s.gifts.AccountByNumber(ctx, account)
+	if err == nil {
+		err = s.changeAtProvider(ctx, a, id, changes, code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version()))
+	}
+	if err != nil {
+		return gifts.PlanDocument{}, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	made, err := s.gifts.UpdatePlan(ctx, account, code, in)
+	if err == nil {
+		_, err = s.settle(ctx, a, donate.Ref{Kind: donate.PlanRef, ID: id}, nil)
+	}
+	if errors.Is(err, donate.ErrTemporary) { // an event will tell
+		err = nil
+	}
+	return made, err
+}
+
+func (s *DonationStore) changeAtProvider(ctx context.Context, a access.Account, plan string, changes []donate.Change, key string) error {
+	p, _, err := s.provider(ctx, a)
+	if err != nil {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for _, change := range changes {
+		change.Key = "plan " + key + " " + string(change.Kind)
+		err := p.Plan(asking, plan, change)
+		var refused *donate.Refused
+		if errors.As(err, &refused) && refused.Reason != donate.Temporary {
+			return errors.Join(doc.NewInvalid("", planFaults, refused.Text), s.trouble(ctx, a, err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func firstOf[T any](err error, do func() (T, error)) (T, error) {
+	if err != nil {
+		return *new(T), err
+	}
+	return do()
+}
