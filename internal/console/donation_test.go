@@ -309,3 +309,25 @@ func TestAPromiseIsReceived(t *testing.T) {
 		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
 	})
 }
+
+// Who does not want to be named on the page is not, neither for a gift nor for the gifts of a plan, online or by a transfer.
+func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		owner := s.member(account, access.Owner)
+		coats := s.campaign(account, `{"title":"Coats"}`)
+		promised := s.promise(account, coats, donate.Wish{FirstName: "Grace", LastName: "Hopper", Email: "grace@example.org", Anonymous: true})
+		desk := s.connect(account)
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Ada", LastName: "Byron", Email: "ada@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: "monthly", FirstName: "Joan", LastName: "Clarke", Email: "joan@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Alan", LastName: "Turing", Email: "alan@example.org"})
+		owner.follow(owner.org("/donations/"+promised.ID+"/receive"), "day", "2026-01-31")
+		owner.follow(owner.org("/settings/public"), "public_donors", "amounts")
+		page := s.visitor().get("/coats")
+		owner.sees(page, "Recent donors", "Alan T.", "Anonymous")
+		owner.doesNotSee(page, "Ada", "Joan", "Grace")
+		if n := strings.Count(page.words(), "Anonymous"); n != 3 {
+			t.Errorf("%d of 3 givers are anonymous", n)
+		}
+	})
+}

@@ -72,6 +72,9 @@ func fillColumns(r *page.Request, view *jobPageView) error {
 		}
 		view.Columns = append(view.Columns, shown)
 	}
+	slices.SortStableFunc(view.Columns, func(a, b columnView) int { // what a person should look at comes first
+		return cmp.Compare(min(len(b.Doubt), 1), min(len(a.Doubt), 1))
+	})
 	fillValues(view, r.Form)
 	return nil
 }

@@ -132,3 +132,11 @@ func TestAFieldThatNoLineNames(t *testing.T) {
 		t.Errorf("written: %q", got)
 	}
 }
+
+// TestACompanyMayStandInBothColumns: a name that the column of companies has, too, is one.
+func TestACompanyMayStandInBothColumns(t *testing.T) {
+	t.Parallel()
+	if said := peopleSaid(t, "Name,Company,Email\nInitech,Initech,a@example.org\nAnn Lee,Initech,b@example.org\n", "US"); !slices.Equal(said, []string{"Initech [a@example.org]", "Ann Lee (Initech) [b@example.org]"}) {
+		t.Errorf("the rows are %q", said)
+	}
+}

@@ -493,14 +493,14 @@ func kindOf(value string) (kind string, ok bool) {
 		return noGift, true
 	case h.has("refund"):
 		return refundKind, true
-	case h.has("gift", "pay"):
+	case h.has("gift", "pay", "deposit"):
 		return giftKind, true
 	}
 	return "", false
 }
 
 // kindMeans are the meanings of words by which the kind of a row is told.
-var kindMeans = strings.Fields("gift pay txn amount received recurring member refund fee net paidout account type total")
+var kindMeans = strings.Fields("deposit gift pay txn amount received recurring member refund fee net paidout account type total")
 
 // frequencyWords are how often a gift comes again.
 var frequencyWords = byWord(map[string]string{

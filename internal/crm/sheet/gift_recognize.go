@@ -17,7 +17,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 		name := g.mapping[i].Name
 		g.mapping[i].Aware = true
 		c := s.byTarget[strings.ToLower(name)]
-		isNamed := c != nil && c.giver == "" && c.target != Skip && c.target != "gift_id" && (c.target != ownGift || isOwn)
+		isNamed := c != nil && c.giver == "" && c.target != Skip && c.target != "gift_id" && (c.target != ownGift || isOwn) && (isOwn || c.rateValues(&g.headings[i], look.column(i), byWords) >= 0)
 		target := ""
 		if isNamed {
 			target = c.target

@@ -20,6 +20,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Payout=0|Fee=0":                              "succeeded 50 of 50, fee 0",
 		"Amount=50|Net=51":                                      "succeeded 50 of 50, fee 0, left out: The Net field is more than the amount: it must be what is left after fees.",
 		"Net=51":                                                "The file has a column for the net amount, but none for the amount paid. Choose the column with the amount, or use the net amount as the amount.",
+		"Amount=50|Matching Gift=applied for":                   "succeeded 50 of 50, fee 0, left out: The Matching Gift field is not an amount: write it like 1500, 1500.50 or 1.500,50.",
 		"Amount=50|Status=Refunded":                             "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Status=Refunded|Refund Date=2026-02-02":      "succeeded 0 of 50, fee 0, back 2026-02-02",
 		"Amount=50|Refunded=Yes":                                "succeeded 0 of 50, fee 0, back 2026-01-31",

@@ -241,6 +241,22 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
+// TestWhatValuesAColumnOfIDsHas: texts are no ids, and ids that begin with a word which means something are ids.
+func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
+	t.Parallel()
+	f, err := openGiftFile([]byte("Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n6,2026-02-01,b@example.org,,don_2,false\n"), "gifts.csv", nil, "US")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := f.next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := fmt.Sprint(row.Filed.IDs); ids != "[{id don_1}]" || row.Filed.Plan != "" || row.kind != "" {
+		t.Errorf("the ids are %s, of the plan %q, of the kind %q", ids, row.Filed.Plan, row.kind)
+	}
+}
+
 func TestWordsOfGifts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"Credit Card": "card", "Visa ****4242": "card", "Kreditkarte": "card", "ACH": "ach", "EFT": "ach", "SEPA-Lastschrift": "direct_debit", "Überweisung": "bank_transfer", "Virement": "bank_transfer",

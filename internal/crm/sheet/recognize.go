@@ -103,7 +103,9 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return fitting / 2
 	case c.kind == rowKind && values.part(methodKind) >= 0.95: // which kinds of gifts may be, where another column has the method
 		return unfitting / 2
-	case part < 0.1 && values.filled >= 5 && (!isSet || values.few()), isSet && part < 0.5 && values.isOther(c.kind):
+	case c.kind == rowKind && part == 0 && values.filled > 1:
+		return unfitting
+	case part < 0.1 && values.filled >= 5 && (!isSet || values.few() || values.part(nameKind) >= 0.8), isSet && part < 0.5 && values.isOther(c.kind):
 		return unfitting
 	}
 	return 0

@@ -335,6 +335,56 @@ var giftFiles = map[string]judged{
 		"Maple Goods Ltd. <office@maple.example.org> 250 2026-01-13 other for General fee 10 #9911790",
 		"anonymous <> 30 2026-01-14 other for General fee 1.2 #9911802",
 	}},
+	"pledges with references": {"US", []string{
+		"Grant Ives <> 1200 2026-01-02 other pending for Annual Fund #501",
+		"Grant Ives <> 300 2026-01-15 check for Annual Fund #502",
+		"Holly Trust <> 2512.11 2026-02-01 stock for Annual Fund #503",
+		"Jo Kane <> 20 2026-02-02 card pending for Annual Fund #504",
+		"Jo Kane <> 20 2026-02-03 card for Annual Fund #505",
+		"Grant Ives <> 900 2026-03-01 other cancelled for Annual Fund #506",
+	}},
+	"kindful by type": {"US", []string{
+		"Amy Lee <amy@example.org> 25 2026-02-01 card for Annual #ch_1A2",
+		"Bo Li <bo@example.org> 40 2026-02-02 check went back for Annual",
+		"Acme Inc. <> 99 2026-02-03 cash for Annual",
+	}},
+	"a list of Austria": {"DE", []string{
+		"Huber Franz <> 50EUR 2026-01-07 other for Hütte",
+		"Mag. Eva Moser <> 120.5EUR 2026-01-08 other for Hütte",
+		"Gasthof Post KG <> 1000EUR 2026-01-09 bank_transfer",
+		"skipped: The row names the rows below it, or adds up those above it.",
+	}},
+	"donorperfect with pledges": {"US", []string{
+		"Fred Abt <fred@example.org> 25 2026-03-01 check for ANNUAL #7001",
+		"Oak Hardware <> 1200 2026-03-02 other pending for ANNUAL #7002",
+		"Oak Hardware <> 100 2026-03-03 card for ANNUAL #7003",
+	}},
+	"networkforgood with fees": {"US", []string{
+		"Zoe Okafor <zoe@example.org> 52 2026-01-05 other for Roof page fee 2 #N-10001",
+		"anonymous <> 25 2026-01-06 other for Roof page fee 1.25 #N-10002",
+	}},
+	"a statement with deposits": {"US", []string{
+		"JOHN Q PUBLIC <> 100 2026-03-02 other",
+		"skipped: The Amount field says that money was paid out, which is not a gift.",
+		"anonymous <> 250 2026-03-04 other",
+		"skipped: The Amount field says that money was paid out, which is not a gift.",
+	}},
+	"a statement": {"ES", []string{
+		"Lucia Garcia Lopez <> 50EUR 2026-03-05 other",
+		"skipped: The IMPORTE EUR field says that money was paid out, which is not a gift.",
+		"Pedro Ruiz <> 25EUR 2026-03-07 other",
+	}},
+	"benevity with summary": {"US", []string{
+		"Lea Roy <lea@example.org> 100USD 2026-01-15 other for River #AB1",
+		"Globex <> 100USD 2026-01-15 other for River #AB1:match",
+		"Globex <> 50USD 2026-01-16 card for River fee 1.5 #AB2",
+		"Initech <> 25USD 2026-01-17 other for River #AB3",
+		"skipped: The row names the rows below it, or adds up those above it.",
+	}},
+	"gofundme with tips": {"US", []string{
+		"Pat O'Neil <pat@example.org> 50 2026-02-03 other fee 1.75 #g-1001",
+		"anonymous <> 5 2026-02-04 other fee 0.45 #g-1002",
+	}},
 	"bank": {"DE", []string{"Erika Groß <> 50EUR 2026-01-05 other", "Karl Weiß <> 25EUR 2026-01-06 other"}},
 }
 

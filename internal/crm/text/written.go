@@ -29,7 +29,7 @@ const (
 var amountForm = regexp.MustCompile(`^-?\s*(\p{L}*\p{Sc}|\p{L}+\.?)?\s*-?\s*([0-9][0-9 .,'’]*|[.,][0-9]+)-?\s*(\p{L}*\p{Sc}|\p{L}+\.?)?\s*-?$`)
 
 // noCents is a dash where the cents would be: 100.– and 50,-.
-var noCents = regexp.MustCompile(`([0-9])[.,][-–—]+`)
+var noCents = regexp.MustCompile(`([0-9][.,])[-–—]+`)
 
 // commaRegions are where decimals have a comma.
 var commaRegions = strings.Fields("AD AL AM AO AR AT AZ BA BE BG BO BR BY CL CO CR CU CY CZ DE DK DZ EC EE ES FI FR GE GR HR HU ID IS IT KZ LT LU LV MA MC MD ME MK MZ NL NO PL PT PY RO RS RU SE SI SK SM TN TR UA UY VE VN")
@@ -52,7 +52,7 @@ var PlainSigns = strings.NewReplacer("\u2212", "-", "\u00a0", " ", "\u202f", " "
 // forms ask for it: a comma holds thousands apart, and a dot begins decimals. fault is the rule that it breaks.
 func ReadAmount(text, currency, region string) (a Amount, fault string) {
 	text = strings.TrimSpace(PlainSigns.Replace(text))
-	text = noCents.ReplaceAllString(text, "$1")
+	text = noCents.ReplaceAllString(text, "${1}00")
 	inner, isOpen := strings.CutPrefix(text, "(")
 	inner, isClosed := strings.CutSuffix(inner, ")")
 	parts := amountForm.FindStringSubmatch(strings.TrimSpace(inner))
