@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"html"
 	"net/http"
 	"net/url"
@@ -42,7 +43,8 @@ func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wis
 func (s *site) useDesk() *pay.Desk {
 	s.t.Helper()
 	desk := pay.NewDesk(s.http.URL)
-	s.store.UseDesk(desk, donations.NewKeys(filepath.Join(s.t.TempDir(), "secret.key")), "US")
+	s.keys = filepath.Join(s.t.TempDir(), "secret.key")
+	s.store.UseDesk(desk, donations.NewKeys(s.keys), "US")
 	return desk
 }
 
@@ -330,4 +332,40 @@ func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
 			t.Errorf("%d of 3 givers are anonymous", n)
 		}
 	})
+}
+
+// silent is a provider that does not answer.
+type silent struct{ donate.Provider }
+
+func (silent) Open(donate.Connection) (donate.Provider, error) { return silent{}, nil }
+
+func (silent) Refund(context.Context, string, int64, string, string) error {
+	return donate.ErrTemporary
+}
+
+func (silent) Plan(context.Context, string, donate.Change) error { return donate.ErrTemporary }
+
+func (silent) Check(context.Context) error { return donate.ErrTemporary }
+
+// A provider that does not answer changes nothing here, and pages say so.
+func TestAProviderThatDoesNotAnswerChangesNothing(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	desk := s.connect(account)
+	d := s.give(desk, account, s.campaign(account, `{"title":"Coats"}`), donate.Wish{Frequency: "monthly", FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+	s.store.UseDesk(silent{}, donations.NewKeys(s.keys), "US")
+	owner := s.member(account, access.Owner)
+	const said = "The payment provider doesn’t answer. Nothing was changed."
+	page := owner.get(owner.org("/gifts/" + d.Gift))
+	owner.sees(owner.post(owner.org("/gifts/"+d.Gift+"/refund"), "amount", "20", "seen", seenIn(page), "decision", "record"), said)
+	owner.sees(owner.follow(owner.org("/plans/"+d.GiftPlan+"/pause")), said)
+	form := formValues(t, owner.get(owner.org("/plans/"+d.GiftPlan+"/edit")).body)
+	owner.sees(owner.post(owner.org("/plans/"+d.GiftPlan), append([]string{"amount", "70"}, form...)...), said)
+	owner.sees(owner.follow(owner.org("/settings/donations/test")), said)
+	owner.sees(owner.post(owner.org("/settings/donations/connect"), "key", "rk_test_1234567890"), said)
+	gift, err := s.store.GiftRecord(t.Context(), account.Number, d.Gift)
+	plan, planErr := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
+	if err != nil || planErr != nil || gift.Left() != 5000 || plan.Status != giving.ActivePlan || plan.Amount != 5000 {
+		t.Errorf("%v %v: the gift is %+v, the plan %+v", err, planErr, gift.Gift, plan)
+	}
 }
