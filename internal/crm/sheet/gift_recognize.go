@@ -36,6 +36,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	g.placeGiver(asGiver)
 	g.findGiver(asGiver)
 	g.mapping.leaveForeignIDs()
+	g.placeIDs()
 	g.findMoney()
 	return g.mapping
 }
@@ -87,6 +88,16 @@ func (g *recognition) findGiver(asGiver Mapping) {
 		}
 		if g.mapping[i].Target == Skip && (isUnnamed || len(g.headings[i].means) == 0 || g.headings[i].has("member", "account")) && !g.headings[i].has("other", "id") && g.look.column(i).part(nameKind) >= enough && g.place(i, FullName) {
 			return
+		}
+	}
+}
+
+// placeIDs takes every other column of ids that gifts have, since another file may have one of them alone. The id that other tables have as well is taken where there is no
+// better one.
+func (g *recognition) placeIDs() {
+	for i := range g.mapping {
+		if strings.EqualFold(g.mapping[i].Name, ownGift) && g.mapping[i].Target == Skip && !g.mapping.has("external_id") {
+			g.place(i, "external_id")
 		}
 	}
 }
