@@ -37,11 +37,15 @@ func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 	for i := range 20 {
 		s.post(good, "/v1/contacts", ordinaryContact(i))
 	}
+	s.post(good, "/v1/campaigns", `{"title":"Coats"}`)
 	before := s.MemoryPeak()
 	attack := []string{
 		"POST /console/o/A1b2C3d4E5f6G7h8/contacts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000005\r\n\r\nnote=" + strings.Repeat("<", 1_000_000),
 		request("POST", "/v1/contacts", giants, manyAddresses(5_000)),
 		request("GET", "/v1/contacts?per_page=100", giants, ""),
+		"GET /coats/donate HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n",
+		"POST /coats/donate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 16005\r\n\r\nname=" + strings.Repeat("<", 16_000),
+		"POST /hooks/stripe/A1b2C3d4E5f6G7h8 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 256000\r\n\r\n" + strings.Repeat("<", 256_000),
 	}
 	stop := make(chan struct{})
 	var running sync.WaitGroup

@@ -108,6 +108,33 @@ func TestMessagesOfStrangersCostLittleMemory(t *testing.T) {
 	})
 }
 
+// Strangers open the form of a gift, send forms of 16 KiB that never end, and events of 256 KiB that never end, and read no answer. Someone who gives is answered meanwhile.
+func TestFormsOfGiftsAndEventsOfStrangersCostLittleMemory(t *testing.T) {
+	s := startProgram(t)
+	s.Call(s.secret, http.StatusCreated, "POST", "/v1/campaigns", `{"title":"Coats"}`)
+	account := s.Run("account", "create", "--name", "Harbor")
+	s.costs(120, func() {
+		s.attack(300, func(w io.Writer, i int) {
+			method, path, kind, size := "POST", "/coats/donate", "application/x-www-form-urlencoded", 16<<10
+			switch i % 3 {
+			case 0:
+				method, size = "GET", 0
+			case 1:
+				path, kind, size = "/hooks/stripe/"+account, "application/json", 256<<10
+			}
+			fmt.Fprintf(w, "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", method, path, kind, size)
+			_, _ = io.WriteString(w, strings.Repeat("a=%27&", size/6)) // without its last bytes
+		})
+		for range 20 {
+			begun := time.Now()
+			response, answer, err := rig.Send(http.DefaultClient, "", http.MethodGet, "http://"+s.Address+"/coats/donate", "", "Accept", "text/html")
+			if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(answer), "Donate to Coats") || time.Since(begun) > 5*time.Second {
+				t.Fatalf("after %v: %v %.300s", time.Since(begun), err, answer)
+			}
+		}
+	})
+}
+
 // A stranger asks a thousand times, and a client with a key calls tools a thousand times: neither leaves anything behind.
 func TestMessagesLeaveNothingBehind(t *testing.T) {
 	s := startProgram(t)

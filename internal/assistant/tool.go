@@ -40,7 +40,7 @@ var tools = []tool{
 	{"get_gift", "Get a gift", "Shows one gift (transaction) with its payments and refunds.", "getTransaction", 0},
 	{"record_gift", "Record a gift", "Records a gift that was made or pledged. It takes no payment. The donor is contact_id, or a name with an email or a phone number, " +
 		"which finds or creates the contact. Send an external_id if the gift has an id elsewhere: then it cannot be recorded twice.", "createTransaction", 0},
-	{"refund_gift", "Refund a gift", "Records that a gift, or the given amount of it, was refunded. It does not send the refund.", "refundTransaction", overwrites},
+	{"refund_gift", "Refund a gift", "Refunds a gift, or the given amount of it. Money that was paid online goes back to the donor; any other refund is only recorded.", "refundTransaction", overwrites},
 	{"undo_refund", "Undo a refund", "Undoes a refund of a gift, or the given amount of it, that was recorded by mistake or whose money came back. It collects no money.", "undoRefund", overwrites},
 	{"list_plans", "List recurring plans", "Lists what contacts have agreed to give regularly.", "listPlans", 0},
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"html"
 	"net/http"
 	"net/url"
@@ -42,7 +43,8 @@ func (s *site) promise(account access.Account, c campaign.Campaign, w donate.Wis
 func (s *site) useDesk() *pay.Desk {
 	s.t.Helper()
 	desk := pay.NewDesk(s.http.URL)
-	s.store.UseDesk(desk, donations.NewKeys(filepath.Join(s.t.TempDir(), "secret.key")), "US")
+	s.keys = filepath.Join(s.t.TempDir(), "secret.key")
+	s.store.UseDesk(desk, donations.NewKeys(s.keys), "US")
 	return desk
 }
 
@@ -308,4 +310,62 @@ func TestAPromiseIsReceived(t *testing.T) {
 		editor.sees(editor.post(page+"/receive", "day", "2026-01-31"), "not a promise")
 		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
 	})
+}
+
+// Who does not want to be named on the page is not, neither for a gift nor for the gifts of a plan, online or by a transfer.
+func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		account := s.organization("Harbor Light")
+		owner := s.member(account, access.Owner)
+		coats := s.campaign(account, `{"title":"Coats"}`)
+		promised := s.promise(account, coats, donate.Wish{FirstName: "Grace", LastName: "Hopper", Email: "grace@example.org", Anonymous: true})
+		desk := s.connect(account)
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Ada", LastName: "Byron", Email: "ada@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: "monthly", FirstName: "Joan", LastName: "Clarke", Email: "joan@example.org", Anonymous: true})
+		s.give(desk, account, coats, donate.Wish{Frequency: donate.Once, FirstName: "Alan", LastName: "Turing", Email: "alan@example.org"})
+		owner.follow(owner.org("/donations/"+promised.ID+"/receive"), "day", "2026-01-31")
+		owner.follow(owner.org("/settings/public"), "public_donors", "amounts")
+		page := s.visitor().get("/coats")
+		owner.sees(page, "Recent donors", "Alan T.", "Anonymous")
+		owner.doesNotSee(page, "Ada", "Joan", "Grace")
+		if n := strings.Count(page.words(), "Anonymous"); n != 3 {
+			t.Errorf("%d of 3 givers are anonymous", n)
+		}
+	})
+}
+
+// silent is a provider that does not answer.
+type silent struct{ donate.Provider }
+
+func (silent) Open(donate.Connection) (donate.Provider, error) { return silent{}, nil }
+
+func (silent) Refund(context.Context, string, int64, string, string) error {
+	return donate.ErrTemporary
+}
+
+func (silent) Plan(context.Context, string, donate.Change) error { return donate.ErrTemporary }
+
+func (silent) Check(context.Context) error { return donate.ErrTemporary }
+
+// A provider that does not answer changes nothing here, and pages say so.
+func TestAProviderThatDoesNotAnswerChangesNothing(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	desk := s.connect(account)
+	d := s.give(desk, account, s.campaign(account, `{"title":"Coats"}`), donate.Wish{Frequency: "monthly", FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+	s.store.UseDesk(silent{}, donations.NewKeys(s.keys), "US")
+	owner := s.member(account, access.Owner)
+	const said = "The payment provider doesn’t answer. Nothing was changed."
+	page := owner.get(owner.org("/gifts/" + d.Gift))
+	owner.sees(owner.post(owner.org("/gifts/"+d.Gift+"/refund"), "amount", "20", "seen", seenIn(page), "decision", "record"), said)
+	owner.sees(owner.follow(owner.org("/plans/"+d.GiftPlan+"/pause")), said)
+	form := formValues(t, owner.get(owner.org("/plans/"+d.GiftPlan+"/edit")).body)
+	owner.sees(owner.post(owner.org("/plans/"+d.GiftPlan), append([]string{"amount", "70"}, form...)...), said)
+	owner.sees(owner.follow(owner.org("/settings/donations/test")), said)
+	owner.sees(owner.post(owner.org("/settings/donations/connect"), "key", "rk_test_1234567890"), said)
+	gift, err := s.store.GiftRecord(t.Context(), account.Number, d.Gift)
+	plan, planErr := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
+	if err != nil || planErr != nil || gift.Left() != 5000 || plan.Status != giving.ActivePlan || plan.Amount != 5000 {
+		t.Errorf("%v %v: the gift is %+v, the plan %+v", err, planErr, gift.Gift, plan)
+	}
 }

@@ -38,7 +38,8 @@ type site struct {
 
 	created, merged atomic.Int64 // what the metrics would count
 	signIns         [3]atomic.Int64
-	busy            int64 // the account whose memory is held by other requests while files are sent
+	busy            int64  // the account whose memory is held by other requests while files are sent
+	keys            string // the file with the key to the secrets of payment providers
 }
 
 // onSite runs a test with an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on both;

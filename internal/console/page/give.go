@@ -55,16 +55,12 @@ func Askings(campaign string, o *donate.Offer) (all []Asking) {
 	if len(o.Ways) == 0 {
 		return nil
 	}
-	ask := func(frequency string, amounts []int64) {
+	for _, frequency := range o.Frequencies() {
 		a := Asking{Frequency: frequency, Link: GiveLink(campaign, "", frequency)}
-		for _, amount := range amounts {
+		for _, amount := range o.Amounts(frequency) {
 			a.Amounts = append(a.Amounts, AskedAmount{text.Money(amount, o.Currency), GiveLink(campaign, text.MoneyInput(amount, o.Currency), frequency)})
 		}
 		all = append(all, a)
-	}
-	ask(donate.Once, o.Once)
-	if !o.NoMonthly {
-		ask("monthly", o.Monthly)
 	}
 	return all
 }

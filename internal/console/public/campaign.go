@@ -186,7 +186,10 @@ type publicDonor struct {
 	At           time.Time
 }
 
-const publicGifts = 10
+const (
+	publicGifts = 10
+	anonymous   = "Anonymous"
+)
 
 // publicDonors are those who gave to a campaign lately. Archived and erased contacts are left out.
 func publicDonors(s *page.Site, ctx context.Context, account, id int64, told access.PublicDonors) (donors []publicDonor, err error) {
@@ -198,8 +201,16 @@ func publicDonors(s *page.Site, ctx context.Context, account, id int64, told acc
 		return nil, err
 	}
 	var ids []int64
+	var codes, plans []string
 	for _, g := range gifts {
-		ids = append(ids, g.Contact)
+		ids, codes = append(ids, g.Contact), append(codes, g.Code)
+		if g.PlanCode != "" {
+			plans = append(plans, g.PlanCode)
+		}
+	}
+	unnamed, err := s.Store.Unnamed(ctx, account, codes, plans)
+	if err != nil {
+		return nil, err
 	}
 	contacts, err := s.Store.ContactNames(ctx, account, ids)
 	for _, g := range gifts {
@@ -208,6 +219,9 @@ func publicDonors(s *page.Site, ctx context.Context, account, id int64, told acc
 			continue
 		}
 		donor := publicDonor{Name: publicName(&contact), At: g.Local}
+		if unnamed[g.Code] || unnamed[g.PlanCode] {
+			donor.Name = anonymous
+		}
 		if told == access.DonorAmounts && g.IsMoney() {
 			donor.Amount = text.Money(page.LeftOf(&g.Gift), g.Currency)
 		}
@@ -222,7 +236,7 @@ func publicName(c *crm.Contact) string {
 		return strings.Clone(c.Company)
 	}
 	if c.FirstName == "" || strings.HasPrefix(strings.ToLower(c.FirstName+c.LastName), "anonym") {
-		return "Anonymous"
+		return anonymous
 	}
 	initial, size := utf8.DecodeRuneInString(c.LastName)
 	if size == 0 {

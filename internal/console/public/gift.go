@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"donorbook/internal/console/page"
@@ -22,10 +23,10 @@ type Gifts struct {
 	*page.Site
 	brakes  *web.Brakes
 	puzzles *web.Puzzles
-	events  *web.Limiter[int64] // of each organization
+	events  *web.Limiter[netip.Addr] // by the sender's address, so that nobody keeps those of the provider out
 }
 
-// eventRate is how many events of an organization are taken in a minute. A provider sends the others again.
+// eventRate is how many events an address may send in a minute. A provider sends the others again.
 const eventRate = 1200
 
 // NewGifts makes the pages of a site. Nodes with the same secret know each other's puzzles.
@@ -33,7 +34,7 @@ func NewGifts(s *page.Site, secret []byte) *Gifts {
 	if len(secret) == 0 {
 		secret = []byte(rand.Text())
 	}
-	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewLimiter[int64](eventRate)}
+	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewLimiter[netip.Addr](eventRate)}
 }
 
 // giftPages are the pages below the address of a campaign.

@@ -14,14 +14,14 @@ import (
 
 // takeEvent keeps an event of a provider. Its signature is checked before anything is kept, and what follows from it is found out later.
 func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
+	if _, wait, ok := g.events.Take(web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); !ok {
+		return web.TooManyRequests(wait)
+	}
 	parts := strings.Split(r.URL.Path, "/")
 	provider, id := parts[2], parts[3]
 	account, err := g.Store.Account(r.Context(), id)
 	if err != nil {
 		return notFound(err)
-	}
-	if _, wait, ok := g.events.Take(account.Number, g.Now()); !ok {
-		return web.TooManyRequests(wait)
 	}
 	body, err := web.ReadBody(w, r, maxEvent)
 	if err != nil {

@@ -1,7 +1,6 @@
 package public
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -138,25 +137,10 @@ func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) 
 		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
 			return err
 		}
-		if err := g.sendLink(r.Context(), token); err != nil {
+		if err := g.Store.AskByLink(r.Context(), token); err != nil {
 			return err
 		}
 		view.Sent = true
 	}
 	return g.showManaged(w, "", page.View{Title: "Your monthly gift", Data: view})
-}
-
-func (g *Gifts) sendLink(ctx context.Context, token string) error {
-	account, id, _, ok := donate.ParseManageLink(token)
-	if !ok {
-		return nil
-	}
-	known, err := g.Store.Account(ctx, account)
-	if err == nil {
-		err = g.Store.AskToManage(ctx, known.Number, id)
-	}
-	if errors.Is(err, crm.ErrNotFound) {
-		return nil
-	}
-	return err
 }

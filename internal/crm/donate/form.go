@@ -86,7 +86,7 @@ const (
 	tooMuch     doc.Rule = "The largest gift here is %v. To give more, please contact the organization."
 	notOffered  doc.Rule = "Choose one of the options."
 	noName      doc.Rule = "Enter your %v."
-	noEmail     doc.Rule = "Enter your email address. Your receipt goes there."
+	noEmail     doc.Rule = "Enter your email address."
 	badEmail    doc.Rule = "Enter an email address such as ana@example.org."
 	tooLong     doc.Rule = "Use at most %v characters."
 	plainText   doc.Rule = "Use plain text without links."

@@ -2,6 +2,7 @@ package donations
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -67,4 +68,34 @@ const sqlReviews = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_i
 // Reviews is how many donations a person must look at, up to a number.
 func (s *DonationStore) Reviews(ctx context.Context, account, most int64) (int64, error) {
 	return store.Lend(ctx, s.base.Read, func(c db.Conn) (int64, error) { return c.Int(sqlReviews, account, most) })
+}
+
+const (
+	sqlUnnamedGifts = `SELECT code, wish FROM donation WHERE account_id = $1 AND code = ANY($2) AND code <> ''`
+	sqlUnnamedPlans = `SELECT plan_code, wish FROM donation WHERE account_id = $1 AND plan_code = ANY($2) AND plan_code <> ''`
+)
+
+// Unnamed are the codes of those gifts and plans whose givers do not want a page to name them.
+func (s *DonationStore) Unnamed(ctx context.Context, account int64, gifts, plans []string) (map[string]bool, error) {
+	unnamed := map[string]bool{}
+	err := s.base.View(ctx, func(c db.Conn) error {
+		for query, codes := range map[string][]string{sqlUnnamedGifts: gifts, sqlUnnamedPlans: plans} {
+			if len(codes) == 0 {
+				continue
+			}
+			_, err := db.List(c, func(r db.Row) bool {
+				wish := donate.Wish{}
+				_ = json.Unmarshal([]byte(r.Text(1)), &wish) // it was written by us
+				if wish.Anonymous {
+					unnamed[r.Text(0)] = true
+				}
+				return wish.Anonymous
+			}, query, account, codes)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return unnamed, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
@@ -69,7 +70,7 @@ func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code stri
 	}
 	a, err := s.gifts.AccountByNumber(ctx, account)
 	if err == nil {
-		err = s.changeAtProvider(ctx, a, id, changes, code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version()))
+		err = unavailable(s.changeAtProvider(ctx, a, id, changes, code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version())))
 	}
 	if err != nil {
 		return gifts.PlanDocument{}, err
@@ -104,6 +105,14 @@ func (s *DonationStore) changeAtProvider(ctx context.Context, a access.Account, 
 		}
 	}
 	return nil
+}
+
+// unavailable is an error in the words of all callers, who may try again later.
+func unavailable(err error) error {
+	if errors.Is(err, donate.ErrTemporary) {
+		return errors.Join(crm.ErrUnavailable, err)
+	}
+	return err
 }
 
 func firstOf[T any](err error, do func() (T, error)) (T, error) {

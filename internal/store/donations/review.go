@@ -162,7 +162,7 @@ func (s *DonationStore) RefundGift(ctx context.Context, account int64, code stri
 		return gifts.GiftDocument{}, err
 	}
 	if err := s.refund(ctx, account, &g.Gift, g.Left()-back.Left(), payment); err != nil {
-		return gifts.GiftDocument{}, err
+		return gifts.GiftDocument{}, unavailable(err)
 	}
 	return s.gifts.UpdateGift(ctx, account, code, giving.GiftInput{}) // answers with what it is now
 }

@@ -1,0 +1,107 @@
+package browser_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// picture keeps a picture of the page where PICTURES names a directory, for people who build it.
+func (p *page) picture(name string) {
+	p.t.Helper()
+	if dir := os.Getenv("PICTURES"); dir != "" {
+		p.screenshot(filepath.Join(dir, name+".png"))
+	}
+}
+
+// A visitor gives on the page of a campaign in three clicks: the amount, the button of the form, and that of the payment page. Without scripts, on small phones and with the
+// keyboard alone it takes no more. The gift is in the console at once.
+func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--demo")
+	s.prints(`(Sign in at .*)`)
+
+	p := s.open()
+	p.visit("/light-the-harbor")
+	p.in(".ask").click("Give $100")
+	p.sees("Donate to Light the Harbor", "Nothing is added for the software", "Give $100.00")
+	p.audit()
+	p.fill("First name", "Wilma")
+	p.fill("Last name", "Wader")
+	p.fill("Email", "wilma@example.org")
+	p.tick("cover")
+	p.sees("Give $102.56", "$100.00 gift and $2.56 for the fee.")
+	p.click("Monthly")
+	p.sees("every month, until you stop it", "Give $25.87 every month")
+	p.click("One-time")
+	p.picture("form")
+	p.click("Give $102.56")
+	p.sees("This is a test payment", "$102.56")
+	p.audit()
+	p.click("Try a card that is declined")
+	p.sees("Your card was declined")
+	p.click("Pay $102.56 by test card")
+	p.sees("Thank you!", "$102.56")
+	p.doesNotSee("Wilma")
+	p.audit()
+	p.picture("thanks")
+
+	p = s.open()
+	p.width(320)
+	p.withoutScripts()
+	p.visit("/light-the-harbor/donate?amount=12.50&frequency=monthly")
+	p.sees("every month, until you stop it", "Give now", "You’ll see the total before you pay.")
+	if got := p.value("other_amount"); got != "12.5" {
+		t.Errorf("the link asks for %q", got)
+	}
+	for _, finding := range p.findingsAt("320 wide, without scripts") {
+		t.Error(finding)
+	}
+	p.fill("Other amount", "1")
+	p.fill("First name", "Otto")
+	p.fill("Last name", "Ohne")
+	p.fill("Email", "otto@example.org")
+	p.expects(422)
+	p.click("Give now")
+	p.sees("One thing needs your attention.", "The smallest gift here is $5.")
+	if at := p.focused(); !strings.Contains(at, "alert") && at == "nothing" {
+		t.Errorf("after a refusal the focus is on %s", at)
+	}
+	p.picture("refused-320")
+	p.fill("Other amount", "$1,250")
+	p.click("Give now")
+	p.sees("This is a test payment", "$1,250.00 every month")
+	p.click("Pay by test bank debit")
+	p.sees("on its way", "$1,250.00 every month")
+	for _, finding := range p.tooWide("320 wide") {
+		t.Error(finding)
+	}
+
+	p = s.open()
+	p.width(390)
+	p.colors("dark")
+	p.visit("/light-the-harbor/donate")
+	p.tabTo("radio “One-time”")
+	p.press("Tab", "ArrowRight")
+	p.sees("Give $100.00")
+	p.tabTo("field “First name required”")
+	p.types("Kay")
+	p.press("Tab")
+	p.types("Board")
+	p.press("Tab")
+	p.types("kay@example.org")
+	p.picture("form-dark-390")
+	p.tabTo("button “Give $100.00”")
+	p.press("Enter")
+	p.sees("This is a test payment")
+	p.tabTo("button “Pay $100.00 by test card”")
+	p.press("Enter")
+	p.sees("Thank you!", "$100.00")
+
+	p = s.open()
+	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))
+	p.visit(p.path() + "/gifts?test=yes")
+	p.sees("Wilma Wader", "$100", "Kay Board")
+	p.picture("console")
+}

@@ -1,0 +1,208 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	form "donorbook/internal/crm/donate"
+	"donorbook/internal/pay"
+	"donorbook/internal/rig"
+	"donorbook/internal/store/donations"
+	"donorbook/internal/store/mails"
+)
+
+// strangeDesk opens a provider that fails as a test wants. Its events are signed by the word good.
+type strangeDesk struct {
+	*pay.Desk
+	start func(*form.Order) (form.Handover, error)
+}
+
+type strangeProvider struct {
+	form.Provider
+	desk *strangeDesk
+}
+
+func (d *strangeDesk) Open(c form.Connection) (form.Provider, error) {
+	p, err := d.Desk.Open(c)
+	return &strangeProvider{p, d}, err
+}
+
+func (p *strangeProvider) Start(ctx context.Context, o *form.Order) (form.Handover, error) {
+	if p.desk.start != nil {
+		return p.desk.start(o)
+	}
+	return p.Provider.Start(ctx, o)
+}
+
+func (p *strangeProvider) Verify(header func(string) string, body []byte, now time.Time) (form.Hint, error) {
+	if header("Signature") != "good" {
+		return form.Hint{}, form.ErrForged
+	}
+	return form.Hint{Event: string(body[:min(40, len(body))]), Kind: "test", Declined: strings.HasPrefix(string(body), "declined"), At: now}, nil
+}
+
+// strange makes the site ask a provider that fails as a test wants.
+func (s *testSite) strange() *strangeDesk {
+	d := &strangeDesk{Desk: s.desk}
+	s.store.UseDesk(d, donations.NewKeys(filepath.Join(s.t.TempDir(), "key")), "US")
+	s.connect()
+	return d
+}
+
+func (s *testSite) event(path, signature, body string) answer {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.http.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Signature", signature)
+	request.Header.Set("Content-Type", "application/json")
+	return s.visitor().send(request)
+}
+
+// Nothing is kept of an event whose signature is wrong, and what is not for an organization's provider is not found.
+func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{Check: "Harbor Light"})
+	s.strange()
+	s.store.UseRelay(new(mails.Shelf))
+	path := "/hooks/pretend/" + s.owner.account.ID
+	for _, test := range []struct {
+		path, signature, body string
+		status                int
+	}{
+		{path, "good", "evt_1", http.StatusNoContent},
+		{path, "good", "evt_1", http.StatusNoContent}, // once more
+		{path, "bad", "evt_2", http.StatusBadRequest},
+		{path, "", "", http.StatusBadRequest},
+		{path, "good", strings.Repeat("x", 256<<10), http.StatusNoContent},
+		{path, "good", strings.Repeat("x", 256<<10+1), http.StatusRequestEntityTooLarge},
+		{"/hooks/stripe/" + s.owner.account.ID, "good", "evt_3", http.StatusNotFound},
+		{"/hooks/pretend/" + strings.Repeat("x", 16), "good", "evt_3", http.StatusNotFound},
+		{"/hooks/pretend/" + s.organization("Other").ID, "good", "evt_3", http.StatusNotFound},
+	} {
+		if a := s.event(test.path, test.signature, test.body); a.status != test.status {
+			t.Errorf("%s %s %.20s: %d %s", test.path, test.signature, test.body, a.status, a.words())
+		}
+	}
+	for i := range 40 { // the same decline again and again is one
+		s.event(path, "good", "declined once")
+		if i < 30 {
+			s.event(path, "good", fmt.Sprintf("declined %d", i))
+		}
+	}
+	s.visitor().sees(s.visitor().get("/coats/donate"), "Too many card payments failed here")
+	told, err := s.store.RecentMails(t.Context(), s.owner.account.Number, 10)
+	if err != nil || len(told) != 1 {
+		t.Errorf("the owner is told %+v %v", told, err)
+	}
+}
+
+// What a provider does wrong costs the giver nothing, and the form stays as it was typed.
+func TestAProviderThatFailsLeavesTheForm(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{Check: "Harbor Light"})
+	desk := s.strange()
+	handover := func(url string) func(*form.Order) (form.Handover, error) {
+		return func(*form.Order) (form.Handover, error) {
+			return form.Handover{URL: url, Session: form.Ref{Kind: form.SessionRef, ID: "x"}}, nil
+		}
+	}
+	refused := func(reason form.Reason) func(*form.Order) (form.Handover, error) {
+		return func(*form.Order) (form.Handover, error) {
+			return form.Handover{}, &form.Refused{Reason: reason, Text: "No such card type."}
+		}
+	}
+	for _, test := range []struct {
+		start  func(*form.Order) (form.Handover, error)
+		status int
+		says   []string
+	}{
+		{refused(form.Temporary), http.StatusServiceUnavailable, []string{"doesn’t answer at the moment", "Nothing was charged"}},
+		{refused(form.Definite), http.StatusUnprocessableEntity, []string{"could not be started", "No such card type."}},
+		{handover("javascript:alert(1)"), http.StatusBadGateway, []string{"named no page of its own"}},
+		{handover("http://evil.example/pay"), http.StatusBadGateway, []string{"named no page of its own"}},
+		{handover("https://a@evil.example/pay"), http.StatusBadGateway, []string{"named no page of its own"}},
+		{refused(form.NoKey), http.StatusServiceUnavailable, []string{"can’t take payments online", "Check by mail"}},
+	} {
+		p := s.visitor()
+		typed := append(p.opens("/coats/donate"), append(ana, "way", "online")...)
+		desk.start = test.start
+		a := p.post("/coats/donate", typed...)
+		p.wantStatus(a, test.status)
+		p.sees(a, test.says...)
+		if a.header.Get("Refresh") != "" {
+			t.Errorf("led to %s", a.header.Get("Refresh"))
+		}
+		if test.status != http.StatusBadGateway && (!strings.Contains(a.body, `value="Okafor"`) || !strings.Contains(a.body, `value="`+typed[1]+`"`)) {
+			t.Errorf("the form is lost: %s", a.words())
+		}
+		s.now = s.now.Add(11 * time.Minute) // without a puzzle, two in ten minutes
+	}
+	s.visitor().doesNotSee(s.visitor().get("/coats/donate"), "Pay online") // the key was revoked
+}
+
+// A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has a fresh one sent to the address on file.
+func TestAGiverManagesAMonthlyGift(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
+	shelf := new(mails.Shelf)
+	s.store.UseRelay(shelf)
+	p := s.visitor()
+	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
+	to := p.post(p.gives(typed...), "do", "pay").location()
+	p.sees(p.get(to), "Thank you!", "$25.00 every month")
+	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
+	fresh := func() string {
+		s.now = s.now.Add(2 * time.Minute)
+		a := p.post(old)
+		p.sees(a, "a fresh link is on its way")
+		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		letters, _ := s.store.Shelved()
+		link := regexp.MustCompile(`/give/[\w.-]{40,}`).FindString(fmt.Sprintf("%+v", letters[0]))
+		if link == "" {
+			t.Fatalf("no link in %+v", letters[0])
+		}
+		return link
+	}
+	a := p.get(old)
+	p.sees(a, "This link was used or has expired")
+	p.doesNotSee(a, "$25.00", "Ana")
+	for _, other := range []string{"/give/x", "/give/" + strings.Repeat("A", 16) + "." + strings.Repeat("B", 16) + ".C", "/give/" + form.ManageLink(s.owner.account.ID, strings.Repeat("B", 16), "")} {
+		p.sees(p.get(other), "This link was used or has expired")
+		p.sees(p.post(other), "a fresh link is on its way")
+	}
+	link := fresh()
+	a = p.get(link)
+	p.sees(a, "$25.00 every month", "Active", "Pause")
+	p.doesNotSee(a, "Ana", "Okafor")
+	a = p.post(link, "do", "amount", "amount", "2")
+	p.wantStatus(a, http.StatusUnprocessableEntity)
+	p.sees(a, "The smallest gift here is $5.")
+	a = p.post(link, "do", "amount", "amount", "40")
+	p.wantStatus(a, http.StatusOK)
+	p.sees(a, "Your monthly gift was changed.", "$40.00 every month")
+	p.sees(p.get(link), "This link was used or has expired")
+	p.sees(p.post(fresh(), "do", "pause"), "Your monthly gift is paused", "Paused")
+	p.sees(p.post(fresh(), "do", "resume"), "goes on", "Active")
+	link = fresh()
+	if a := p.post(link, "do", "card"); !strings.HasSuffix(a.header.Get("Refresh"), link) { // the provider without money has nothing to ask
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	p.sees(p.post(link, "do", "end"), "Your monthly gift has ended", "Ended")
+}
+
+// remove takes a field out of a form.
+func remove(typed []string, name string) (kept []string) {
+	for i := 0; i+1 < len(typed); i += 2 {
+		if typed[i] != name {
+			kept = append(kept, typed[i], typed[i+1])
+		}
+	}
+	return kept
+}
