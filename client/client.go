@@ -28,6 +28,7 @@ type Client struct {
 	Contacts     Contacts
 	Campaigns    Campaigns
 	Transactions Transactions
+	Donations    Donations
 	Receipts     Receipts
 	Templates    Templates
 	Plans        Plans

@@ -327,6 +327,26 @@ func (s Transactions) UndoRefund(ctx context.Context, id string, amount Money) (
 	}{amount})
 }
 
+// Donations are the calls about donations.
+type Donations struct{ c *Client }
+
+// DonationFilter says what to list, and in which order. Filters combine; one that is not set is none.
+type DonationFilter struct {
+	State  *string `query:"state"`  // only donations in this state (started, open, processing, paid, failed, expired or review)
+	Review *string `query:"review"` // with true, only donations that a person must look at
+}
+
+// List walks through all pages of Page.
+func (s Donations) List(ctx context.Context, f DonationFilter) iter.Seq2[Donation, error] {
+	return all[Donation](ctx, s.c, "/v1/donations", f)
+}
+
+// Page lists what people began to give on your donation pages, newest first: also what was never paid, and payments at your provider that
+// did not begin on a page of yours.
+func (s Donations) Page(ctx context.Context, f DonationFilter, number int) (Page[Donation], error) {
+	return page[Donation](ctx, s.c, "/v1/donations", f, number)
+}
+
 // Receipts are the calls about receipts.
 type Receipts struct{ c *Client }
 
@@ -768,6 +788,29 @@ type TransactionChange struct {
 	Note               Optional[string]     `json:"note,omitzero"`                 // a note about the gift
 }
 
+// Donation is a gift that someone began to make on a donation page.
+type Donation struct {
+	ID            string    `json:"id"`             // its ID
+	Reference     string    `json:"reference"`      // what the giver writes on a transfer or a check
+	State         string    `json:"state"`          // processing is money on its way, such as a bank debit or a promised transfer; review is a payment that did not begin on a page of yours (started, open, processing, paid, failed, expired or review)
+	Review        string    `json:"review"`         // why a person must look at it
+	Amount        Money     `json:"amount"`         // what the giver pays, with the covered fee
+	FeeCovered    Money     `json:"fee_covered"`    // the part of the amount that covers the fee
+	Currency      string    `json:"currency"`       // ISO 4217 code
+	Frequency     string    `json:"frequency"`      // once, or how often it comes again
+	FirstName     string    `json:"first_name"`     // as it was typed
+	LastName      string    `json:"last_name"`      // as it was typed
+	Company       string    `json:"company"`        // as it was typed
+	Email         string    `json:"email"`          // as it was typed
+	CampaignID    int64     `json:"campaign_id"`    // the campaign
+	TransactionID string    `json:"transaction_id"` // the gift that it became
+	PlanID        string    `json:"plan_id"`        // the recurring gift that it began
+	Provider      string    `json:"provider"`       // the payment provider; zero for a transfer or a check
+	Payment       string    `json:"payment"`        // what the provider calls the payment
+	Livemode      bool      `json:"livemode"`       // false for a payment in the provider's test mode, and where no provider takes it
+	CreatedAt     time.Time `json:"created_at"`     // when the form was sent
+}
+
 // Receipt is a receipt for a gift, as it was issued.
 type Receipt struct {
 	Number        string           `json:"number"`         // the year of issue and the number in it
@@ -1015,6 +1058,7 @@ func (c *Client) connect() {
 	c.Tags.c = c
 	c.Campaigns.c = c
 	c.Transactions.c = c
+	c.Donations.c = c
 	c.Receipts.c = c
 	c.Templates.c = c
 	c.Plans.c = c

@@ -26,6 +26,7 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/pay"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
@@ -108,9 +109,13 @@ type commands struct {
 	Template    struct{ kong.Plugins } `cmd:"" help:"Thank-you texts."`
 	Tag         struct{ kong.Plugins } `cmd:"" help:"Tags of contacts."`
 	CustomField struct{ kong.Plugins } `cmd:"" help:"Custom fields of contacts."`
-	Duplicate   struct{ kong.Plugins } `cmd:"" help:"Contacts that may be the same person."`
-	Merge       struct{ kong.Plugins } `cmd:"" help:"Merges of contacts."`
-	Donor       struct {
+	Donation    struct {
+		kong.Plugins
+		Reconcile donationReconcile `cmd:"" help:"Compare an account's gifts with what its payment provider has, and bring them up to date."`
+	} `cmd:"" help:"Gifts that people began to make on donation pages."`
+	Duplicate struct{ kong.Plugins } `cmd:"" help:"Contacts that may be the same person."`
+	Merge     struct{ kong.Plugins } `cmd:"" help:"Merges of contacts."`
+	Donor     struct {
 		Export donorExport `cmd:"" help:"Export the donors of a year or a campaign, with what they gave."`
 	} `cmd:"" help:"Donors."`
 	Mail struct {
@@ -290,6 +295,7 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*book.Book) error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	s.UseDesk(&pay.Desk{Stripe: t.storage.StripeAddress}, t.storage.PaymentKeys(), "US")
 	return do(s)
 }
 

@@ -85,7 +85,10 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 	if err := c.useRelay(s); err != nil {
 		return err
 	}
-	desk, keys := pay.NewDesk(""), donations.NewKeys(filepath.Join(t.storage.Data, "payments.key"))
+	desk, keys := &pay.Desk{Stripe: t.storage.StripeAddress}, t.storage.PaymentKeys()
+	if c.Demo {
+		desk = pay.NewDesk("")
+	}
 	s.UseDesk(desk, keys, c.PhoneRegion)
 	if c.Demo {
 		if err := pretend(t.ctx, s, organization); err != nil {
@@ -178,9 +181,7 @@ func (c *serveCommand) server(s *book.Book, data string, desk *pay.Desk, keys *d
 	if err != nil && !errors.Is(err, donations.ErrNoKeyFile) {
 		return nil, err
 	}
-	if c.Demo {
-		options.Pretended = desk.Pretended
-	}
+	options.Pretended = desk.Pretended
 	pages, err := console.New(s, options)
 	if err != nil {
 		return nil, err
@@ -310,6 +311,21 @@ func measureStore(metrics *web.Metrics, s *book.Book) {
 		return known(float64(size), ok)
 	})
 	metrics.Gauge("donorbook_database_changes_waiting", "Changes that are queued or being committed.", func() float64 { return float64(s.Waiting()) })
+	counted := func(number func(*donations.Status) float64) func() map[string]float64 {
+		return func() map[string]float64 {
+			status, err := s.DonationStatus(context.Background())
+			return known(number(&status), err == nil)
+		}
+	}
+	metrics.Gauges("donorbook_donations_open", "Donations that a payment provider has not told the end of.", "", counted(func(d *donations.Status) float64 { return float64(d.Open) }))
+	metrics.Gauges("donorbook_donations_review", "Donations that a person must look at.", "", counted(func(d *donations.Status) float64 { return float64(d.Review) }))
+	metrics.Gauges("donorbook_donation_event_age_seconds", "Age of the oldest event of a payment provider that was not worked on.", "", counted(func(d *donations.Status) float64 {
+		if d.Oldest.IsZero() {
+			return 0
+		}
+		return time.Since(d.Oldest).Seconds()
+	}))
+	metrics.Gauge("donorbook_donation_declines", "Cards that were declined since the server was started.", func() float64 { return float64(s.Declined()) })
 	pools := func(number func(store.Pool) int64) func() map[string]float64 {
 		return func() map[string]float64 {
 			values := make(map[string]float64)

@@ -3,15 +3,18 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/web"
 	"donorbook/internal/web/certs"
 )
@@ -21,13 +24,20 @@ const DefaultData = "donorbook-data"
 
 // Storage says where the data is. Every command takes it.
 type Storage struct {
-	Data     string `help:"Data directory, for the database and certificates. Default: ${default}." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
-	Database string `help:"Database: postgres://USER@HOST/NAME or sqlite:DIR. Default: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
-	Config   string `help:"TOML file with settings, such as listen = \":443\"; its keys are the names of serve's flags." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
+	Data          string `help:"Data directory, for the database and certificates. Default: ${default}." default:"donorbook-data" env:"DONORBOOK_DATA" placeholder:"DIR"`
+	Database      string `help:"Database: postgres://USER@HOST/NAME or sqlite:DIR. Default: SQLite in the data directory." env:"DONORBOOK_DATABASE" placeholder:"URL"`
+	PaymentKey    string `help:"File with the key that encrypts the secrets of payment providers; the same on all nodes. Default: payments.key in the data directory." env:"DONORBOOK_PAYMENT_KEY" placeholder:"FILE" name:"payment-key"`
+	StripeAddress string `help:"Where Stripe is, for tests: https, or this machine." env:"DONORBOOK_STRIPE_ADDRESS" placeholder:"URL" name:"stripe-address"`
+	Config        string `help:"TOML file with settings, such as listen = \":443\"; its keys are the names of serve's flags." env:"DONORBOOK_CONFIG" placeholder:"FILE"`
 }
 
 // Options are the options of the store.
 func (s Storage) Options() store.Options { return store.Options{Data: s.Data, Database: s.Database} }
+
+// PaymentKeys is the key to the secrets of payment providers.
+func (s Storage) PaymentKeys() *donations.Keys {
+	return donations.NewKeys(cmp.Or(s.PaymentKey, filepath.Join(s.Data, "payments.key")))
+}
 
 // Check refuses a place that cannot hold data, before anything is opened. It does not repeat the value: a URL may hold a password.
 func (s Storage) Check() error {

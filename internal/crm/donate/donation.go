@@ -123,6 +123,9 @@ func (s State) Becomes(found State) State {
 	return found
 }
 
+// IsState tells whether there is such a state.
+func (s State) IsState() bool { _, is := rank[s]; return is }
+
 // IsNone tells whether nothing came of a donation, so that its form may be sent as another one.
 func (s State) IsNone() bool { return s == Failed || s == Expired }
 

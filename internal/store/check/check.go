@@ -211,8 +211,10 @@ const (
 	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.a)
 		OR NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.b)`
 	sqlLostReceipts = `SELECT account_id, 0, id FROM receipt AS r WHERE NOT EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = r.account_id AND g.id = r.gift_id)`
-	sqlReceiptGaps  = `SELECT account_id, 0, MAX(id), COUNT(*) FROM receipt GROUP BY account_id, id / 100000000 HAVING MAX(id) % 100000000 <> COUNT(*) ORDER BY account_id, MAX(id)`
-	sqlHalfMerges   = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
+	sqlLostPayments = `SELECT account_id, 0, id, provider || ' ' || payment FROM donation AS d WHERE code <> '' AND provider <> '' AND payment <> '' AND state = 'paid' AND NOT EXISTS
+		(SELECT 1 FROM external_reference AS r WHERE r.account_id = d.account_id AND r.reference = 'g:' || d.provider || ':' || d.payment)`
+	sqlReceiptGaps = `SELECT account_id, 0, MAX(id), COUNT(*) FROM receipt GROUP BY account_id, id / 100000000 HAVING MAX(id) % 100000000 <> COUNT(*) ORDER BY account_id, MAX(id)`
+	sqlHalfMerges  = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
 		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND moving = 0 AND
 		(EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) OR EXISTS (SELECT 1 FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other))`
 )
@@ -232,6 +234,9 @@ var rules = []rule{
 	}},
 	{sqlLostReceipts, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("receipt %s is for a gift that does not exist: %s", thanks.ReceiptCode(r.Int(2)), restoreIt)}
+	}},
+	{sqlLostPayments, func(_ *checker, r db.Row) Problem {
+		return Problem{What: fmt.Sprintf("payment %s of donation %s is in no gift: run donorbook donation reconcile", r.Text(3), r.Text(2))}
 	}},
 	{sqlReceiptGaps, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("of the receipts up to %s, only %d are there: restore a backup", thanks.ReceiptCode(r.Int(2)), r.Int(3))}

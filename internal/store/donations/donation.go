@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
@@ -24,6 +25,8 @@ type DonationStore struct {
 	keys   *Keys
 	region string
 	woken  chan struct{}
+
+	declines atomic.Int64
 }
 
 // Desk opens connections to payment providers.

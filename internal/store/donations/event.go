@@ -73,7 +73,10 @@ func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account 
 	if err == nil && isNew {
 		s.WakeDonations()
 	}
-	return hint.Declined && isNew, err
+	if declined = hint.Declined && isNew; declined {
+		s.declines.Add(1)
+	}
+	return declined, err
 }
 
 func keep(t *store.Tx, account int64, id, kind string, ref donate.Ref, now time.Time, due int64) {

@@ -79,13 +79,13 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	}, nil
 }
 
-// sqlOwners are the email addresses of the owners of an account.
-const sqlOwners = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role = $2 ORDER BY m.user_id LIMIT 20`
+// sqlOwnersMail are the email addresses of the owners of an account.
+const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role = $2 ORDER BY m.user_id LIMIT 20`
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
 	err := s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
-		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwners, account.Number, int64(access.Owner))
+		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
 				err = s.gifts.Queue(t, account.Number, mail.Trouble, "", to, m)

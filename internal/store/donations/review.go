@@ -173,14 +173,13 @@ func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gif
 	if err != nil {
 		return err
 	}
-	p, _, err := s.provider(ctx, a)
-	if err != nil {
-		return err
-	}
 	key := "refund " + g.Code + " " + cmp.Or(store.AttemptKey(ctx), g.Version()+" "+text.MoneyInput(amount, g.Currency))
 	asking, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	err = p.Refund(asking, payment, amount, g.Currency, key)
+	p, _, err := s.provider(ctx, a)
+	if err == nil {
+		err = p.Refund(asking, payment, amount, g.Currency, key)
+	}
 	var refused *donate.Refused
 	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
 		return errors.Join(doc.NewInvalid("", refundFaults, refused.Text), s.trouble(ctx, a, err))

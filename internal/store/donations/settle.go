@@ -248,20 +248,10 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 	var refused error
 	for _, in := range inputs {
 		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
-		if o.Plan != nil {
-			plan, err := l.planFor(t, a, o, &in)
-			if errors.As(err, new(*doc.Invalid)) {
-				refused = err
-				continue
-			}
-			if err != nil {
-				return giving.Gift{}, err
-			}
-			if plan != nil {
-				in.Plan = &plan.Code
-			}
+		made, err := l.recordWith(t, a, o, in)
+		if errors.As(err, new(*doc.Invalid)) && o.Plan != nil { // such as the plan of a contact who was erased
+			made, err = gifts.RecordGift(t, a, &in, l.now)
 		}
-		made, err := gifts.RecordGift(t, a, &in, l.now)
 		if !errors.As(err, new(*doc.Invalid)) {
 			if err == nil && d != nil && made.Created && isCalledOtherwise(t, a, &in, made.Contact) {
 				o.Doubt = cmp.Or(o.Doubt, donate.OtherName)
@@ -271,6 +261,20 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 		refused = err
 	}
 	return giving.Gift{}, refused
+}
+
+// recordWith makes a gift of an input, with its plan.
+func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in giving.GiftInput) (gifts.GiftDocument, error) {
+	if o.Plan != nil {
+		plan, err := l.planFor(t, a, o, &in)
+		if err != nil {
+			return gifts.GiftDocument{}, err
+		}
+		if plan != nil {
+			in.Plan = &plan.Code
+		}
+	}
+	return gifts.RecordGift(t, a, &in, l.now)
 }
 
 // isCalledOtherwise tells whether the contact that a gift was matched with has another name than its giver.

@@ -67,3 +67,29 @@ func (s *DonationStore) sweepOne(ctx context.Context, of rowOf, now time.Time) e
 		return nil
 	})
 }
+
+// Status is how donations of all accounts stand, for metrics.
+type Status struct {
+	Open, Review int64
+	Oldest       time.Time // of the events that wait; zero for none
+}
+
+const (
+	sqlDonationCounts = `SELECT COALESCE(SUM(CASE WHEN due_at <> 0 THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN doubt <> '' THEN 1 ELSE 0 END), 0) FROM donation WHERE due_at <> 0 OR doubt <> ''`
+	sqlOldestEvent    = `SELECT COALESCE(MIN(received_at), 0) FROM provider_event WHERE due_at <> 0`
+)
+
+// DonationStatus counts donations that are open or wait for a person, and tells the oldest event that was not looked at.
+func (s *DonationStore) DonationStatus(ctx context.Context) (status Status, err error) {
+	err = s.base.View(ctx, func(c db.Conn) error {
+		if _, err := c.One(func(r db.Row) { status.Open, status.Review = r.Int(0), r.Int(1) }, sqlDonationCounts); err != nil {
+			return err
+		}
+		_, err := c.One(func(r db.Row) { status.Oldest = store.Moment(r.Int(0)) }, sqlOldestEvent)
+		return err
+	})
+	return status, err
+}
+
+// Declined is how many cards were declined since this node was started.
+func (s *DonationStore) Declined() int64 { return s.declines.Load() }

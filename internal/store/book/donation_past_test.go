@@ -1,0 +1,130 @@
+package book
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/db"
+	"donorbook/internal/pay/stripetest"
+	"donorbook/internal/store"
+)
+
+// everythingTyped is all that the tables of donations and events say.
+func everythingTyped(t *testing.T, s *Book) (text string) {
+	t.Helper()
+	err := s.Read(t.Context(), func(c db.Conn) error {
+		text = ""
+		return c.Each(func(r db.Row) error { text += r.Text(0) + r.Text(1) + r.Text(2); return nil }, `SELECT wish, email, fault FROM donation`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Who is erased is in no donation any more, neither in those that were paid nor in those that were only begun; a monthly gift that goes on is still in the books.
+func TestAnErasureFindsWhatWasTypedOnPages(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		monthly := wish(1)
+		monthly.Frequency, monthly.Dedication = "monthly", &giving.Dedication{Type: "in_honor_of", Name: "Joe Quetzal"}
+		d, session := shop.give(monthly)
+		shop.stripe.Pay(session, stripetest.Card)
+		other, otherSession := shop.give(wish(2))
+		shop.stripe.Pay(otherSession, stripetest.Card)
+		shop.give(wish(1)) // that is never paid
+		shop.arrive()
+		g, err := s.GiftRecord(t.Context(), shop.account.Number, shop.look(d.ID).Gift)
+		if err != nil {
+			t.Fatal(err)
+		}
+		erase(t, s, t.Context(), shop.account.Number, g.Contact)
+		typed := everythingTyped(t, s)
+		for _, said := range []string{"Lee1", "ann1@", "Quetzal"} {
+			if strings.Contains(typed, said) {
+				t.Errorf("%q is still in %s", said, typed)
+			}
+		}
+		if !strings.Contains(typed, "ann2@") {
+			t.Errorf("donation %s of someone else is gone: %s", other.ID, typed)
+		}
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		shop.arrive()
+		if all := shop.allGifts(); len(all) != 3 || slices.ContainsFunc(all, func(g giving.Gift) bool { return strings.Contains(g.Giver.Name(), "Lee1") }) {
+			t.Errorf("after a month there are %+v", all)
+		}
+		shop.sound(s)
+	})
+}
+
+func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
+			t.Fatal(err)
+		}
+		paid, session := shop.give(wish(1))
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		debit, session := shop.give(wish(2))
+		shop.stripe.Pay(session, stripetest.Debit)
+		shop.arrive()
+		begun, _ := shop.give(wish(3))
+		w := wish(4)
+		w.Way = donate.ByCheck
+		check, _ := shop.give(w)
+		kept := func(days int) (ids []string) {
+			t.Helper()
+			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
+				return tx.Run(`UPDATE donation SET created_at = $2 WHERE account_id = $1`, shop.account.Number, time.Now().AddDate(0, 0, -days).Unix())
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.SweepDonations(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []donate.Donation{paid, debit, begun, check} {
+				if _, err := s.DonationByID(t.Context(), shop.account.Number, d.ID); err == nil {
+					ids = append(ids, d.ID)
+				}
+			}
+			return ids
+		}
+		for _, c := range []struct {
+			days int
+			want []string
+		}{{29, []string{paid.ID, debit.ID, begun.ID, check.ID}}, {31, []string{paid.ID, debit.ID, check.ID}}, {91, []string{paid.ID, debit.ID}}} {
+			if got := kept(c.days); !slices.Equal(got, c.want) {
+				t.Errorf("after %d days, %v are left and not %v", c.days, got, c.want)
+			}
+		}
+	})
+}
+
+// A check finds a payment that is in no gift.
+func TestACheckFindsAPaymentThatIsInNoGift(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		d, session := shop.give(wish(1))
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		set := func(payment string) {
+			t.Helper()
+			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
+				return tx.Run(`UPDATE donation SET payment = $2 WHERE account_id = $1`, shop.account.Number, payment)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		payment := shop.look(d.ID).Payment
+		set("pi_lost")
+		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "payment stripe pi_lost of donation "+d.ID) {
+			t.Errorf("the check finds %q", found)
+		}
+		set(payment)
+	})
+}
