@@ -116,7 +116,7 @@ func TestWrongInputIsToldBesideTheFields(t *testing.T) {
 	p.fill("Phone", "")
 	p.fill("Country", "USA")
 	p.click("Add contact")
-	p.sees("Zoë Okafor was added.", "zoe@example.org", "USA")
+	p.sees("Zoë Okafor was added.", "zoe@example.org", "United States")
 }
 
 func TestTagsAreSuggestedAddedAndRemoved(t *testing.T) {

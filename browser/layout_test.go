@@ -66,7 +66,12 @@ const cutOff = `(() => {
 // fits fails the test if something is cut off at some width. Afterward, the window is 1280 wide again.
 func (p *page) fits() {
 	p.t.Helper()
-	for _, width := range []int64{320, 390, 768, 960, 1024, 1100, 1280, 1600} {
+	p.fitsAt(320, 390, 768, 960, 1024, 1100, 1280, 1600)
+}
+
+func (p *page) fitsAt(widths ...int64) {
+	p.t.Helper()
+	for _, width := range widths {
 		p.width(width)
 		found, err := evaluate[[]string](p, cutOff)
 		p.must("measuring the page", err)

@@ -29,6 +29,8 @@ func TestTheReferenceNamesItsServerAndLeadsToTheConsole(t *testing.T) {
 	p.in("main").click("API reference")
 	p.sees("curl " + s.url + "/v1/contacts")
 	p.doesNotSee("localhost:8443")
+	p.fitsAt(320)
+	p.fewSections()
 	p.fits()
 	p.in(".top").click("Console")
 	if at := p.path(); at != home {

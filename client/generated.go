@@ -44,6 +44,7 @@ type ContactFilter struct {
 	DoNotEmail            *bool      `query:"do_not_email"`            // contacts who do not want emails, or all others
 	DoNotCall             *bool      `query:"do_not_call"`             // contacts who do not want phone calls, or all others
 	Deceased              *bool      `query:"deceased"`                // contacts who have died, or all others
+	Bounced               *bool      `query:"bounced"`                 // contacts with an email that bounced, or all others
 	PrimaryEmail          *string    `query:"primary_email"`           // the first email address of the contact, in any case
 	TotalContributionsMin *Money     `query:"total_contributions_min"` // the least that a contact has given in total, in the account's currency, with cents: 5510.50
 	TotalContributionsMax *Money     `query:"total_contributions_max"` // the most that a contact has given in total, with cents

@@ -82,8 +82,8 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	p.stop()
 }
 
-// TestConcurrentCommandsAndRequestsTogether: with many writers, some of them commands, no write is lost.
-func TestConcurrentCommandsAndRequestsTogether(t *testing.T) {
+// TestCommandsAndRequestsTogether: with many writers, some of them commands, no write is lost.
+func TestCommandsAndRequestsTogether(t *testing.T) {
 	eachEngine(t, commandsAndRequestsTogether)
 }
 
@@ -165,8 +165,8 @@ func TestASecondServerIsRefused(t *testing.T) {
 	checkIntegrity(t, data)
 }
 
-// TestConcurrentTwoServersOnOneDatabase: both work, and a person who is posted to both at once becomes one contact.
-func TestConcurrentTwoServersOnOneDatabase(t *testing.T) {
+// TestTwoServersOnOneDatabase: both work, and a person who is posted to both at once becomes one contact.
+func TestTwoServersOnOneDatabase(t *testing.T) {
 	t.Parallel()
 	data := postgres.data(t)
 	_, key := newKey(t, data)

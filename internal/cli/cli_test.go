@@ -38,13 +38,9 @@ func (u undisturbed) Run() int {
 			os.Unsetenv(name)
 		}
 	}
-	os.Setenv("GORACE", goRace)
 	syscall.Umask(0o077) // as Main sets it: directories of tests are those of an operator who has taken care
 	return rig.Run(u.M)
 }
-
-// goRace keeps the race detector from sleeping for a second at the end of every process.
-const goRace = "atexit_sleep_ms=0"
 
 // TestScripts runs what a user could have typed; testdata doubles as a manual of the command line.
 func TestScripts(t *testing.T) { eachEngine(t, runScripts) }
@@ -54,7 +50,6 @@ func runScripts(t *testing.T, e engine) {
 		Files:               e.scripts(t),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GORACE", goRace)
 			env.Setenv("TABBED", "One\tTwo")
 			return e.setUp(env)
 		},

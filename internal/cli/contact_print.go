@@ -63,7 +63,7 @@ func (c *contactPrint) Run(t *terminal) error {
 			return err
 		}
 		for _, left := range crm.LeftWords(made.Left, func(n int64) string { return strconv.FormatInt(n, 10) }) {
-			fmt.Fprintln(t.stderr, "Left out: "+left)
+			fmt.Fprintln(t.stderr, "Left out: "+left.Text)
 		}
 		file, err := s.PrintFile(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, made)
 		if err != nil {

@@ -137,9 +137,9 @@ func newGivers(t *testing.T, c *client.Client, n int) []*giver {
 	return givers
 }
 
-// TestConcurrentKillUnderGifts: no gift or refund that was acknowledged before kill -9 is lost, and one that is resent with its key counts
+// TestKillUnderGifts: no gift or refund that was acknowledged before kill -9 is lost, and one that is resent with its key counts
 // once.
-func TestConcurrentKillUnderGifts(t *testing.T) { eachEngine(t, killUnderGifts) }
+func TestKillUnderGifts(t *testing.T) { eachEngine(t, killUnderGifts) }
 
 func killUnderGifts(t *testing.T, e engine) {
 	data := e.data(t)
@@ -182,9 +182,9 @@ func killUnderGifts(t *testing.T, e engine) {
 	wantSound(t, data)
 }
 
-// TestConcurrentClientOutlivesTheServer: a client does not notice that the server was killed and restarted, and each of its gifts counts
+// TestClientOutlivesTheServer: a client does not notice that the server was killed and restarted, and each of its gifts counts
 // once.
-func TestConcurrentClientOutlivesTheServer(t *testing.T) { eachEngine(t, clientOutlivesTheServer) }
+func TestClientOutlivesTheServer(t *testing.T) { eachEngine(t, clientOutlivesTheServer) }
 
 func clientOutlivesTheServer(t *testing.T, e engine) {
 	data := e.data(t)

@@ -57,8 +57,8 @@ func (p *postOffice) taken() int {
 	return len(p.times)
 }
 
-// TestConcurrentKillWhileMailsAreSent: every mail arrives, and none twice but those that were on their way when the server was killed.
-func TestConcurrentKillWhileMailsAreSent(t *testing.T) { eachEngine(t, killWhileMailsAreSent) }
+// TestKillWhileMailsAreSent: every mail arrives, and none twice but those that were on their way when the server was killed.
+func TestKillWhileMailsAreSent(t *testing.T) { eachEngine(t, killWhileMailsAreSent) }
 
 func killWhileMailsAreSent(t *testing.T, e engine) {
 	const queued, kills = 60, 3

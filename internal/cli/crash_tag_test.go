@@ -12,8 +12,8 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// TestConcurrentKillWhileATagIsRenamed: the server that is started after kill -9 goes on by itself.
-func TestConcurrentKillWhileATagIsRenamed(t *testing.T) { eachEngine(t, killWhileATagIsRenamed) }
+// TestKillWhileATagIsRenamed: the server that is started after kill -9 goes on by itself.
+func TestKillWhileATagIsRenamed(t *testing.T) { eachEngine(t, killWhileATagIsRenamed) }
 
 func killWhileATagIsRenamed(t *testing.T, e engine) {
 	const contacts = 2000

@@ -119,8 +119,8 @@ func (w *worker) change(p *process, key string, who *person) (alive bool, err er
 	return true, nil
 }
 
-// TestConcurrentKillUnderLoad: everything that was acknowledged before kill -9 is there after the restart, in every round.
-func TestConcurrentKillUnderLoad(t *testing.T) { eachEngine(t, killUnderLoad) }
+// TestKillUnderLoad: everything that was acknowledged before kill -9 is there after the restart, in every round.
+func TestKillUnderLoad(t *testing.T) { eachEngine(t, killUnderLoad) }
 
 func killUnderLoad(t *testing.T, e engine) {
 	data := e.data(t)

@@ -49,8 +49,8 @@ func (w *thanker) step(ctx context.Context, c *client.Client) (alive bool, err e
 	return w.gifts[len(w.gifts)-1].finish(ctx, c)
 }
 
-// TestConcurrentKillWhileGiftsAreThanked: after twenty times kill -9, each gift has one thank-you and one valid receipt, and no number is missing.
-func TestConcurrentKillWhileGiftsAreThanked(t *testing.T) { eachEngine(t, killWhileGiftsAreThanked) }
+// TestKillWhileGiftsAreThanked: after twenty times kill -9, each gift has one thank-you and one valid receipt, and no number is missing.
+func TestKillWhileGiftsAreThanked(t *testing.T) { eachEngine(t, killWhileGiftsAreThanked) }
 
 func killWhileGiftsAreThanked(t *testing.T, e engine) {
 	const kills = 20

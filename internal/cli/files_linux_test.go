@@ -27,7 +27,7 @@ func (p *process) limitFiles(soft uint64) {
 }
 
 // A server that is out of file descriptors asks clients to come back, and serves them as soon as it has some.
-func TestConcurrentOutOfFileDescriptors(t *testing.T) { eachEngine(t, outOfFileDescriptors) }
+func TestOutOfFileDescriptors(t *testing.T) { eachEngine(t, outOfFileDescriptors) }
 
 func outOfFileDescriptors(t *testing.T, e engine) {
 	data := e.data(t)

@@ -9,9 +9,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestConcurrentServeLeavesNothingRunning starts and stops a server in this process. It is not parallel: the goroutines of other tests
+// TestServeLeavesNothingRunning starts and stops a server in this process. It is not parallel: the goroutines of other tests
 // would look like a leak.
-func TestConcurrentServeLeavesNothingRunning(t *testing.T) {
+func TestServeLeavesNothingRunning(t *testing.T) {
 	for _, e := range engines {
 		t.Run(string(e), func(t *testing.T) { serveLeavesNothingRunning(t, e) })
 	}

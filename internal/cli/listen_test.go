@@ -224,8 +224,8 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// TestConcurrentRudeClients: slow and oversized requests do not affect other clients.
-func TestConcurrentRudeClients(t *testing.T) {
+// TestRudeClients: slow and oversized requests do not affect other clients.
+func TestRudeClients(t *testing.T) {
 	t.Parallel()
 	data := onlySQLite(t)
 	_, key := newKey(t, data)

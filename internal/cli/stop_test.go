@@ -73,9 +73,9 @@ func (p *process) scrape() string {
 	return string(text)
 }
 
-// TestConcurrentStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
+// TestStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
 // was acknowledged is lost.
-func TestConcurrentStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
+func TestStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
 
 func stopFinishesRequests(t *testing.T, e engine) {
 	data := e.data(t)

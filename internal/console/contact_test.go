@@ -64,7 +64,7 @@ func TestAContactIsAddedWithEverything(t *testing.T) {
 			"addresses.0.city", "", "addresses.1.address_1", "1 Main St", "addresses.1.address_2", "Flat 2", "addresses.1.city", "Boston", "addresses.1.state", "MA", "addresses.1.zipcode", "02110", "addresses.1.country", "USA",
 			"tags.0", "", "tags.1", "major donor", "tags.2", "a, b,,a", "note", "Met in Rome.\r\nPrefers letters.",
 			"twitter_url", "https://t.example/z", "linkedin_url", "https://l.example/z", "facebook_url", "https://f.example/z")
-		p.sees(a, "Zoë M Okafor was added.", "Dr · Acme", "zoe@example.org Work Primary", "z@example.org", "(212) 555-0100 ext. 5 Cell", "1 Main St, Flat 2, Boston, MA 02110, USA",
+		p.sees(a, "Zoë M Okafor was added.", "Dr · Acme", "zoe@example.org Work Primary", "z@example.org", "(212) 555-0100 ext. 5 Cell", "1 Main St, Flat 2, Boston, MA 02110, United States",
 			"major donor × a × b", "Met in Rome. Prefers letters.", "Feb 29, 1980", "https://l.example/z")
 		for _, part := range []string{`href="mailto:zoe@example.org"`, `href="tel:2125550100"`, `href="https://t.example/z" rel="noopener nofollow noreferrer"`} {
 			if !strings.Contains(a.body, part) {

@@ -146,6 +146,8 @@ func TestAProviderThatFailsLeavesTheForm(t *testing.T) {
 	s.visitor().doesNotSee(s.visitor().get("/coats/donate"), "Pay online") // the key was revoked
 }
 
+var manageLink = regexp.MustCompile(`/give/[\w.-]{40,}`)
+
 // A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has a fresh one sent to the address on file.
 func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
@@ -163,10 +165,15 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
-		letters, _ := s.store.Shelved()
-		link := regexp.MustCompile(`/give/[\w.-]{40,}`).FindString(fmt.Sprintf("%+v", letters[0]))
+		letters, _ := s.store.Shelved() // newest first, with the thanks for the gift
+		link := ""
+		for _, l := range letters {
+			if link = manageLink.FindString(fmt.Sprintf("%+v", l)); link != "" {
+				break
+			}
+		}
 		if link == "" {
-			t.Fatalf("no link in %+v", letters[0])
+			t.Fatalf("no link in %+v", letters)
 		}
 		return link
 	}

@@ -30,6 +30,10 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		}
 		a := p.get(p.org("/contacts/print"))
 		p.sees(a, "Print for 2 contacts", "1 contact in one PDF file", "1 contact is deceased.", "Letter to Amelia Okafor", "Dear Amelia,")
+		if !strings.Contains(a.body, `href="`+p.org("/contacts")+`?deceased=true"`) {
+			t.Error("who is left out is in no list")
+		}
+		p.sees(p.get(p.org("/contacts?deceased=true")), "Gone Gone", "1 of 2 contacts")
 		for _, what := range []string{"letters", "5160", "l7160", "3474"} {
 			a = p.get(p.org("/contacts/print/file?what=" + what))
 			if p.wantStatus(a, http.StatusOK); a.header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(a.body, "%PDF-") || !strings.Contains(a.header.Get("Content-Disposition"), ".pdf") {
@@ -53,6 +57,10 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		}
 		path := p.org(fmt.Sprintf("/contacts/%d", amelia))
 		p.sees(p.follow(path+"/bounced", "email", mail), "No more mail goes to "+mail, "Bounced", "came back, so no mail is sent there")
+		if listed := p.get(p.org("/contacts?bounced=true")); !strings.Contains(listed.body, "Amelia Okafor") || strings.Contains(listed.body, "Gone Gone") {
+			t.Error("the filter of bounced emails does not find Amelia alone")
+		}
+		p.sees(p.get(p.org("/contacts/print?what=statements&year="+fmt.Sprint(givingNow.Year()))), "Statements by mail", "0 mails")
 		p.sees(p.get(p.org("/gifts/thank")), "Thank for 2 gifts", "0 mails to send", "1 letter to print", "1 contact is deceased.", "Prepare 1 letter")
 		p.sees(p.follow(path+"/bounced"), "Mail goes to this contact again.")
 		p.sees(p.get(p.org("/gifts?thanks=waiting")), "Thank for all", "Thank selected")

@@ -196,13 +196,16 @@ var writtenSubscriptions = func() (all []struct{ opposite, set []byte }) {
 // allSubscribed is what a document ends with that has no mark.
 var allSubscribed = appendSubscriptions(nil, nil)
 
-// Marks are the names of all marks, in the order of the wire. Whether a contact is a company is filtered by in the same way, and comes last.
+// Marks are the names of all marks, in the order of the wire.
 var Marks = func() (names []string) {
 	for _, m := range marks {
 		names = append(names, m.name)
 	}
-	return append(names, Company)
+	return names
 }()
+
+// BouncedMark is that an email of a contact has bounced. It is filtered by like a mark, as is whether a contact is a company.
+const BouncedMark = "bounced"
 
 // IsMark tells whether a field is a mark.
 func IsMark(name string) bool {
@@ -229,7 +232,10 @@ func (in *ContactInput) Marked() (names []string, touches bool) {
 	if in.IsCompany != nil && *in.IsCompany {
 		names = append(names, Company)
 	}
-	return names, touches || in.IsCompany != nil
+	if said(in.BouncedEmail) != "" {
+		names = append(names, BouncedMark)
+	}
+	return names, touches || in.IsCompany != nil || in.BouncedEmail != nil
 }
 
 // Marked are the marks that a contact has.
@@ -241,6 +247,9 @@ func (c *Contact) Marked() (names []string) {
 	}
 	if c.IsCompany {
 		names = append(names, Company)
+	}
+	if c.BouncedEmail != "" {
+		names = append(names, BouncedMark)
 	}
 	return names
 }

@@ -359,22 +359,29 @@ func (a *Address) inWords() string {
 // zipFirst are countries where the postal code stands before the city.
 var zipFirst = strings.Fields("AUT BEL BGR CHE CZE DEU DNK ESP EST FIN FRA GRC HRV HUN ISL ISR ITA LIE LUX MEX NLD NOR POL PRT ROU SRB SVK SVN SWE TUR")
 
-// Lines is an address as it stands on an envelope. Whatever is missing, the rest is there.
-func (a *Address) Lines() (lines []string) {
+// Lines is an address as it stands on an envelope that is sent from a country: that one is left out, and any other is written in capitals. Whatever else is missing, the rest is there.
+func (a *Address) Lines(home string) []string {
+	if strings.EqualFold(a.Country, home) {
+		return a.lines("")
+	}
+	return a.lines(strings.ToUpper(text.CountryName(a.Country)))
+}
+
+// OneLine is an address as pages show it.
+func (a *Address) OneLine() string {
+	return strings.Join(a.lines(text.CountryName(a.Country)), ", ")
+}
+
+func (a *Address) lines(country string) []string {
 	city := a.City
 	if city != "" && a.State != "" {
 		city += ","
 	}
 	place := strings.Join(strings.Fields(city+" "+a.State+" "+a.Zipcode), " ")
-	if a.State == "" && slices.Contains(zipFirst, a.Country) {
+	if a.State == "" && slices.Contains(zipFirst, strings.ToUpper(a.Country)) {
 		place = strings.TrimSpace(a.Zipcode + " " + a.City)
 	}
-	for _, line := range []string{a.Line1, a.Line2, place, a.Country} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	return WithoutEmpty([]string{a.Line1, a.Line2, place, country})
 }
 
 // normal is the form that addresses are compared by: all parts without regard to case and spaces.

@@ -33,8 +33,14 @@ func (u Unreached) Sentence() string {
 	return "The contact " + string(u) + "."
 }
 
+// LeftLine says how many contacts get nothing for a reason.
+type LeftLine struct {
+	Why  Unreached
+	Text string
+}
+
 // LeftWords say who gets nothing, and why, the most first. contacts is how many contacts there are, in words.
-func LeftWords(left map[Unreached]int64, contacts func(n int64) string) (lines []string) {
+func LeftWords(left map[Unreached]int64, contacts func(n int64) string) (lines []LeftLine) {
 	for _, why := range slices.SortedFunc(maps.Keys(left), func(a, b Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
 		words := string(why)
 		if left[why] > 1 {
@@ -45,7 +51,7 @@ func LeftWords(left map[Unreached]int64, contacts func(n int64) string) (lines [
 			}
 			words = strings.Join(clauses, " and ")
 		}
-		lines = append(lines, contacts(left[why])+" "+words+".")
+		lines = append(lines, LeftLine{why, contacts(left[why]) + " " + words + "."})
 	}
 	return lines
 }
@@ -88,7 +94,7 @@ func (c *Contact) NoLetter() Unreached {
 
 // NoPost is NoLetter for what is sent by post, and needs an address.
 func (c *Contact) NoPost() Unreached {
-	if why := c.NoLetter(); why != "" || len(c.Addresses) > 0 && len(c.Addresses[0].Lines()) > 0 {
+	if why := c.NoLetter(); why != "" || len(c.Addresses) > 0 && len(c.Addresses[0].Lines("")) > 0 {
 		return why
 	}
 	return NoAddress
@@ -173,8 +179,8 @@ func (c *Contact) Greeting() string {
 	return "Dear " + strings.ReplaceAll(cmp.Or(first, last), " & ", " and ")
 }
 
-// PostLines are the name and the primary address of a contact, as an envelope has them.
-func (c *Contact) PostLines() (lines []string) {
+// PostLines are the name and the primary address of a contact, as an envelope has them that is sent from a country.
+func (c *Contact) PostLines(home string) (lines []string) {
 	name := strings.Join(strings.Fields(strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName, c.Suffix}, " ")), " ")
 	if c.FirstName+c.LastName == "" {
 		name = c.Name()
@@ -188,7 +194,7 @@ func (c *Contact) PostLines() (lines []string) {
 		lines = []string{name, c.Company}
 	}
 	if len(c.Addresses) > 0 {
-		lines = append(lines, c.Addresses[0].Lines()...)
+		lines = append(lines, c.Addresses[0].Lines(home)...)
 	}
 	return lines
 }

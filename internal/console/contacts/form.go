@@ -229,7 +229,7 @@ func contactForm(r *page.Request, status int, old crm.Contact, overwrites ...doc
 	}
 	r.Form.SetUnsent(thenField, map[bool]string{true: "gift"}[old.ID == 0 && r.URL.Query().Has("gift")])
 	view.MoreOpen, view.CompanyBorn = saysMore(r.Form), !old.DOB.IsZero()
-	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type has a field of its own
+	for _, mark := range crm.Marks {
 		view.Marks = append(view.Marks, page.Option{Value: mark, Label: crm.MarkLabel(mark), Chosen: r.Form.Value(mark) != ""})
 	}
 	if old.ID == 0 {

@@ -3,8 +3,11 @@ package contacts
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -25,13 +28,46 @@ type printView struct {
 	Year     int64
 	Selected string // how many contacts there are
 	Count    int64  // of those who are in the file
-	Left     []string
+	Left     []page.LeftLine
 	Archived bool // some of them are archived, and get nothing unless that is asked
 	Says     []mail.Line
 	First    string // with whom the file begins
 	Mailing  *jobs.MailingProgress
-	Unmailed []string // who would get nothing by mail or letter
+	Unmailed []page.LeftLine // who would get nothing by mail or letter
 	Back     string
+	query    url.Values // of the list, nil for contacts that were picked
+}
+
+// leftFilters find those of a list who get nothing for a reason. A contact is counted for the first reason alone: who is deceased may have no address, too.
+var leftFilters = map[crm.Unreached]url.Values{
+	crm.IsArchived:  {"scope": {string(crm.Archived)}},
+	crm.IsDeceased:  {"deceased": {"true"}},
+	crm.NoMailAsked: {"deceased": {"false"}, "do_not_email": {"true"}},
+	crm.NoLetters:   {"deceased": {"false"}, "do_not_mail": {"true"}},
+	crm.NoEmail:     {"deceased": {"false"}, "do_not_email": {"false"}, "lacks": {string(crm.EmailDetail)}},
+	crm.HasBounced:  {"deceased": {"false"}, "do_not_email": {"false"}, crm.BouncedMark: {"true"}},
+}
+
+// listOf leads to those of the list who get nothing for a reason, or for two.
+func (view *printView) listOf(r *page.Request) func(crm.Unreached) string {
+	return func(why crm.Unreached) string {
+		query := maps.Clone(view.query)
+		if query == nil {
+			return ""
+		}
+		if why == jobs.GaveNothing {
+			query["no_gift_after"], query["no_gift_before"] = []string{fmt.Sprintf("%d-01-01", view.Year)}, []string{fmt.Sprintf("%d-01-01", view.Year+1)}
+			return page.WithQuery(r.Path("/contacts"), query)
+		}
+		for one := range strings.SplitSeq(string(why), " and ") {
+			filter, known := leftFilters[crm.Unreached(one)]
+			if !known {
+				return ""
+			}
+			maps.Copy(query, filter)
+		}
+		return page.WithQuery(r.Path("/contacts"), query)
+	}
 }
 
 // printOf reads which contacts are meant, and what is printed for them.
@@ -43,6 +79,10 @@ func printOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Prin
 		of, query, view.Back = jobs.Selection{IDs: pickedIDs(sent["id"])}, url.Values{"scope": {page.PickedScope}, "id": sent["id"]}, r.Path("/contacts")
 	} else if of.Scope, of.Filter, err = r.ContactQuery(query); err != nil {
 		return of, how, view, err
+	}
+	if sent.Get("scope") != page.PickedScope {
+		view.query = url.Values{}
+		maps.Copy(view.query, query)
 	}
 	for name, values := range query {
 		for _, value := range values {
@@ -92,7 +132,7 @@ func PrintPage(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	view.Count, view.Left, view.Archived = made.Count(), page.LeftOut(made.Left), made.Left[crm.IsArchived] > 0 || how.Archived
+	view.Count, view.Left, view.Archived = made.Count(), page.LeftOut(made.Left, view.listOf(r)), made.Left[crm.IsArchived] > 0 || how.Archived
 	n := made.Count()
 	for _, left := range made.Left {
 		n += left
@@ -122,7 +162,7 @@ func (view *printView) countMails(r *page.Request, of jobs.Selection, how move.P
 		return err
 	}
 	at, _, err := r.Store.PreviewMailing(r.Context(), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
-	view.Mailing, view.Unmailed = &at, page.LeftOut(at.Left)
+	view.Mailing, view.Unmailed = &at, page.LeftOut(at.Left, view.listOf(r))
 	return err
 }
 

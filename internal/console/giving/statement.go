@@ -125,7 +125,7 @@ func showStatements(r *page.Request, view *statementsView, title string) error {
 }
 
 func (view *statementsView) add(contact *crm.Contact, made giving.Statement) {
-	view.Statements = append(view.Statements, &statement{made, contact.PostLines()})
+	view.Statements = append(view.Statements, &statement{made, contact.PostLines(view.Settings.Home())})
 }
 
 // OrganizationAddress is the lines of the organization's address.

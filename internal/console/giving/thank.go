@@ -130,7 +130,7 @@ func LetterPage(r *page.Request, record gifts.GiftRecord) error {
 	}
 	view := letterView{ThankYou: y, Gift: &record.Gift, Today: r.Today(), From: addressLines(y.Settings.Address)}
 	if len(y.Contact.Addresses) > 0 {
-		view.To = y.Contact.Addresses[0].Lines()
+		view.To = y.Contact.Addresses[0].Lines(y.Settings.Home())
 	}
 	if record.Receipt != "" {
 		if view.Receipt, err = r.Store.Receipt(r.Context(), r.Account(), record.Receipt); err != nil {

@@ -14,7 +14,7 @@ import (
 type manyView struct {
 	jobs.MailingProgress
 	First    *gifts.ThankYou // that goes out, as an example
-	Left     []string
+	Left     []page.LeftLine
 	Mails    bool
 	Receipts bool   // it is set up what receipts say
 	Query    string // of the list
@@ -67,7 +67,7 @@ func ThankManyPage(r *page.Request) error {
 		return err
 	}
 	view.Receipts = settings.MakesReceipts()
-	view.Left = page.LeftOut(view.MailingProgress.Left)
+	view.Left = page.LeftOut(view.MailingProgress.Left, page.Unlisted)
 	return r.Render("thank_many", page.View{Title: "Thank for " + page.Plural(view.Total-view.Already, "gift"), Section: "gifts", Form: r.Form, Data: view})
 }
 

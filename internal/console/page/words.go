@@ -61,10 +61,19 @@ func MoneyList(sums map[string]int64, first string) string {
 	return giving.SumTexts(sums, first, text.Money)
 }
 
-// LeftOut says who gets nothing, and why.
-func LeftOut(left map[crm.Unreached]int64) []string {
-	return crm.LeftWords(left, func(n int64) string { return Plural(n, "contact") })
+// LeftLine says who gets nothing, and why. Its address is that of the list of these contacts, "" where no filter finds them.
+type LeftLine struct{ Text, Address string }
+
+// LeftOut says who gets nothing, and why. address is where those are listed who get nothing for a reason.
+func LeftOut(left map[crm.Unreached]int64, address func(why crm.Unreached) string) (lines []LeftLine) {
+	for _, line := range crm.LeftWords(left, func(n int64) string { return Plural(n, "contact") }) {
+		lines = append(lines, LeftLine{line.Text, address(line.Why)})
+	}
+	return lines
 }
+
+// Unlisted is for contacts who are part of no list.
+func Unlisted(crm.Unreached) string { return "" }
 
 // PrintChoices fills in how something is printed where no one has chosen: sorted by name, on the paper of the organization's country.
 func PrintChoices(form *Form, currency string) {

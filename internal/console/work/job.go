@@ -28,13 +28,13 @@ type jobView struct {
 	Import         *jobs.Import // of a job that imports a file
 	Title, Address string
 	State          page.Mark
-	By             string   // who has begun it
-	Told           string   // what it does, or has done
-	More           string   // what the title does not say already
-	Width          string   // of the bar, in percent; "" where no one knows
-	Letters        int64    // that a mailing has to print
-	Left           []string // who gets nothing, and why
-	Trouble        string   // why it has failed, or does not get on
+	By             string          // who has begun it
+	Told           string          // what it does, or has done
+	More           string          // what the title does not say already
+	Width          string          // of the bar, in percent; "" where no one knows
+	Letters        int64           // that a mailing has to print
+	Left           []page.LeftLine // who gets nothing, and why
+	Trouble        string          // why it has failed, or does not get on
 	Kept           []page.Link
 	Undoing        *jobView  // the job that undoes it
 	Undoes         page.Link // the job that it undoes
@@ -351,7 +351,7 @@ func tellMailing(view *jobView) error {
 		noun = "contact"
 		view.Title = "Giving statements " + strconv.FormatInt(m.Year, 10) + " for " + page.Plural(at.Total, noun)
 	}
-	view.Letters, view.Left = at.Letters, page.LeftOut(at.Left)
+	view.Letters, view.Left = at.Letters, page.LeftOut(at.Left, page.Unlisted)
 	view.Told = page.Plural(at.Mailed, "mail") + "."
 	if at.Letters > 0 {
 		view.Told = page.Plural(at.Mailed, "mail") + " and " + page.Plural(at.Letters, "letter") + "."

@@ -33,6 +33,9 @@ type AccountSettings struct {
 	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
+// Home is the country of the organization, which its letters leave out; "" where no one can tell.
+func (s *AccountSettings) Home() string { return text.HomeCountry(s.Address, s.Currency) }
+
 // MakesReceipts tells whether the organization has set up what its receipts say.
 func (s *AccountSettings) MakesReceipts() bool {
 	return s.TaxID != "" || s.Receipts.Form != thanks.UnitedStates

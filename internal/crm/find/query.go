@@ -77,7 +77,7 @@ var parameters = append([]parameter{
 
 // markParameters ask for contacts that have a mark, or do not.
 func markParameters() (all []parameter) {
-	for _, mark := range crm.Marks[:len(crm.Marks)-1] { // the type is asked for by its own name
+	for _, mark := range append(slices.Clip(crm.Marks), crm.BouncedMark) {
 		all = append(all, parameter{name: mark, read: func(r *filterReader, name, text string) {
 			yes, err := strconv.ParseBool(strings.ToLower(text))
 			if err != nil {

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,20 +102,16 @@ var tagEscapes = strings.NewReplacer(`\`, `\\`, `;`, `\;`, `,`, `\,`, `|`, `\|`,
 // groupOf is where a value belongs, by words such as "Work", "* Mobile" or "privat".
 func groupOf(text string) (group string) {
 	for _, word := range headingWords(text) {
-		meaning := vocabulary[word]
-		switch {
-		case meaning == "cell":
-			return meaning
-		case group == "" && meaning == "landline":
-			group = "home"
-		case group == "" && (meaning == "home" || meaning == "work"):
-			group = meaning
-		case group == "" && (meaning == "company" || meaning == "employer"):
-			group = "work"
+		if vocabulary[word] == "cell" {
+			return "cell"
 		}
+		group = cmp.Or(group, places[vocabulary[word]])
 	}
 	return group
 }
+
+// places are where emails and phones are, by the meanings of words.
+var places = map[string]string{"landline": "home", "home": "home", "work": "work", "company": "work", "employer": "work"}
 
 // particles are words that a last name begins with.
 var particles = []string{"van", "von", "vom", "zu", "zum", "zur", "der", "den", "de", "del", "della", "di", "da", "dos", "du", "des", "la", "le", "el", "al", "bin", "ibn", "ter", "ten", "st", "saint", "mac", "mc"}

@@ -15,7 +15,6 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	isOwn := s.isOwn(g.mapping)
 	for i := range g.mapping {
 		name := g.mapping[i].Name
-		g.mapping[i].Aware = true
 		c := s.byTarget[strings.ToLower(name)]
 		isNamed := c != nil && c.giver == "" && c.target != Skip && c.target != "gift_id" && (c.target != ownGift || isOwn) && (isOwn || c.rateValues(&g.headings[i], look.column(i), byWords) >= 0)
 		target := ""
@@ -105,14 +104,14 @@ func (g *recognition) placeIDs() {
 
 // findMoney takes the only column of amounts, and the only one of days, where no heading tells: nothing can be imported without these.
 func (g *recognition) findMoney() {
-	for target, kind := range map[string]string{"amount": amountKind, "transacted_at": dayKind} {
+	for target, of := range map[string]kind{"amount": amountKind, "transacted_at": dayKind} {
 		found := -1
 		if target == "amount" && g.taken["pledged"] {
 			continue
 		}
 		for i := range g.mapping {
 			h, values := &g.headings[i], g.look.column(i)
-			if g.taken[target] || g.mapping[i].Target != Skip || values.part(kind) < 0.95 || values.filled < 2 || !isPlain(h) || kind == amountKind && values.part(dayKind) > 0.5 {
+			if g.taken[target] || g.mapping[i].Target != Skip || values.part(of) < 0.95 || values.filled < 2 || !isPlain(h) || of == amountKind && values.part(dayKind) > 0.5 {
 				continue
 			}
 			if found >= 0 {
@@ -132,19 +131,6 @@ func isPlain(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
 		return !slices.Contains([]string{"gift", "pay", "txn", "amount", "total", "gross", "received", "settled", "given", "date", "created", "deposit", "credit", "currency", "note"}, m)
 	})
-}
-
-// Renew is a mapping of gifts that was remembered, with what an earlier version could not know: where a column that was skipped has the kind of a row, a refund
-// or a plan, its gifts would count what never came.
-func (s *Sheet) Renew(m Mapping) Mapping {
-	now := s.Recognize(m.names(), nil, nil)
-	for i := range m {
-		if c := s.byTarget[now[i].Target]; !m[i].Aware && m[i].Target == Skip && c != nil && c.late && (c.repeats || !m.has(c.target)) {
-			m[i].Target = c.target
-		}
-		m[i].Aware = now[i].Aware
-	}
-	return m
 }
 
 // leaveForeignIDs takes a Contact ID for that of another system, and skips its Campaign ID, which would lead to the wrong contact or campaign of ours: those

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,48 +253,20 @@ func (g *GiftRow) Without(err error, in *giving.GiftInput, filed *giving.Filed) 
 // drop takes what one fault is about out of an input.
 func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) bool {
 	name, part, _ := strings.Cut(f.Field, ".")
+	if of := map[string]any{"email": &in.Email, "phone": &in.Phone, "first_name": &in.Giver.FirstName, "last_name": &in.Giver.LastName, giving.GiverID: &in.Giver.AddedIDs, "fee": &in.Fee, "fee_covered": &in.FeeCovered,
+		"check_number": &in.Check, "check_deposited_at": &in.DepositedAt, "note": &in.Note, "dedication": &in.Dedication, "communication_opt_in": &in.OptIn, "campaign_id": &in.Campaign, "plan_id": &in.Plan}[name]; of != nil {
+		return dropped(of)
+	}
 	switch name {
-	case "email":
-		return dropped(&in.Email)
-	case "phone":
-		return dropped(&in.Phone)
 	case "address":
 		return dropPart(in, part)
-	case "first_name":
-		return dropped(&in.Giver.FirstName)
-	case "last_name":
-		return dropped(&in.Giver.LastName)
 	case "company":
 		in.Giver.IsCompany = nil
 		return dropped(&in.Giver.Company)
-	case giving.GiverID:
-		isThere := in.Giver.AddedIDs != nil
-		in.Giver.AddedIDs = nil
-		return isThere
 	case "contact_id": // of someone else, where the row tells who
 		return (in.Email != nil || in.Phone != nil || in.Giver.AddedIDs != nil || in.Giver.PersonName().String() != "") && dropped(&in.Contact)
-	case "fee":
-		return dropped(&in.Fee)
-	case "fee_covered":
-		return dropped(&in.FeeCovered)
-	case "net", "matched":
+	case "net", "matched", "livemode", "test":
 		return true
-	case "check_number":
-		return dropped(&in.Check)
-	case "check_deposited_at":
-		return dropped(&in.DepositedAt)
-	case "note":
-		return dropped(&in.Note)
-	case "dedication":
-		return dropped(&in.Dedication)
-	case "communication_opt_in":
-		return dropped(&in.OptIn)
-	case "livemode", "test":
-		return true
-	case "campaign_id":
-		return dropped(&in.Campaign)
-	case "plan_id":
-		return dropped(&in.Plan)
 	case "plan":
 		filed.Plan = ""
 		return true
@@ -327,9 +300,11 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 	return false
 }
 
-func dropped[T any](value **T) bool {
-	isThere := *value != nil
-	*value = nil
+// dropped takes out what a pointer points to, if there is something.
+func dropped(of any) bool {
+	value := reflect.ValueOf(of).Elem()
+	isThere := !value.IsZero()
+	value.SetZero()
 	return isThere
 }
 

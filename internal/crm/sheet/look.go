@@ -23,32 +23,38 @@ const (
 	longestLook = 200 // bytes of a value
 )
 
+// kind is what the values of a column look like.
+type kind int
+
 // The kinds of values that columns may have.
 const (
-	emailKind     = "email"
-	phoneKind     = "phone"
-	zipKind       = "zip"
-	amountKind    = "amount"
-	dayKind       = "day"
-	currencyKind  = "currency"
-	yesKind       = "yes"
-	statusKind    = "status"
-	methodKind    = "method"
-	rowKind       = "row"
-	frequencyKind = "frequency"
-	listedKind    = "listed" // subscribed and unsubscribed
-	contactKind   = "contact"
-	prefixKind    = "prefix"
-	placeKind     = "place" // home and work
-	idKind        = "id"
-	serialKind    = "serial" // numbers that are no amounts
-	nameKind      = "name"   // of people and companies, in several words
-	planKind      = "plan"   // ids, and no answers
-	modeKind      = "mode"   // live and test
+	anyText kind = iota
+	emailKind
+	phoneKind
+	zipKind
+	amountKind
+	dayKind
+	currencyKind
+	yesKind
+	statusKind
+	methodKind
+	rowKind
+	frequencyKind
+	listedKind // subscribed and unsubscribed
+	contactKind
+	prefixKind
+	placeKind // home and work
+	idKind
+	serialKind // numbers that are no amounts
+	nameKind   // of people and companies, in several words
+	planKind   // ids, and no answers
+	modeKind   // live and test
+	kindCount
 )
 
 // kinds tell whether a value is of a kind.
-var kinds = map[string]func(value string) bool{
+var kinds = [kindCount]func(value string) bool{
+	anyText: func(string) bool { return true },
 	emailKind: func(value string) bool {
 		if !strings.Contains(value, "@") {
 			return false
@@ -134,13 +140,10 @@ func isWrittenDay(value string) bool {
 type seen struct {
 	filled   int
 	looked   int // of these
-	fits     [len(kindOrder)]int
-	distinct map[string]uint32 // the kinds of values, as bits in the order of kindOrder
+	fits     [kindCount]int
+	distinct map[string]uint32 // the kinds of values, as bits
 	counts   bool              // the values number the rows
 }
-
-// kindOrder are all kinds.
-var kindOrder = [...]string{emailKind, phoneKind, zipKind, amountKind, dayKind, currencyKind, yesKind, statusKind, methodKind, rowKind, frequencyKind, listedKind, contactKind, prefixKind, placeKind, idKind, serialKind, nameKind, planKind, modeKind}
 
 // NewLook is for a file with so many columns.
 func NewLook(columns int) *Look { return &Look{columns: make([]seen, columns), left: lookCells} }
@@ -171,14 +174,14 @@ func (c *seen) see(cell string) {
 	c.looked++
 	bits, known := c.distinct[cell]
 	if !known {
-		for at, kind := range kindOrder {
-			if kinds[kind](cell) {
+		for at, fits := range kinds {
+			if fits(cell) {
 				bits |= 1 << at
 			}
 		}
 		c.distinct[cell] = bits
 	}
-	for at := range kindOrder {
+	for at := range kinds {
 		c.fits[at] += int(bits >> at & 1)
 	}
 }
@@ -195,11 +198,11 @@ func (l *Look) column(i int) *seen {
 func (l *Look) isEmpty(i int) bool { return l != nil && i < len(l.columns) && l.columns[i].filled == 0 }
 
 // part is which part of the values is of a kind, from 0 to 1.
-func (c *seen) part(kind string) float64 {
+func (c *seen) part(of kind) float64 {
 	if c == nil || c.looked == 0 {
 		return 0
 	}
-	return float64(c.fits[slices.Index(kindOrder[:], kind)]) / float64(c.filled)
+	return float64(c.fits[of]) / float64(c.filled)
 }
 
 // isUnique tells whether the values name one row each. Refunds may have the id of their gift.

@@ -134,19 +134,15 @@ func (g *recognition) partOf(h heading) (target string, number int) {
 // addressPart is the part of which address a column has. "Address 2" and "Street 2" are second lines, unless there is a second city.
 func (g *recognition) addressPart(h heading) (target string, number int) {
 	number = h.number
-	switch {
-	case h.has("zip") && h.has("city"):
+	if h.has("zip") && h.has("city") {
 		return zipAndCity, number
-	case h.has("zip"):
-		return zipcode, number
-	case h.has("city"):
-		return city, number
-	case h.has("country"):
-		return country, number
-	case h.has("state"):
-		return state, number
-	case h.has("full"):
-		return wholeAddress, number
+	}
+	for _, part := range [...]struct{ means, target string }{{"zip", zipcode}, {"city", city}, {"country", country}, {"state", state}, {"full", wholeAddress}} {
+		if h.has(part.means) {
+			return part.target, number
+		}
+	}
+	switch {
 	case h.has("extra"):
 		if !g.hasCity(h.group, number) {
 			number = 0

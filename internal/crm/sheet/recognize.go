@@ -78,7 +78,7 @@ func (s *Sheet) rate(c *column, h *heading, values *seen) (score int) {
 
 // rateValues is what the values of a column add to what its words tell.
 func (c *column) rateValues(h *heading, values *seen, words int) int {
-	if values == nil || c.kind == "" {
+	if values == nil || c.kind == anyText {
 		return 0
 	}
 	part, isSet := values.part(c.kind), c.kind == statusKind || c.kind == methodKind || c.kind == rowKind || c.kind == frequencyKind
@@ -112,8 +112,8 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 }
 
 // isOther tells whether all values are those of another closed set.
-func (c *seen) isOther(kind string) bool {
-	return slices.ContainsFunc([]string{statusKind, methodKind, rowKind, frequencyKind}, func(other string) bool { return other != kind && c.part(other) >= 0.95 })
+func (c *seen) isOther(of kind) bool {
+	return slices.ContainsFunc([]kind{statusKind, methodKind, rowKind, frequencyKind}, func(other kind) bool { return other != of && c.part(other) >= 0.95 })
 }
 
 // rateID is what values add to a heading of ids: they name one row each.

@@ -36,7 +36,7 @@ type column struct {
 	target  string // what a mapping calls it, with # for which of several; "" where it is only written
 	label   string // what people call it, with %d for which of several
 	means   string // the meanings that its headings have together (words.go), the best ones first
-	kind    string // what its values look like; "" for any text
+	kind    kind   // what its values look like
 	path    string // what faults call it, where that is not the target
 	giver   string // of a gift: what it is in a file of contacts
 	repeats bool   // several columns may go there
@@ -113,7 +113,6 @@ type Column struct {
 
 	Source string            `json:"source,omitempty"` // of ids: the system that the file comes from, as a person has said
 	Values map[string]string `json:"values,omitempty"` // what a person has said about values of the column, in small letters
-	Aware  bool              `json:"aware,omitempty"`  // of gifts: it was mapped when there were targets for pledges, refunds and plans of other systems
 }
 
 // Mapping is what the columns of a file mean, in their order.

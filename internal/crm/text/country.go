@@ -79,6 +79,30 @@ func FindCountry(text string) (code string, known bool) {
 	return code, known
 }
 
+// CountryName is the name of a country in English by its code of three letters, or what was given where there is none.
+func CountryName(code string) string {
+	for line := range strings.Lines(countryNames) {
+		if rest, found := strings.CutPrefix(line, strings.ToUpper(code)+" "); found && len(code) == 3 {
+			name, _, _ := strings.Cut(strings.TrimSpace(rest[3:]), "|")
+			return name
+		}
+	}
+	return code
+}
+
+// HomeCountry is the country of an organization: the one that is the last line of its address, or else the one whose currency it counts in. It is "" where neither tells.
+func HomeCountry(address, currency string) string {
+	line := strings.TrimSpace(address[strings.LastIndexByte(address, '\n')+1:])
+	if code, known := FindCountry(line); known && code != "" {
+		return strings.ToUpper(code)
+	}
+	if len(currency) < 2 {
+		return ""
+	}
+	code, _ := FindCountry(currency[:2])
+	return code
+}
+
 // alpha2 is the code of two letters of a country that has one of three.
 func alpha2(code string) string { return alpha2Of()[strings.ToUpper(code)] }
 

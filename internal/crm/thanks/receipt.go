@@ -123,6 +123,7 @@ type ReceiptFacts struct {
 	Issued           time.Time
 	TaxID            string
 	Address          []string // of the organization
+	Home             string   // its country
 	Benefit          giving.Benefit
 }
 
@@ -171,7 +172,7 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 		t.To = append(t.To, linesOf([]string{c.Company})...)
 	}
 	if len(c.Addresses) > 0 {
-		t.To = append(t.To, linesOf(c.Addresses[0].Lines())...)
+		t.To = append(t.To, linesOf(c.Addresses[0].Lines(f.Receipt.Home))...)
 	}
 	fact := func(label, value string) {
 		if value != "" {
@@ -239,7 +240,7 @@ func canadian(t *ReceiptText, f *Facts, fact func(label, value string)) error {
 	worth := r.Benefit.Worth(f.Gift.Currency)
 	fact("Charity registration number", r.TaxID)
 	fact("Donor", mail.Typed(c.Name()).String())
-	fact("Address", mail.Typed(strings.Join(c.Addresses[0].Lines(), ", ")).String())
+	fact("Address", mail.Typed(strings.Join(c.Addresses[0].Lines(f.Receipt.Home), ", ")).String())
 	fact("Date gift received", f.Gift.Local.Format(dayForm))
 	if !f.Gift.IsMoney() {
 		fact("Gift", capital(Amount(f.Gift)))

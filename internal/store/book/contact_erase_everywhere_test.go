@@ -25,7 +25,7 @@ type everywhere struct {
 }
 
 // personWords are what the person is known by, and what was said about them. None of it may be left.
-var personWords = []string{"quetzalina", "vanderkwolf", "olderkwolf", "kwolfcorp", "kwolf@secret", "kwolf2@secret", "5550177", "elmquartz", "secretnote", "removednote", "giftnotexyz", "movednotexyz", "movededit", "importnotexyz", "dryrunxyz", "canceledxyz", "rejectedxyz", "kwolftag"}
+var personWords = []string{"quetzalina", "vanderkwolf", "olderkwolf", "kwolfcorp", "kwolf@secret", "kwolf2@secret", "5550177", "elmquartz", "secretnote", "removednote", "giftnotexyz", "movednotexyz", "movededit", "importnotexyz", "dryrunxyz", "rejectedxyz", "kwolftag"}
 
 // otherWords are what the other person is known by.
 var otherWords = []string{"ottoline", "bystander", "ottosrow", "otto's own"}
@@ -107,7 +107,7 @@ func (e *everywhere) imports() {
 	tried := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz,one cell too many\n")
 	begin(e.t, e.s, tried, true)
 	finishJobs(e.t, e.s)
-	canceled := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Olderkwolf,,Canceledxyz\n"+otherRow)
+	canceled := upload(e.t, e.s, e.account, contactsIn+"Quetzalina,Olderkwolf,,\n"+otherRow)
 	gifts, err := e.s.UploadImport(e.t.Context(), e.account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader("First name,Last name,Amount,Date,Note\nQuetzalina,Vanderkwolf,none,2026-01-02,Rejectedxyz\n"))
 	e.must(err)
 	_, err = e.s.BeginImport(e.t.Context(), e.account, gifts.ID, jobs.Choices{Mapping: gifts.Spec.Mapping})
@@ -117,12 +117,6 @@ func (e *everywhere) imports() {
 		_, err := e.s.CancelJob(e.t.Context(), e.account, one.ID)
 		e.must(err)
 	}
-	_, err = e.s.ChangeJob(e.t.Context(), e.account, canceled.ID, func(_ *store.Tx, _ *store.Account, j *jobs.Job) error { // as an older version has left it
-		canceled.Spec.Preview = [][]string{{"Quetzalina", "Olderkwolf", "", "Canceledxyz"}}
-		j.Spec = jobs.JSONOf(canceled.Spec)
-		return nil
-	})
-	e.must(err)
 	e.uploads = []int64{im.ID, gifts.ID}
 }
 

@@ -229,37 +229,6 @@ func TestACampaignIsMadeWhereThatIsWanted(t *testing.T) {
 	})
 }
 
-// TestAMappingOfAnEarlierVersion: a column that tells pledges from gifts was skipped before there was a target for it.
-func TestAMappingOfAnEarlierVersion(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		const file = "Amount,Date,Type,Email,First Name,Last Name\n5,2026-01-05,Pledge,ada@example.org,Ada,Byron\n"
-		spec := giftImportOf(openTable(t, file))
-		for i := range spec.Mapping {
-			if spec.Mapping[i].Aware = false; spec.Mapping[i].Target == "type" {
-				spec.Mapping[i].Target = sheet.Skip
-			}
-		}
-		if im := importMoney(t, s, account, file, spec); im.Progress.Counted["USD"] != 5_00 {
-			t.Fatalf("%+v", im.Progress)
-		}
-		header := openTable(t, file).Header()
-		m, err := s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header, nil)
-		if err != nil || m[2].Target != "type" {
-			t.Errorf("%v: the next file is mapped as %+v", err, m)
-		}
-		m[2].Target = sheet.Skip // as a person wants it now
-		spec.Mapping = m
-		importMoney(t, s, account, file, spec)
-		if m, err = s.ColumnMapping(t.Context(), account, jobs.ImportGifts, header, nil); err != nil || m[2].Target != sheet.Skip {
-			t.Errorf("%v: what a person has said became %+v", err, m)
-		}
-		if n := len(ledgerOf(t, s, account)); n != 1 {
-			t.Errorf("the row was recorded %d times", n)
-		}
-	})
-}
-
 func importMoney(t *testing.T, s *Book, account int64, file string, spec jobs.FileImport) jobs.Import {
 	t.Helper()
 	im, _, err := s.ImportFile(t.Context(), account, openTable(t, file), spec, 0, true, func(jobs.ImportProgress) {})

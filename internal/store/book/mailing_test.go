@@ -221,7 +221,7 @@ func TestStatementsToMany(t *testing.T) {
 			t.Errorf("%v %d %v", err, p.Count(), p.Left)
 		}
 		file, err = s.PrintFile(t.Context(), account, p)
-		if pages := sheets(t, s, file, err); len(pages) != 1 || !strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 Kiel") || !strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
+		if pages := sheets(t, s, file, err); len(pages) != 1 || !strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 KielGERMANY") || !strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
 			t.Error(pages)
 		}
 		set, err := s.Selected(t.Context(), account, jobs.Selection{IDs: ids})

@@ -111,7 +111,7 @@ func writeReceipt(c db.Conn, account int64, g *giving.Gift, contact *crm.Contact
 	if err != nil {
 		return text, err
 	}
-	facts := thanks.ReceiptFacts{Wording: y.Settings.Receipts, Number: number, Replaces: replaces, Issued: issued, TaxID: y.Settings.TaxID, Benefit: g.Benefit}
+	facts := thanks.ReceiptFacts{Wording: y.Settings.Receipts, Number: number, Replaces: replaces, Issued: issued, TaxID: y.Settings.TaxID, Home: y.Settings.Home(), Benefit: g.Benefit}
 	if wording != nil {
 		facts.Wording = *wording
 	}

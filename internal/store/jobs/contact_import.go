@@ -36,10 +36,9 @@ type FileImport struct {
 	FoundRow  int           `json:"found_row,omitempty"`  // the row that names the columns
 	HeaderRow int           `json:"header_row,omitempty"` // the same, where a person has said it
 	Mapping   sheet.Mapping `json:"mapping"`
-	Trial     bool          `json:"trial,omitempty"`   // a dry run is under way
-	Unread    bool          `json:"unread,omitempty"`  // it was uploaded, and its header is not known yet
-	Preview   [][]string    `json:"preview,omitempty"` // the first rows of a file that an older version has read; now they are a part of the job
-	Sheets    []string      `json:"sheets,omitempty"`  // others of its workbook, which have rows, too, and are not read
+	Trial     bool          `json:"trial,omitempty"`  // a dry run is under way
+	Unread    bool          `json:"unread,omitempty"` // it was uploaded, and its header is not known yet
+	Sheets    []string      `json:"sheets,omitempty"` // others of its workbook, which have rows, too, and are not read
 
 	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty

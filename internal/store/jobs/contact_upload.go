@@ -250,7 +250,7 @@ func Preview(file *table.Reader) (rows [][]string, look *sheet.Look, err error) 
 func (s *JobStore) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
 	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, PreviewPart)
 	if errors.Is(err, crm.ErrNotFound) {
-		return im.Spec.Preview, nil
+		return nil, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &rows)
@@ -337,9 +337,6 @@ func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, 
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &m)
-	}
-	if of == ImportGifts {
-		m = sheet.Gifts.Renew(m)
 	}
 	for i := range m {
 		if id := m[i].CustomField(); id != 0 && fields.Find(id) == nil { // it has ended since

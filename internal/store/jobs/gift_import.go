@@ -121,11 +121,8 @@ func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Read
 // begin begins with the first row of a file. Rows of JSON have the names of the API, whatever their columns are taken for.
 func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	mapping := spec.Mapping
-	switch {
-	case spec.JSON:
+	if spec.JSON {
 		mapping = nil
-	case mapping == nil: // of an import that an older version has begun
-		mapping = sheet.Gifts.Recognize(rows.Header(), nil, nil)
 	}
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}

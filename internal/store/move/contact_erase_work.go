@@ -294,34 +294,23 @@ func (e *eraser) imports(ctx context.Context, p *erasedPiece) (ended bool, err e
 	return false, err
 }
 
-// cleanPreview takes people out of the first rows of the file of an import. One that has ended needs none of them.
+// cleanPreview takes people out of the first rows of the file of an import.
 func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 	im, err := jobs.ImportOf(*j)
 	if j.Kind != jobs.ImportJob || err != nil {
 		return nil // what cannot be read shows nothing
 	}
 	rows, err := e.Preview(ctx, &im)
-	left := slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool {
-		return j.Ended() || e.naming(crm.SaidBy(cells...))
-	})
+	left := slices.DeleteFunc(slices.Clone(rows), func(cells []string) bool { return e.naming(crm.SaidBy(cells...)) })
 	if err != nil || len(left) == len(rows) {
 		return err
 	}
 	return e.UpdateAccount(ctx, j.Account, func(t *store.Tx) error {
 		now, err := store.FindIn(t.Conn, crm.ErrNotFound, jobs.ScanJob, jobs.SQLJob, j.Account, j.ID)
-		if err == nil {
-			im, err = jobs.ImportOf(now)
-		}
-		if err != nil {
-			return err
-		}
-		im.Spec.Preview = nil // where an older version has put them
-		now.Spec = jobs.JSONOf(im.Spec)
-		jobs.SaveJob(t, &now)
-		if !now.Ended() {
+		if err == nil && !now.Ended() { // which has none any more
 			t.Save(store.JobPartTable, j.Account, j.ID, jobs.PreviewPart, []byte(jobs.JSONOf(left)))
 		}
-		return nil
+		return err
 	})
 }
 

@@ -240,7 +240,7 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 				switch {
 				case !known || c.Erased(): // meanwhile
 				case sheet != nil:
-					d.Label(sheet.Sheet, done+i, pdf.Style{Size: 11}, c.PostLines()...)
+					d.Label(sheet.Sheet, done+i, pdf.Style{Size: 11}, c.PostLines(p.head.Settings.Home())...)
 				case p.What == PrintStatements:
 					var gave giving.Statement
 					if gave, err = made.Of(ctx, c.ID); err == nil {
@@ -306,7 +306,7 @@ func (p *Printing) begin(d *pdf.Document, c *crm.Contact, today time.Time) {
 	if p.head.Settings.TaxID != "" && p.What == PrintStatements {
 		d.Paragraph(small, "Tax ID: "+p.head.Settings.TaxID)
 	}
-	d.Address(c.PostLines()...)
+	d.Address(c.PostLines(p.head.Settings.Home())...)
 	d.Paragraph(pdf.Style{Size: 11, Align: pdf.Right}, today.Format("January 2, 2006"))
 	d.Space(14)
 }
