@@ -31,6 +31,7 @@ type exampleOperation struct {
 type exampleParameter struct {
 	Name, In string
 	Ref      string
+	Required bool
 	Example  any
 }
 
@@ -67,7 +68,11 @@ func checkExamples(p *process, key string) {
 				case parameter.In == "path":
 					address = strings.ReplaceAll(address, "{"+parameter.Name+"}", url.PathEscape(parameter.values()[0]))
 				case parameter.In == "query" && parameter.Example != nil:
-					queries = append(queries, "?"+url.Values{parameter.Name: parameter.values()}.Encode())
+					query := "?" + url.Values{parameter.Name: parameter.values()}.Encode()
+					if parameter.Required {
+						queries = nil
+					}
+					queries = append(queries, query)
 				}
 			}
 			bodies := []string{""}
