@@ -50,7 +50,7 @@ func (l *Limiter[K]) Take(caller K, now time.Time) (remaining int, retryAfter ti
 	defer l.mu.Unlock()
 	w := l.open(caller, now)
 	if w.used >= l.limit {
-		return 0, w.end.Sub(now), false
+		return 0, l.wait(w, now), false
 	}
 	w.used++
 	return l.limit - w.used, 0, true
@@ -64,8 +64,11 @@ func (l *Limiter[K]) Full(caller K, now time.Time) (retryAfter time.Duration, fu
 	if w == nil || w.used < l.limit {
 		return 0, false
 	}
-	return w.end.Sub(now), true
+	return l.wait(w, now), true
 }
+
+// wait is how long a caller has to wait for the end of a window, which someone may have opened who asked later and came first.
+func (l *Limiter[K]) wait(w *window, now time.Time) time.Duration { return min(w.end.Sub(now), l.window) }
 
 // GiveBack takes back what Take has counted. A window that has ended is gone with what was in it.
 func (l *Limiter[K]) GiveBack(caller K, now time.Time) {
