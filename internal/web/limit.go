@@ -68,7 +68,9 @@ func (l *Limiter[K]) Full(caller K, now time.Time) (retryAfter time.Duration, fu
 }
 
 // wait is how long a caller has to wait for the end of a window, which someone may have opened who asked later and came first.
-func (l *Limiter[K]) wait(w *window, now time.Time) time.Duration { return min(w.end.Sub(now), l.window) }
+func (l *Limiter[K]) wait(w *window, now time.Time) time.Duration {
+	return min(w.end.Sub(now), l.window)
+}
 
 // GiveBack takes back what Take has counted. A window that has ended is gone with what was in it.
 func (l *Limiter[K]) GiveBack(caller K, now time.Time) {
