@@ -1,6 +1,8 @@
 package book
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -126,5 +128,49 @@ func TestACheckFindsAPaymentThatIsInNoGift(t *testing.T) {
 			t.Errorf("the check finds %q", found)
 		}
 		set(payment)
+	})
+}
+
+// An account that has moved to another server, where it has another id, has its plans and gifts with it, and no donations.
+func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		w := wish(1)
+		w.Frequency = "monthly"
+		d, session := shop.give(w)
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		d = shop.look(d.ID)
+		first := shop.allGifts()
+		here := shop.account
+		move := func(id string) {
+			t.Helper()
+			if err := s.UpdateShared(t.Context(), here.Number, func(tx *store.Tx) error {
+				return errors.Join(tx.Run(`DELETE FROM donation WHERE account_id = $1`, here.Number), tx.Run(`UPDATE account SET public_id = $2 WHERE account_id = $1`, here.Number, id))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if shop.account, err = s.AccountByNumber(t.Context(), here.Number); err != nil || shop.account.ID != id {
+				t.Fatalf("the account is %+v, %v", shop.account, err)
+			}
+		}
+		move("Moved4Elsewhere7")
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		if _, err := shop.stripe.Refund(d.Payment, 10_00); err != nil {
+			t.Fatal(err)
+		}
+		shop.stripe.Fees()
+		shop.arrive()
+		if waiting, err := s.Reviews(t.Context(), here.Number, 10); err != nil || waiting != 0 {
+			t.Errorf("%v wait for a person, %v", waiting, err)
+		}
+		move(here.ID)
+		shop.sound(s)
+		all := shop.allGifts()
+		slices.SortFunc(all, func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
+		if len(all) != 2 || len(first) != 1 || all[1].Campaign != first[0].Campaign || all[1].Contact != first[0].Contact || all[1].Plan() != first[0].Plan() || all[1].Plan() == 0 || all[0].Left() != 40_00 {
+			t.Errorf("after the move, the gifts are %+v", all)
+		}
 	})
 }

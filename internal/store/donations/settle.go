@@ -94,11 +94,6 @@ func (l *look) reference(id string) string {
 
 // apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
 func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
-	if l.is.Account != "" && l.is.Account != l.account.ID && l.is.Live == l.live { // of another organization that shares the account at the provider: whose row it is not
-		if d, err := store.Lend(ctx, l.s.base.Read, l.donation); err != nil || d == nil {
-			return nil, false, errors.Join(err, l.finish(ctx))
-		}
-	}
 	err = store.Repeat(func() error {
 		known, err := store.Lend(ctx, l.s.base.Read, l.donation)
 		if err != nil {
@@ -129,14 +124,6 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 	return d, isLate, err
 }
 
-// finish notes that nothing follows from the snapshot.
-func (l *look) finish(ctx context.Context) error {
-	if l.done == nil {
-		return nil
-	}
-	return l.s.base.UpdateAccount(ctx, l.account.Number, l.done)
-}
-
 // write brings the donation, its gift and its plan up to date.
 func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.GiftInput) (*row, error) {
 	var stored *gifts.StoredGift
@@ -146,6 +133,10 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 			return d, err
 		}
 	}
+	promised, err := l.promised(t, a)
+	if err != nil {
+		return d, err
+	}
 	known := donate.Known{Order: donate.Order{Account: l.account.ID, Live: l.live}}
 	if stored != nil {
 		known.Gift = &stored.Gift
@@ -153,11 +144,16 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	switch {
 	case d != nil && d.ID == l.is.Donation:
 		known.Order = d.order(l.account)
-	case l.is.Account == l.account.ID:
-		l.is.Donation, l.is.Account = "", "" // its row was forgotten, or is not in the backup that was restored
+	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
+		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
+	case d == nil && l.is.Account != "" && l.is.Live == l.live:
+		return nil, nil // of another organization that shares the account at the provider
 	}
 	o := donate.Settle(known, &l.is)
-	if d == nil {
+	switch {
+	case d == nil && promised != nil:
+		inputs = l.valid(l.inputs(&row{Donation: donate.Donation{ID: l.is.Donation, Campaign: promised.Campaign}}, promised.Contact))
+	case d == nil:
 		if d = l.notHere(stored == nil, &o); d != nil {
 			return d, l.s.insert(t, d)
 		}
@@ -168,7 +164,7 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	if l.isOthers(d) {
 		o = donate.Outcome{State: donate.Review, Doubt: donate.Foreign}
 	}
-	isNew, revision := stored == nil && o.New != nil && !d.isNotHere(), a.Revision
+	isNew, revision := stored == nil && o.New != nil && (d == nil || !d.isNotHere()), a.Revision
 	gift, plan, err := l.ledger(t, a, d, stored, isNew, &o, inputs)
 	if err != nil || d == nil {
 		return d, err
@@ -184,6 +180,14 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 		return d, err
 	}
 	return d, l.s.tellArrived(t, a, d, gift, l.now)
+}
+
+// promised is the plan of the payment, nil where the books have none.
+func (l *look) promised(t *store.Tx, a *store.Account) (*gifts.StoredPlan, error) {
+	if l.is.Plan == nil {
+		return nil, nil
+	}
+	return gifts.PlanCalled(t, a, l.reference(l.is.Plan.ID))
 }
 
 // isNotHere tells whether a payment did not begin on a page of ours, and waits for a person who takes it over.
@@ -371,17 +375,23 @@ func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n 
 			contact = found.Contact
 		}
 	}
-	for _, in := range l.inputs(d, contact) {
+	inputs = l.valid(l.inputs(d, contact))
+	for i := range inputs {
+		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], plan))
+	}
+	return inputs, n
+}
+
+// valid are the inputs that can be recorded, as the gift of the payment.
+func (l *look) valid(all []giving.GiftInput) (inputs []giving.GiftInput) {
+	for _, in := range all {
 		if in.Validate(nil, true, l.s.region, l.now) != nil {
 			continue // such as an email that a stricter rule of today refuses
 		}
 		in.ExternalID = new(l.reference(l.is.Payment.ID)) // which no one else may give
 		inputs = append(inputs, in)
 	}
-	for i := range inputs {
-		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], plan))
-	}
-	return inputs, n
+	return inputs
 }
 
 // inputs are the gifts that a payment may become: from the contact whose plan it is, from who was typed, without the campaign, and from no one who is known.
