@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
@@ -172,5 +173,57 @@ func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 		if len(all) != 2 || len(first) != 1 || all[1].Campaign != first[0].Campaign || all[1].Contact != first[0].Contact || all[1].Plan() != first[0].Plan() || all[1].Plan() == 0 || all[0].Left() != 40_00 {
 			t.Errorf("after the move, the gifts are %+v", all)
 		}
+	})
+}
+
+// The books follow the provider also where the giver was merged with someone else, and where the merge was undone.
+func TestPaymentsFollowAMergedGiver(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		monthly := wish(1)
+		monthly.Frequency = "monthly"
+		d, session := shop.give(monthly)
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		giver := func(n int) int64 {
+			t.Helper()
+			all := shop.allGifts()
+			slices.SortFunc(all, func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
+			if len(all) != n {
+				t.Fatalf("there are %d gifts, not %d", len(all), n)
+			}
+			return all[n-1].Contact
+		}
+		refund := func() {
+			t.Helper()
+			if _, err := shop.stripe.Refund(d.Payment, 10_00); err != nil {
+				t.Fatal(err)
+			}
+			shop.arrive()
+			shop.sound(s)
+		}
+		d = shop.look(d.ID)
+		first, survivor := giver(1), create(t, s, shop.account.Number, `{"first_name":"Anna","last_name":"Lee","emails":["anna@example.org"]}`).ID
+		merge := mergeOf(t, s, shop.account.Number, survivor, first)
+		refund()
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		shop.stripe.Fees()
+		shop.arrive()
+		if got := giver(2); got != survivor {
+			t.Errorf("the second payment is from %d and not from %d", got, survivor)
+		}
+		unmerge(t, s, shop.account.Number, merge, "US")
+		refund()
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		shop.stripe.Fees()
+		shop.arrive()
+		if got := giver(3); got != first {
+			t.Errorf("the third payment is from %d and not from %d", got, first)
+		}
+		shop.sound(s)
+		if _, err := s.UndoRefund(t.Context(), shop.account.Number, d.Gift, nil, ""); !errors.As(err, new(*doc.Invalid)) {
+			t.Errorf("a refund that the provider has paid out is undone: %v", err)
+		}
+		shop.sound(s)
 	})
 }

@@ -167,6 +167,21 @@ func (s *DonationStore) RefundGift(ctx context.Context, account int64, code stri
 	return s.gifts.UpdateGift(ctx, account, code, giving.GiftInput{}) // answers with what it is now
 }
 
+const noRefundBack doc.Rule = "This refund was paid out by the payment provider, so it cannot be undone here. If the donor gives again, record a new gift."
+
+// UndoRefund takes back a refund that was only noted. One that went through the payment provider has left: the books must not say otherwise.
+func (s *DonationStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error) {
+	g, err := s.gifts.GiftRecord(ctx, account, code)
+	if err != nil {
+		return gifts.GiftDocument{}, err
+	}
+	provider, _, err := s.GiftProvider(ctx, account, &g.Gift)
+	if err == nil && provider != "" {
+		err = doc.NewInvalid("", noRefundBack)
+	}
+	return firstOf(err, func() (gifts.GiftDocument, error) { return s.gifts.UndoRefund(ctx, account, code, amount, seen) })
+}
+
 // refund has a provider give money back, and brings the gift up to date. The same request, which has a key of its own or was made of the same state of the gift, gives it back once.
 func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gift, amount int64, payment string) error {
 	a, err := s.gifts.AccountByNumber(ctx, account)
