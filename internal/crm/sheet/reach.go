@@ -71,9 +71,7 @@ func joinHalves(all []*element) []*element {
 	if lines.has(city, zipcode, zipAndCity, state, country) || place.has(street, wholeAddress, line2) || !place.has(city, zipcode, zipAndCity) || !lines.has(street, wholeAddress) {
 		return all
 	}
-	for _, p := range place.parts {
-		lines.parts = append(lines.parts, p)
-	}
+	lines.parts = append(lines.parts, place.parts...)
 	for i := range lines.parts {
 		if lines.parts[i].target == wholeAddress {
 			lines.parts[i].target = street

@@ -82,15 +82,6 @@ func (s *DonationStore) provider(ctx context.Context, account access.Account) (d
 	return p, c, err
 }
 
-func (s *DonationStore) providerOf(ctx context.Context, account int64) (donate.Provider, error) {
-	a, err := s.gifts.AccountByNumber(ctx, account)
-	if err != nil {
-		return nil, err
-	}
-	p, _, err := s.provider(ctx, a)
-	return p, err
-}
-
 // Connecting is what an owner says about a payment provider.
 type Connecting struct {
 	Provider string // stripe, or pretend
