@@ -91,6 +91,9 @@ column_mapping      0
 template            0
 receipt             0
 mail                0
+connection          0
+donation            0
+provider_event      0
 request_answer      0
 api_key             1
 invitation          1
@@ -118,7 +121,7 @@ Accounts: 1. Rows and checksums are the same on both sides.
 		Tables   []move.TableCount
 		Accounts []move.AccountSum
 	}](t, []byte(stdout))
-	if len(report.Tables) != 35 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != 38 || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("the report is %s", stdout)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {

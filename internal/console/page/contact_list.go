@@ -55,7 +55,7 @@ var ContactListing = &Listing{
 		{Name: "city", Label: "City", Said: "City "},
 		{Name: "zip", Label: "ZIP starts with", Said: "ZIP "},
 		markFilter("do_not_mail").Below("Opt-outs and status"), markFilter("do_not_email"), markFilter("do_not_call"), markFilter("deceased"),
-		{Name: crm.BouncedMark, Label: "Email", Choices: NewOptions("=Any", "true=Has bounced", "false=Has not bounced"), Word: func(value string) string {
+		{Name: crm.BouncedMark, Label: "Email delivery", Choices: NewOptions("=Any", "true=Bounced", "false=Not bounced"), Word: func(value string) string {
 			return map[string]string{"true": "Email bounced", "false": "Email has not bounced"}[value]
 		}},
 		{Group: "Record", Name: "added_from", Label: "Added on or after", Parameter: "created_after", Kind: DayAsked, Ends: "Added"},
