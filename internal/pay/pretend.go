@@ -33,6 +33,7 @@ const (
 
 // Pretended are payments without money, for the demo. Only this process knows them: when it has stopped, or on another node, there is no such payment, and nothing is recorded.
 type Pretended struct {
+	Now  func() time.Time // the clock
 	base string
 
 	mu       sync.Mutex
@@ -50,7 +51,7 @@ const (
 )
 
 func newPretended(base string) *Pretended {
-	return &Pretended{base: strings.TrimSuffix(base, "/"), payments: map[string]*pretended{}}
+	return &Pretended{Now: time.Now, base: strings.TrimSuffix(base, "/"), payments: map[string]*pretended{}}
 }
 
 // errForgotten is the error of what is not known, or not known any more.
@@ -64,7 +65,7 @@ func (p *Pretended) with(id string, do func(*pretended) error) error {
 	if known == nil {
 		return errForgotten
 	}
-	s, now := &known.is, time.Now()
+	s, now := &known.is, p.Now()
 	if s.Session.State == donate.Open && now.After(s.Session.Expires) {
 		s.Session.State = donate.Expired
 	}
@@ -90,10 +91,10 @@ func (p *Pretended) Choose(session string, choice Choice) (next string, err erro
 		case s.Session.State != donate.Open: // a second click
 			next = o.Success
 		case choice == ChooseDecline:
-			s.Payment = &donate.Payment{ID: session, State: donate.Open, Amount: o.Amount, Currency: o.Currency, Method: "card", At: time.Now().UTC(), Fault: "Your card was declined."}
+			s.Payment = &donate.Payment{ID: session, State: donate.Open, Amount: o.Amount, Currency: o.Currency, Method: "card", At: p.Now().UTC(), Fault: "Your card was declined."}
 		default:
 			next = o.Success
-			known.pay(choice == ChooseDebit, time.Now().UTC().Truncate(time.Second))
+			known.pay(choice == ChooseDebit, p.Now().UTC().Truncate(time.Second))
 		}
 		return nil
 	})
@@ -151,7 +152,7 @@ func (p *pretender) Verify(func(string) string, []byte, time.Time) (donate.Hint,
 func (p *pretender) Look(_ context.Context, ref donate.Ref) (s donate.Snapshot, err error) {
 	err = p.with(ref.ID, func(known *pretended) error {
 		s = known.is
-		s.At = time.Now().UTC()
+		s.At = p.Now().UTC()
 		if s.Payment != nil {
 			s.Payment = new(*s.Payment)
 			s.Payment.Refunds = slices.Clone(s.Payment.Refunds)
@@ -179,7 +180,7 @@ func (p *pretender) Refund(_ context.Context, payment string, amount int64, _, k
 		if amount <= 0 || amount > left {
 			return refused(donate.Definite, "Not so much is left to refund.", nil)
 		}
-		of.Refunds = append(of.Refunds, donate.Refund{ID: id, Amount: amount, State: donate.Paid, At: time.Now().UTC()})
+		of.Refunds = append(of.Refunds, donate.Refund{ID: id, Amount: amount, State: donate.Paid, At: p.Now().UTC()})
 		return nil
 	})
 }
@@ -190,7 +191,7 @@ func (p *pretender) Plan(_ context.Context, plan string, c donate.Change) error 
 		case is == nil || is.Status == giving.Ended:
 			return refused(donate.Definite, "This gift does not come again.", nil)
 		case c.Kind == donate.CancelPlan:
-			is.Status, is.Next, is.CanceledAt = giving.Ended, time.Time{}, time.Now().UTC()
+			is.Status, is.Next, is.CanceledAt = giving.Ended, time.Time{}, p.Now().UTC()
 		case c.Kind == donate.PausePlan:
 			is.Status = giving.Paused
 		case c.Kind == donate.ResumePlan:

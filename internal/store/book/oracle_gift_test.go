@@ -28,6 +28,7 @@ type oracleGift struct {
 	note             string
 	thanks           string // how someone has thanked; "" where no one did
 	receipt          bool   // it has one
+	paid             bool   // through a payment provider
 }
 
 // net is what counts.
@@ -147,7 +148,7 @@ func (o *oracle) correct(st oracleStep) {
 	case g.status == giving.Pending && st.C%2 == 0:
 		is.status = giving.Succeeded
 		body = `{"status":"succeeded"}`
-	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded:
+	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded && !g.paid: // what a provider has is not corrected here
 		is.amount = int64(1+st.B%50) * 100
 		body = fmt.Sprintf(`{"correction":true,"amount":%d}`, is.amount/100)
 	case st.C>>2%3 == 1 && g.plan == "":

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
@@ -24,7 +25,9 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
+	"donorbook/internal/pay"
 	"donorbook/internal/store"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 )
@@ -277,6 +280,8 @@ type oracle struct {
 	*testing.T
 	rt           *rapid.T
 	s, elsewhere *Book
+	other        *Book // the other node
+	desk         *pay.Desk
 	clock        *clock
 	account      access.Account
 	field        custom.Field
@@ -310,7 +315,7 @@ var oracleOps = map[string]func(*oracle, oracleStep){
 	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
 	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
 	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk, "undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport, "sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
-	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce, "post": (*oracle).post, "erase": (*oracle).erase, "age": (*oracle).age,
+	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce, "post": (*oracle).post, "donate": (*oracle).donate, "erase": (*oracle).erase, "age": (*oracle).age,
 }
 
 // oracleOften are done more often than others: without people and what they share there is nothing to do. A sequence shrinks to the first.
@@ -1100,6 +1105,11 @@ func TestOracle(t *testing.T) {
 			nodes, elsewhere := []*Book{open(t, database), open(t, database)}, open(t, e.empty(t))
 			clock := stopClock(nodes[0])
 			nodes[1].Now = clock.time
+			desk, key := pay.NewDesk("https://donors.example"), filepath.Join(t.TempDir(), "key")
+			desk.Now = clock.time
+			for _, s := range nodes {
+				s.UseDesk(desk, donations.NewKeys(key), "US")
+			}
 			ops := slices.Concat(oracleOften, slices.Sorted(maps.Keys(oracleOps)))
 			if only := os.Getenv("ORACLE"); only != "" {
 				ops = append([]string{""}, strings.Split(only, ",")...)
@@ -1112,9 +1122,9 @@ func TestOracle(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				runs++
 				o := newOracle(t, rt, nodes[0], fmt.Sprintf("w%06d", runs))
-				o.elsewhere, o.clock = elsewhere, clock
+				o.elsewhere, o.clock, o.desk = elsewhere, clock, desk
 				for _, st := range steps.Draw(rt, "steps") {
-					o.s = nodes[st.C%2]
+					o.s, o.other = nodes[st.C%2], nodes[1-st.C%2]
 					oracleOps[st.Op](o, st)
 					o.check()
 				}

@@ -163,6 +163,9 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		}
 		refused := giveNow(t, s, account, `,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
 		taken := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+		if test := giveNow(t, s, account, ofAda+`,"send_receipt":true,"livemode":false`); test.Thanks.How != "" || test.Receipt != "" {
+			t.Errorf("a gift of test mode is thanked for: %+v, receipt %q", test.Thanks, test.Receipt)
+		}
 		if refused.Thanks.How != giving.ThankedMail || taken.Thanks.By != "Website" {
 			t.Errorf("%+v %+v", refused.Thanks, taken.Thanks)
 		}
