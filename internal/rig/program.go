@@ -20,7 +20,7 @@ import (
 )
 
 // Patience is how long anything may take on a busy machine before a test gives up.
-const Patience = 30 * time.Second
+const Patience = 2 * time.Minute
 
 // Output collects what a process prints while a test looks at it.
 type Output struct {
