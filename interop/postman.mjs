@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 function replaceIDs() {
   const [, list] = pm.request.url.path
   pm.request.url.variables.each((variable) => { variable.value = String(pm.environment.get(list)) })
+  pm.request.url.query.each((parameter) => { if (parameter.key === 'transaction_id') parameter.value = String(pm.environment.get('transactions')) })
   if (!pm.request.body?.raw) return
   const body = JSON.parse(pm.request.body.raw)
   for (const [field, list] of [['contact_id', 'contacts'], ['campaign_id', 'campaigns'], ['plan_id', 'plans']]) {
@@ -23,12 +24,12 @@ function checkAnswer() {
     pm.expect(pm.response.code, pm.response.text()).to.be.within(200, 299)
   })
   if (pm.request.method === 'DELETE' && pm.request.url.path[1] === 'campaigns') pm.environment.unset('campaigns') // a contact is only archived
-  if (!pm.response.text() || pm.request.url.path[3] === 'activities') return // whose ids are those of changes
+  if (!pm.response.text() || ['activities', 'receipt'].includes(pm.request.url.path[3])) return // whose ids are of something else
   const merge = pm.response.headers.get('X-Merge-Id')
   if (merge) pm.environment.set('merges', merge)
   const answer = pm.response.json()
   const about = answer.data ? answer.data[0] : answer
-  if (about) pm.environment.set(pm.request.url.path[1], about.id ?? about.name)
+  if (about) pm.environment.set(pm.request.url.path[1], about.id ?? about.occasion ?? about.name)
 }
 
 const script = (event, action) => ({ listen: event, script: { exec: [`(${action})()`] } })
