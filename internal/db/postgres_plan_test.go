@@ -38,21 +38,25 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 		"sqlActiveKeys", "sqlForgetKeys", "sqlOpenInvitations", "sqlMemberCount", "sqlCampaignCount", // counted, or cleared, so that they stay few
 		"sqlMembers", "sqlOwners", "sqlInvitations", "sqlExpireInvitations", "sqlDeleteInvitationsBy", // all people of an account
 	}
-	many = append(many, "sqlCustomFields", "sqlFieldIDs", "sqlSegments", "sqlImports", "sqlOpenImports")            // all of an account, which has few of them
-	many = append(many, "sqlImportedCampaigns")                                                                     // what an import has left is removed
-	many = append(many, "sqlJobsBefore", "sqlOpenErasures", "sqlNextErasure")                                       // the first of an index; what is to be done in an account, mostly nothing
-	whole = append(whole, "sqlGiftMonths", "sqlStep14Merged")                                                       // while everything is derived anew; an upgrade
-	whole = append(whole, "sqlOldJobs", "sqlLeftParts")                                                             // all jobs, while they are few; every hour
-	many = append(many, "sqlRun", "sqlBusy", "sqlSeen", "sqlModel", "duplicate_run: lock", "duplicate_run: remove") // an account has one row
-	many = append(many, "sqlMerged", "sqlForgetPairs")                                                              // a check and an erasure, which are rare
-	many = append(many, "sqlMoving")                                                                                // what is to be done in an account, mostly nothing
-	whole = append(whole, "sqlLostMerges", "sqlHalfMerges", "sqlLostPairs", "sqlPending")                           // a check; all accounts, once a minute
-	whole = append(whole, "sqlAccountNumbers")                                                                      // all accounts, while a machine is away
-	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                            // the same; an account has one row
-	many = append(many, "sqlMails", "sqlSender")                                                                    // the first ones, in the order of an index; an account has one row
-	many = append(many, "sqlToThank", "sqlTemplates", "sqlAccountName")                                             // the first ones of an index of those alone; an account has five rows, and one
-	whole = append(whole, "sqlLostReceipts", "sqlReceiptGaps")                                                      // a check
-	many = append(many, "sqlReceipts", "sqlValidReceipts")                                                          // a range of the key, while a table is small enough to have no statistics; a check
+	many = append(many, "sqlCustomFields", "sqlFieldIDs", "sqlSegments", "sqlImports", "sqlOpenImports")                                                                             // all of an account, which has few of them
+	many = append(many, "sqlImportedCampaigns")                                                                                                                                      // what an import has left is removed
+	many = append(many, "sqlJobsBefore", "sqlOpenErasures", "sqlNextErasure")                                                                                                        // the first of an index; what is to be done in an account, mostly nothing
+	whole = append(whole, "sqlGiftMonths", "sqlStep14Merged")                                                                                                                        // while everything is derived anew; an upgrade
+	whole = append(whole, "sqlOldJobs", "sqlLeftParts")                                                                                                                              // all jobs, while they are few; every hour
+	many = append(many, "sqlRun", "sqlBusy", "sqlSeen", "sqlModel", "duplicate_run: lock", "duplicate_run: remove")                                                                  // an account has one row
+	many = append(many, "sqlMerged", "sqlForgetPairs")                                                                                                                               // a check and an erasure, which are rare
+	many = append(many, "sqlMoving")                                                                                                                                                 // what is to be done in an account, mostly nothing
+	whole = append(whole, "sqlLostMerges", "sqlHalfMerges", "sqlLostPairs", "sqlPending")                                                                                            // a check; all accounts, once a minute
+	whole = append(whole, "sqlAccountNumbers")                                                                                                                                       // all accounts, while a machine is away
+	many = append(many, "sqlOpenJobsOf", "sqlPendingOf")                                                                                                                             // the same; an account has one row
+	many = append(many, "sqlMails", "sqlSender")                                                                                                                                     // the first ones, in the order of an index; an account has one row
+	many = append(many, "sqlToThank", "sqlTemplates", "sqlAccountName")                                                                                                              // the first ones of an index of those alone; an account has five rows, and one
+	whole = append(whole, "sqlLostReceipts", "sqlReceiptGaps")                                                                                                                       // a check
+	many = append(many, "sqlReceipts", "sqlValidReceipts")                                                                                                                           // a range of the key, while a table is small enough to have no statistics; a check
+	many = append(many, "sqlConnection", "sqlOffer", "sqlClaimConnection", "sqlCompared", "sqlNoteFault", "sqlLookAtAll", "connection: lock", "connection: remove", "sqlOwnersMail") // an account has one row; all people of an account
+	many = append(many, "sqlByNumber", "sqlDonationsByID", "sqlPromise", "sqlForgetDonation", "sqlBegun", "sqlUnderWay")                                                             // a key of two columns, while a table is small enough to have no statistics
+	many = append(many, "sqlReviews", "sqlOpenNow")                                                                                                                                  // an index of those alone
+	whole = append(whole, "sqlDueConnections", "sqlOldestEvent", "sqlDonationCounts")                                                                                                // all accounts, for the worker and for metrics; while the tables are small
 	texts := statementTexts(t, s)
 	for name, sql := range texts {
 		sql = db.Single(sql) // a longer list is planned each time
