@@ -97,10 +97,10 @@ func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, 
 	return err
 }
 
-// TellOfDeclines tells the owners that somebody tries cards on their donation pages, and that these are closed for a while.
+// TellOfDeclines tells the owners that someone tries cards on their donation pages, and that these are closed for a while.
 func (s *DonationStore) TellOfDeclines(ctx context.Context, account access.Account) error {
 	return s.tellOwners(ctx, account, &mail.Message{
-		Subject: mail.Say("Somebody may be trying out cards on your donation pages"),
+		Subject: mail.Say("Someone may be trying out cards on your donation pages"),
 		Says: []mail.Line{mail.Say("Many cards were declined within a few minutes on the donation pages of {}. Thieves try stolen cards with small gifts.", account.Name),
 			mail.Say("The pages take no cards for ten minutes. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
 		Action: mail.Say("See the donations"), Path: "/console/" + account.ID + "/donations",
