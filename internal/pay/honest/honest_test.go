@@ -163,6 +163,9 @@ func TestRequestsAreAccepted(t *testing.T) {
 		stub.HandleRequest(answer, r)
 		path := strings.Split(r.URL.Path, "/")
 		asked[r.Method+" "+path[2]] = true
+		if is := r.Header.Get("Stripe-Version"); is != document.Info.Version {
+			t.Errorf("%s asks for version %s, and the schema is that of %s", r.URL.Path, is, document.Info.Version)
+		}
 		if answer.Code >= 400 {
 			form, _ := url.QueryUnescape(r.URL.RawQuery + " " + string(body))
 			t.Errorf("%s %s %s: %s", r.Method, r.URL.Path, form, answer.Body)
