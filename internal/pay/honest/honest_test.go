@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +143,51 @@ func TestObjectsAreValid(t *testing.T) {
 	made := stripetest.Object{"object": "refund", "id": "re_1", "amount": "ten", "created": 1, "currency": "usd"}
 	if schema := document.Components.Schemas["refund"]; schema.Value.VisitJSON(map[string]any(made)) == nil {
 		t.Error("a value that is none was accepted: nothing is checked")
+	}
+}
+
+// Every name by which we read what Stripe sends is one that Stripe has: one that is misspelled, or that another version no longer has, would read as nothing.
+func TestNamesAreThoseOfStripe(t *testing.T) {
+	var names map[string]any
+	if err := json.Unmarshal(embedded.OpenAPISpec, &names); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	var collect func(schema any)
+	collect = func(schema any) {
+		switch s := schema.(type) {
+		case map[string]any:
+			properties, _ := s["properties"].(map[string]any)
+			for name := range properties {
+				known[name] = true
+			}
+			for _, inner := range s {
+				collect(inner)
+			}
+		case []any:
+			for _, inner := range s {
+				collect(inner)
+			}
+		}
+	}
+	collect(names["components"])
+	read := regexp.MustCompile(`\.(?:text|number|time|is|object|list|money)\("([^"]+)"`)
+	checked := 0
+	for _, file := range []string{"stripe.go", "stripe_look.go", "stripe_ask.go"} {
+		source, err := os.ReadFile("../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range read.FindAllStringSubmatch(string(source), -1) {
+			for name := range strings.SplitSeq(strings.TrimSuffix(path[1], "."), ".") {
+				if checked++; !known[name] && name != "error" && name != "object" { // an error is no object of the schema, and what an event is about may be any
+					t.Errorf("%s reads %s: Stripe has no %s", file, path[1], name)
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d names were found in the sources", checked)
 	}
 }
 
