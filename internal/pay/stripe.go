@@ -223,7 +223,7 @@ func (p *stripeProvider) Plan(ctx context.Context, plan string, change donate.Ch
 		}
 		item := s.Items.Data[0]
 		params.ProrationBehavior = new("none")
-		params.Metadata = map[string]string{keptCovered: strconv.FormatInt(change.Covered, 10)}
+		params.Metadata = map[string]string{keptCovered: strconv.FormatInt(change.CoveredBy(coveredIn(s)), 10)}
 		params.Items = []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, PriceData: &stripe.SubscriptionUpdateItemPriceDataParams{
 			Currency: (*string)(&s.Currency), Product: &item.Price.Product.ID, UnitAmount: &amount,
 			Recurring: &stripe.SubscriptionUpdateItemPriceDataRecurringParams{Interval: (*string)(&item.Price.Recurring.Interval), IntervalCount: &item.Price.Recurring.IntervalCount},

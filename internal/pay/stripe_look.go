@@ -225,7 +225,7 @@ func plan(s *donate.Snapshot, from *stripe.Subscription) {
 	s.Live = from.Livemode
 	ours(s, from.Metadata)
 	is := &donate.Plan{ID: from.ID, Currency: code(from.Currency), StartAt: unix(from.StartDate)}
-	is.Covered, _ = strconv.ParseInt(from.Metadata[keptCovered], 10, 64)
+	is.Covered = coveredIn(from)
 	switch from.Status {
 	case stripe.SubscriptionStatusActive, stripe.SubscriptionStatusTrialing:
 		is.Status = giving.ActivePlan
@@ -338,4 +338,10 @@ func fromStripe(units int64, currency stripe.Currency) int64 {
 		return units * 100
 	}
 	return units
+}
+
+// coveredIn is the part of a subscription's amount that covers the fee.
+func coveredIn(from *stripe.Subscription) int64 {
+	covered, _ := strconv.ParseInt(from.Metadata[keptCovered], 10, 64) // none where it is not ours
+	return covered
 }
