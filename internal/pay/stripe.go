@@ -219,7 +219,7 @@ func (p *stripeProvider) Plan(ctx context.Context, plan string, change donate.Ch
 		if !ok || len(items) != 1 {
 			return refused(donate.Definite, "This amount cannot be given in this currency.", nil)
 		}
-		form = url.Values{"proration_behavior": {"none"}, "metadata[" + keptCovered + "]": {strconv.FormatInt(change.Covered, 10)}, "items[0][id]": {items[0].text("id")}}
+		form = url.Values{"proration_behavior": {"none"}, "metadata[" + keptCovered + "]": {strconv.FormatInt(change.CoveredBy(coveredIn(s)), 10)}, "items[0][id]": {items[0].text("id")}}
 		put(form, "items[0][price_data]", map[string]string{"currency": currency, "product": items[0].text("price.product"), "unit_amount": strconv.FormatInt(amount, 10)})
 		every := items[0].object("price.recurring")
 		put(form, "items[0][price_data][recurring]", map[string]string{"interval": every.text("interval"), "interval_count": strconv.FormatInt(every.number("interval_count"), 10)})

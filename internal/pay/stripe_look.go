@@ -214,7 +214,7 @@ func (p *stripeProvider) invoice(ctx context.Context, s *donate.Snapshot, id str
 func plan(s *donate.Snapshot, o object) {
 	ours(s, o)
 	is := &donate.Plan{ID: o.text("id"), Currency: o.currency(), StartAt: o.time("start_date")}
-	is.Covered, _ = strconv.ParseInt(o.text("metadata."+keptCovered), 10, 64)
+	is.Covered = coveredIn(o)
 	switch o.text("status") {
 	case "active", "trialing":
 		is.Status = giving.ActivePlan
@@ -333,4 +333,10 @@ func fromStripe(units int64, currency string) int64 {
 		return units * 100
 	}
 	return units
+}
+
+// coveredIn is the part of a subscription's amount that covers the fee.
+func coveredIn(o object) int64 {
+	covered, _ := strconv.ParseInt(o.text("metadata."+keptCovered), 10, 64) // none where it is not ours
+	return covered
 }

@@ -167,6 +167,10 @@ func TestMonthlyGift(t *testing.T) {
 	if is := change(donate.Change{Kind: donate.NewAmount, Amount: 30_00, Covered: 1_00}); is.Amount != 30_00 || is.Covered != 1_00 || is.Frequency != "monthly" {
 		t.Errorf("another amount makes %+v", is)
 	}
+	if is := change(donate.Change{Kind: donate.NewAmount, Amount: 40_00, Covered: donate.KeepCovered}); is.Amount != 40_00 || is.Covered != 1_00 {
+		t.Errorf("an amount that staff have changed makes %+v", is)
+	}
+	change(donate.Change{Kind: donate.NewAmount, Amount: 30_00, Covered: donate.KeepCovered})
 	if is := change(donate.Change{Kind: donate.PausePlan}); is.Status != giving.Paused {
 		t.Errorf("a pause makes %+v", is)
 	}
