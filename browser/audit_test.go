@@ -66,8 +66,17 @@ func (p *page) findingsAt(where string) (all []string) {
 	for _, finding := range p.axe() {
 		all = append(all, where+": "+finding)
 	}
+	unseen, err := evaluate[[]string](p, unseenBoxes)
+	p.must("looking at boxes", err)
+	for _, box := range unseen {
+		all = append(all, where+": there is a box that no one sees: "+box)
+	}
 	return append(all, p.tooWide(where)...)
 }
+
+// unseenBoxes are boxes and buttons to choose by that can be clicked and cannot be seen, and have nothing beside them that shows what was chosen.
+const unseenBoxes = `[...document.querySelectorAll('input:is([type=checkbox], [type=radio])')]
+	.filter((box) => box.checkVisibility() && getComputedStyle(box).opacity === '0' && !box.nextElementSibling?.checkVisibility()).map((box) => box.outerHTML)`
 
 func (p *page) tooWide(where string) []string {
 	p.t.Helper()
