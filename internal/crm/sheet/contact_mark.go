@@ -90,14 +90,28 @@ func (c *seen) tellsListed() bool {
 func readMark(r *row, c *cell, value string) {
 	switch yes, known := isMarked(c, value); {
 	case yes && known:
-		r.marked = append(r.marked, c.target)
+		r.mark(c.mark)
 	case known || plainName(value) == "":
 	case c.target == "deceased" || c.isConsent && !c.isStatus:
 		r.leaveOut(c, value, "is neither yes nor no")
 	default:
-		r.marked = append(r.marked, c.target)
-		r.leaveOut(c, value, "is neither yes nor no. To be safe, the contact is marked: "+strings.ReplaceAll(c.target, "_", " "))
+		r.mark(c.mark)
+		r.leaveOut(c, value, "is neither yes nor no. To be safe, the contact is marked: "+strings.ReplaceAll(c.mark, "_", " "))
 	}
+}
+
+// mark gives the contact a mark, or all of those that keep it from being reached.
+func (r *row) mark(name string) {
+	if r.marked = append(r.marked, name); name == restrictions {
+		r.marked = append(r.marked[:len(r.marked)-1], reachMarks...)
+	}
+}
+
+// readConsent takes whether someone wants to hear from the organization, of which the gift keeps a note. Who does not is marked as in a file of contacts.
+func readConsent(r *row, c *cell, value string) {
+	marked, known := isMarked(c, value)
+	r.gift.OptIn = new(known && !marked)
+	readMark(r, c, value)
 }
 
 // isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
@@ -106,7 +120,7 @@ func isMarked(c *cell, value string) (yes, known bool) {
 	switch {
 	case slices.Contains(noMarks, plain), c.isConsent && plain == allOfThem:
 		return false, true
-	case c.target != "deceased" && isOptedOut(plain), markCalled(value) == c.target:
+	case c.target != "deceased" && isOptedOut(plain), c.mark != "" && markCalled(value) == c.mark:
 		return true, true
 	}
 	if _, isDay := text.ReadMoment(value, c.dayFirst); isDay {
@@ -134,17 +148,15 @@ func isOptedOut(plain string) bool {
 func readRestrictions(r *row, c *cell, value string) {
 	if yes, known := text.ReadYesNo(value); known {
 		if yes {
-			r.marked = append(r.marked, reachMarks...)
+			r.mark(restrictions)
 		}
 		return
 	}
 	for _, said := range splitTags(value) {
 		switch mark := markCalled(said); {
 		case slices.Contains(noMarks, plainName(said)):
-		case mark == restrictions:
-			r.marked = append(r.marked, reachMarks...)
 		case mark != "":
-			r.marked = append(r.marked, mark)
+			r.mark(mark)
 		default:
 			r.leaveOut(c, said, "is no restriction that contacts have")
 		}

@@ -11,6 +11,9 @@ import (
 // ownGift is the column with the ids of gifts that are exported.
 const ownGift = "id"
 
+// optIn is the column that tells whether a giver wants to hear from the organization.
+const optIn = "communication_opt_in"
+
 // Gifts are files of gifts.
 var Gifts = newSheet(Sheet{
 	columns: giftColumns(), own: []string{"Live payment (not a test)", "Check deposited", "livemode", "check_deposited_at"}, readable: true, recognize: recognizeGifts, context: []string{"gift", "pay", "txn"},
@@ -116,8 +119,8 @@ func giftColumns() []column {
 			func(d *giving.Dedication) *string { return &d.RecipientName }),
 		dedication(column{target: "dedication_recipient_email", means: "honor recipient email, recipient email", label: "Dedication: recipient's email", path: "dedication.recipient_email"},
 			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
-		{target: "communication_opt_in", means: "consent any? who? email? mail? sms? phone?", kind: yesKind,
-			read: func(r *row, c *cell, text string) { yes := r.readYes(c, text); r.gift.OptIn = &yes }, write: func(of *record, _ int) any { return of.gift.OptIn }},
+		{target: optIn, means: "consent any? who? email? mail? sms? phone?", kind: yesKind, read: readConsent,
+			write: func(of *record, _ int) any { return of.gift.OptIn }},
 		{target: "livemode", means: "live, mode", kind: modeKind, label: "Live payment (not a test)",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},
 		{target: "test", means: "test mode?", kind: modeKind, late: true, label: "Test payment",

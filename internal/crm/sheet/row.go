@@ -48,6 +48,7 @@ type cell struct {
 	values    map[string]string
 	isConsent bool   // of a mark: the column tells who may be reached
 	isStatus  bool   // of a mark: the column tells more than yes and no
+	mark      string // that it gives a contact; "" for none
 	currency  string // of amounts: what the heading says
 	kind      string // of an id of gifts: which of several ids it is
 }
@@ -67,8 +68,17 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 			c, n, _ = Contacts.find(c.giver)
 		}
 		h := parseHeading(named.Name)
-		_, isConsent := h.mark()
-		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
+		mark, isConsent := h.mark()
+		isConsent = isConsent || c.target == optIn
+		switch {
+		case crm.IsMark(c.target):
+			mark = c.target
+		case c.target == optIn && !rows.isOwn: // where no gift says yes that did not ask
+			mark = cmp.Or(mark, "do_not_email")
+		default:
+			mark = ""
+		}
+		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), mark: mark, kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })

@@ -102,7 +102,7 @@ func (f judged) read(t *testing.T, of, name string) string {
 }
 
 var giftFiles = map[string]judged{
-	"a form's report":               {"US", []string{"MARIA DELGADO <maria@example.org> 100 2026-03-14 card for Spring fee 3.5 #Q1", "Mr. and Mrs. Paul Greene <> 250 2026-03-15 check for Gala #Q2", "Harbor Rotary Club <> 0 2026-03-16 in_kind for Gala #Q3"}},
+	"a form's report":               {"US", []string{"MARIA DELGADO <maria@example.org> 100 2026-03-14 card for Spring fee 3.5 #Q1", "Mr. and Mrs. Paul Greene <> 250 2026-03-15 check for Gala #Q2 do_not_email", "Harbor Rotary Club <> 0 2026-03-16 in_kind for Gala #Q3"}},
 	"a German club":                 {"DE", []string{"Herr Hans Müller <> 50EUR 2026-01-02 direct_debit for Brunnen #1", "Schröder Bau <> 1250EUR 2026-01-13 bank_transfer for Brunnen #2 do_not_email", "Frau Dr. Sabine Groß <> 0 2026-01-15 in_kind #4", "Herr Hans Müller <> 5EUR 2026-01-16 cash #5", "skipped: The row names the rows below it, or adds up those above it."}},
 	"a list of Spain":               {"ES", []string{"José Luis García Pérez <jl@example.org> 30EUR 2026-01-05 direct_debit do_not_email", "Fundación Acme <info@example.org> 500EUR 2026-01-07 bank_transfer went back"}},
 	"a journal of pledges":          {"US", []string{"Mr. and Mrs. Paul Greene <> 100 2026-02-01 other for Capital #T-3", "Mr. and Mrs. Paul Greene <> 1200 2026-01-05 other pending for Capital #T-1", "Dr. & Mrs. Alan Kay <> 500 2026-03-10 other cancelled for Capital #T-5"}},
@@ -252,7 +252,7 @@ var giftFiles = map[string]judged{
 	"justgiving": {"GB", []string{
 		"Mrs Olive Pratt <olive@example.org> 25GBP 2026-03-14 other fee 0.55 #D10001",
 		"anonymous <> 10GBP 2026-03-15 other fee 0.35 #D10002",
-		"Mr Ravi Shah <ravi@example.org> 40GBP 2026-03-31 other went back fee 0.75 #D10003",
+		"Mr Ravi Shah <ravi@example.org> 40GBP 2026-03-31 other went back fee 0.75 #D10003 do_not_email",
 	}},
 	"invoices by customer": {"US", []string{
 		"skipped: The row names the rows below it, or adds up those above it.",

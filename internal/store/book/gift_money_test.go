@@ -67,10 +67,9 @@ var moneyOfSystems = []struct {
 		rejected: []string{"7: The Gift Type field says this row is not a gift."},
 	},
 	{
-		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 5, Rejected: 1, Contacts: 4}, counted: map[string]int64{"USD": 290_00},
+		file: "donorperfect", counts: jobs.ImportCounts{Rows: 6, Created: 6, Contacts: 4, Waiting: 1}, counted: map[string]int64{"USD": 290_00},
 		contacts: map[string]int64{"fred@example.org": 25_00, "gia@example.org": 50_00, "hugo@example.org": 15_00, "iris@example.org": 200_00},
 		raised:   map[string]int64{"ANNUAL": 290_00}, promised: 250_00,
-		rejected: []string{"6: The AMOUNT field says that 10 was refunded, but not of which gift, and no gift of the donor fits: add a column \"Refund of\" with the ID of that gift, or record the refund on the page of the gift."},
 	},
 	{
 		file: "raisersedge", counts: jobs.ImportCounts{Rows: 8, Created: 6, Merged: 2, Contacts: 4}, counted: map[string]int64{"USD": 360_00},

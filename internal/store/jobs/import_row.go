@@ -129,7 +129,13 @@ func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow,
 		return err
 	}
 	im, err := importContact(t, a, row, r.spec.rule(), now)
-	out.take(row, &im)
+	if out.take(row, &im); im.outcome == RowCreated || im.outcome == RowMerged {
+		before, after := new(crm.Contact), contacts.Of(a).Contacts[im.ID]
+		if im.Into != nil {
+			before = &im.Into.Contact
+		}
+		out.marked = contacts.Flag(after != nil && after.Contact.IsKeptFrom(before))
+	}
 	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
 		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
 		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
@@ -170,6 +176,8 @@ func (r *ImportCounts) count(out *TrialRow) {
 	r.LeftOut += int64(len(out.LeftOut))
 	r.Contacts += out.newContacts
 	r.Matches += out.matches
+	r.Marked += out.marked
+	r.Waiting += contacts.Flag(out.waits)
 	r.Anonymous += out.anonymous
 	r.Capitals += contacts.Flag(out.unusual)
 	switch out.Outcome {
