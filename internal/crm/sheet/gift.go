@@ -103,7 +103,7 @@ func giftColumns() []column {
 		{target: "refund_of", means: "original id? code?, original gift, refund id original?", late: true, label: "Refund of: ID of the original gift", read: func(r *row, _ *cell, text string) { r.gift.Filed.RefundOf = text }},
 		{target: "pledge", means: "pledge id, pledgelink, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
 		{target: "external_id", read: readGiftID, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind},
-		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
+		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code, source", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
 		{target: "check_number", means: "check id, check", kind: serialKind},
 		{target: "check_deposited_at", means: "deposit date, check date, check deposit date?", kind: dayKind, isDay: true, label: "Check deposited", read: readMoment(func(in *giving.GiftInput) **string { return &in.DepositedAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.Deposited) }},

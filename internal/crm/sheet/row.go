@@ -58,7 +58,11 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}, isGiverless: s == Gifts}
 	sources := m.sources()
 	for i, named := range m {
-		rows.isStatement = rows.isStatement || slices.ContainsFunc(headingWords(named.Name), func(word string) bool { return slices.Contains(ofBanks, word) })
+		words := headingWords(named.Name)
+		has := func(list []string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+		}
+		rows.isStatement = rows.isStatement || has(ofBanks) && !has(ofDebts)
 		c, n, ok := s.find(named.Target)
 		if !ok || c.target == Skip {
 			continue
@@ -69,7 +73,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		}
 		h := parseHeading(named.Name)
 		mark, isConsent := h.mark()
-		isConsent = isConsent || c.target == optIn
+		isConsent = isConsent || c.target == optIn || crm.IsMark(c.target) && h.asksReach()
 		switch {
 		case crm.IsMark(c.target):
 			mark = c.target
@@ -219,6 +223,9 @@ func (rows *Rows) Quoted(left []crm.LeftOut, cells []string) []crm.LeftOut {
 
 // ofBanks are words of headings that statements of banks have.
 var ofBanks = strings.Fields("balance saldo kontostand solde valuta valutadatum wertstellung wertstellungsdatum buchungstext posting")
+
+// ofDebts are words of headings about a balance that no bank has: what is still promised.
+var ofDebts = strings.Fields("due owed owing outstanding remaining pledge unpaid")
 
 func (r *row) read(cells []string) {
 	for i := range r.cells {

@@ -232,7 +232,7 @@ var giftFiles = map[string]judged{
 		"skipped: The Gross field is empty: no money has come.",
 		"Cedar Bank <> 1000 2026-01-05 other #G-1",
 		"Dana Elm <> 45 2026-02-09 other #G-2",
-		"skipped: The Gross field says that money was paid out, which is not a gift.",
+		"Dana Elm <> 45 2026-02-11 other refund of  #G-3",
 		"skipped: The row names the rows below it, or adds up those above it.",
 		"skipped: The row names the rows below it, or adds up those above it.",
 	}},
