@@ -113,6 +113,9 @@ func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.Waiting > 0 {
 		said += fmt.Sprintf(" %d %s for a gift that is not known: recorded, but nothing counts.", r.Waiting, plural(r.Waiting, "refund waits", "refunds wait"))
 	}
+	if r.Skipped > 0 {
+		said += fmt.Sprintf(" %d %s skipped.", r.Skipped, plural(r.Skipped, "row was", "rows were"))
+	}
 	if r.Marked > 0 {
 		said += fmt.Sprintf(" %d %s a contact not to be mailed, emailed or called.", r.Marked, plural(r.Marked, "row marks", "rows mark"))
 	}
@@ -229,7 +232,7 @@ func (c *giftImport) Run(t *terminal) error {
 // lists tells whether a dry run lists a row.
 func (c *giftImport) lists(row *jobs.TrialRow) bool {
 	about := row.About()
-	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.AboutOtherName || about == jobs.AboutLeftOut || about == jobs.AboutReadAs
+	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.RowSkipped || about == jobs.AboutOtherName || about == jobs.AboutLeftOut || about == jobs.AboutReadAs
 }
 
 // tell tells of rows that a dry run has listed.

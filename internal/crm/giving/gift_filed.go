@@ -207,14 +207,14 @@ func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	return ""
 }
 
-// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either.
+// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either. A row that names no one contradicts no one.
 func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
 	email, name, is := value(in.Email), in.Giver.PersonName(), crm.PersonName{First: g.FirstName, Last: g.LastName, Company: g.Company}
 	if name.First+name.Last == "" && name.Company != "" { // of a company, the gift may name a person
 		is.First, is.Last = "", ""
 	}
 	switch {
-	case in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
+	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
 		return false
 	case name.String() == "":
 		return in.Contact != nil || email != "" && g.Email != ""

@@ -63,11 +63,15 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	isGroup, filled := rows.inGroup(cells)
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
+	if name := r.contact.PersonName(); r.isHidden && name.Company != "" && name.First+name.Last == "" && r.contact.Emails == nil { // of an employee
+		g.lines, g.matchedBy = append(g.lines, "Company: "+name.Company), cmp.Or(g.matchedBy, name.Company)
+		r.contact.Company, r.contact.IsCompany = nil, nil
+	}
 	g.settleMatch(&r.contact)
 	g.takeGiver(&r.contact)
 	g.settle()
 	switch {
-	case (g.GivenAt == nil || isTotal([]string{*g.GivenAt})) && (isGroup || isTotal(cells) || filled <= 2 && len(cells) > 4):
+	case (g.GivenAt == nil || isTotal([]string{*g.GivenAt})) && (isGroup || isTotal(cells) || filled <= 3 && filled*4 <= len(cells)):
 		g.kind, g.noGiftRule = noGift, ofOthers
 	case g.kind != noGift:
 		g.settleStatement(rows.isStatement)

@@ -196,6 +196,7 @@ type row struct {
 	tags      []string
 	marked    []string // marks that a cell lists among others
 	isRenamed bool
+	isHidden  bool              // the giver does not want the name to be known
 	original  string            // what the cell says that is being read, where a person has said what that means
 	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
 }
@@ -207,6 +208,21 @@ func (rows *Rows) Input(cells []string) crm.ContactInput {
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact
+}
+
+// IsRemark tells a row below a table of contacts that is about no one: but for amounts, a single cell that adds up those above it, or a text where an ID would be.
+func (rows *Rows) IsRemark(cells []string) bool {
+	filled, at := 0, 0
+	for i, cell := range cells {
+		if cell = strings.TrimSpace(cell); cell != "" && !isAmount(cell) {
+			filled, at = filled+1, i
+		}
+	}
+	if filled != 1 || len(cells) < 3 {
+		return false
+	}
+	isID := slices.ContainsFunc(rows.cells, func(c cell) bool { return c.at == at && c.target == externalID })
+	return isTotal(cells) || isID && strings.Contains(strings.TrimSpace(cells[at]), " ")
 }
 
 // Quoted gives values that were left out what their cells say, where an element does not say it.
@@ -239,6 +255,7 @@ func (r *row) read(cells []string) {
 			text, r.original = meaning, text
 		}
 		if c.isNothing(text) {
+			r.isHidden = r.isHidden || strings.HasSuffix(c.target, "_name") && strings.Trim(text, "-/. ") != ""
 			continue
 		}
 		if text != "" && c.clean != nil {

@@ -169,14 +169,15 @@ type importUnit struct {
 
 // ImportRow is one row, decided about as far as it can be without the database.
 type ImportRow struct {
-	Line    int64
-	broken  bool                 // it cannot be read
-	contact *contacts.NewContact // nil where the row is rejected, or is a gift
-	Gift    *giftRow
-	promise *gifts.Promise // whose reference the row has; nil for none
-	match   *ImportRow     // what a company adds to the gift; nil for nothing
-	left    []crm.LeftOut
-	needs   store.Needs // what it looks up
+	Line     int64
+	broken   bool                 // it cannot be read
+	isRemark bool                 // it is about no one
+	contact  *contacts.NewContact // nil where the row is rejected, or is a gift
+	Gift     *giftRow
+	promise  *gifts.Promise // whose reference the row has; nil for none
+	match    *ImportRow     // what a company adds to the gift; nil for nothing
+	left     []crm.LeftOut
+	needs    store.Needs // what it looks up
 	RejectedRow
 }
 
@@ -379,6 +380,10 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 		}
 		return
 	case row.broken:
+		return
+	}
+	if row.isRemark = r.inputs.IsRemark(row.Cells); row.isRemark {
+		row.contact, row.Reason = nil, "The row is a remark, or adds up those above it."
 		return
 	}
 	in := r.inputs.Input(row.Cells)

@@ -82,7 +82,7 @@ type imported struct {
 
 // dropsName tells that a row was merged by its external id into a contact with another name, which stays.
 func (im *imported) dropsName(from *ImportRow) bool {
-	return im.outcome != RowRejected && im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
+	return im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
 }
 
 // meetContact tells a row which contact files before from the same source have had for its name and address.
@@ -146,7 +146,7 @@ func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow,
 // importContact decides about a row, and does what was decided.
 func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
-		return imported{outcome: RowRejected, reason: row.Reason}, nil
+		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark], reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
 		im.Document, err = contacts.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
