@@ -255,7 +255,7 @@ func (r *row) read(cells []string) {
 			text, r.original = meaning, text
 		}
 		if c.isNothing(text) {
-			r.isHidden = r.isHidden || strings.HasSuffix(c.target, "_name") && strings.Trim(text, "-/. ") != ""
+			r.isHidden = r.isHidden || strings.HasSuffix(c.target, "_name") && begins(text, hidden)
 			continue
 		}
 		if text != "" && c.clean != nil {
@@ -306,20 +306,24 @@ func (c *cell) isNothing(text string) bool {
 	}
 	isReach := c.list != "" || c.target == "dob" || c.target == externalID || c.target == "company" || c.target == "title"
 	is := func(said string) bool { return strings.EqualFold(text, said) }
-	begins := func(start string) bool { return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start) }
 	switch text = strings.Trim(text, "#()[]<>*-–—_.?!/ "); {
 	case text == "", is("n/a"), is("n.a"):
 		return true
 	case isReach && slices.ContainsFunc(nothings, is):
 		return true
 	}
-	return (isReach || strings.HasSuffix(c.target, "_name")) && slices.ContainsFunc(withheld, begins)
+	return (isReach || strings.HasSuffix(c.target, "_name")) && (begins(text, hidden) || begins(text, withheld))
 }
 
-// What people write for no value; withheld is what such cells begin with.
+func begins(text string, starts []string) bool {
+	return slices.ContainsFunc(starts, func(start string) bool { return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start) })
+}
+
+// What people write for no value; withheld is what such cells begin with, and hidden what those do of people who do not share theirs.
 var (
 	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty", "anon", "anonymous", "private", "privat"}
-	withheld = []string{"not shared", "not provided", "not available", "not disclosed", "not given", "not applicable", "withheld", "undisclosed"}
+	withheld = []string{"not provided", "not available", "not given", "not applicable"}
+	hidden   = []string{"not shared", "not disclosed", "withheld", "undisclosed"}
 )
 
 // columnOf is the name of the column that goes to a target, "" for none.

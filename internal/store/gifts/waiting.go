@@ -34,22 +34,12 @@ func calledElsewhere(in *giving.GiftInput) (ids []string) {
 func meetWaiting(t *store.Tx, a *store.Account, made *GiftDocument, in *giving.GiftInput) (met []*StoredGift, err error) {
 	before := made.Net()
 	for _, called := range calledElsewhere(in) {
-		for n := 0; ; n++ {
-			id, err := derived.Of(a).References.Get(t, a.Account, find.IDReference(giving.WaitingID(n, called)))
-			if err != nil || id == 0 {
-				if err != nil {
-					return nil, err
-				}
-				break
-			}
-			waiting, err := Of(a).Gifts.Get(t, a.Account, id)
-			if err != nil {
-				return nil, err
-			}
-			if waiting == nil || waiting.Damage != nil || id == made.ID || slices.Contains(met, waiting) {
-				continue
-			}
-			if after, ok := made.Take(&waiting.Gift); ok {
+		all, err := waitingFor(t, a, called)
+		if err != nil {
+			return nil, err
+		}
+		for _, waiting := range all {
+			if after, ok := made.Take(&waiting.Gift); ok && waiting.ID != made.ID && !slices.Contains(met, waiting) {
 				made.Gift, met = after, append(met, waiting)
 				made.Updated = made.Existing
 			}
@@ -57,6 +47,26 @@ func meetWaiting(t *store.Tx, a *store.Account, made *GiftDocument, in *giving.G
 	}
 	made.Counted += made.Net() - before
 	return met, nil
+}
+
+// waitingFor are the refunds that wait, or have waited, for a gift that is called so elsewhere.
+func waitingFor(t *store.Tx, a *store.Account, called string) (all []*StoredGift, err error) {
+	for {
+		id, err := derived.Of(a).References.Get(t, a.Account, find.IDReference(giving.WaitingID(len(all), called)))
+		if err != nil || id == 0 {
+			return all, err
+		}
+		waiting, err := Of(a).Gifts.Get(t, a.Account, id)
+		switch {
+		case err != nil:
+			return nil, err
+		case waiting == nil:
+			return nil, &store.Damaged{Table: store.GiftTable.Name, ID: id, Account: a.Account}
+		case waiting.Damage != nil:
+			return nil, waiting.Damage
+		}
+		all = append(all, waiting)
+	}
 }
 
 // endWaiting cancels refunds that have waited for their gifts, which have them now.
@@ -82,16 +92,11 @@ func recordWaiting(t *store.Tx, a *store.Account, in *giving.GiftInput, referenc
 	}
 	var named []crm.ExternalID
 	for _, gift := range in.Refunds() {
-		for n := 0; ; n++ {
-			other, err := derived.Of(a).References.Get(t, a.Account, find.IDReference(giving.WaitingID(n, gift)))
-			if err != nil {
-				return made, err
-			}
-			if other == 0 {
-				named = append(named, giving.WaitingID(n, gift))
-				break
-			}
+		others, err := waitingFor(t, a, gift)
+		if err != nil {
+			return made, err
 		}
+		named = append(named, giving.WaitingID(len(others), gift))
 	}
 	if made.Gift, err = made.Wait(reference, in, named); err != nil {
 		return made, err
