@@ -320,24 +320,29 @@ func (c *fileImport) reject(t *terminal, s *book.Book, im *jobs.Import) error {
 	return err
 }
 
-// tellLeftOut tells which values of rows were left out, the first ones of many.
+// tellLeftOut tells which rows were skipped and which values were left out, the first ones of many.
 func (t *terminal) tellLeftOut(s *book.Book, im *jobs.Import) error {
-	if im.Progress.LeftOut == 0 {
+	if im.Progress.LeftOut+im.Progress.Skipped == 0 {
 		return nil
 	}
 	told := 0
 	err := s.NotedRows(t.ctx, im, func(row jobs.TrialRow) error {
-		if len(row.LeftOut) == 0 {
+		isSkipped := row.Outcome == jobs.RowSkipped && row.Reason != ""
+		if len(row.LeftOut) == 0 && !isSkipped {
 			return nil
 		}
 		if told++; told > maxTold {
 			return io.EOF
 		}
-		fmt.Fprintf(t.stderr, "Row %d:%s\n", row.Line, oneLine(row.LeftOutInWords()))
+		said := row.LeftOutInWords()
+		if isSkipped {
+			said = " Skipped: " + row.Reason + said
+		}
+		fmt.Fprintf(t.stderr, "Row %d:%s\n", row.Line, oneLine(said))
 		return nil
 	})
 	if errors.Is(err, io.EOF) {
-		fmt.Fprintln(t.stderr, "More values were left out.")
+		fmt.Fprintln(t.stderr, "More rows were skipped, or lack values.")
 		err = nil
 	}
 	return err

@@ -110,6 +110,15 @@ func notedSaid(r jobs.ImportProgress, shared, fate string) (said string) {
 	if r.LeftOut > 0 {
 		said += fmt.Sprintf(" %d %s left out.", r.LeftOut, plural(r.LeftOut, "value was", "values were"))
 	}
+	if r.Waiting > 0 {
+		said += fmt.Sprintf(" %d %s for a gift that is not known: recorded, but nothing counts.", r.Waiting, plural(r.Waiting, "refund waits", "refunds wait"))
+	}
+	if r.Skipped > 0 {
+		said += fmt.Sprintf(" %d %s skipped.", r.Skipped, plural(r.Skipped, "row was", "rows were"))
+	}
+	if r.Marked > 0 {
+		said += fmt.Sprintf(" %d %s a contact not to be mailed, emailed or called.", r.Marked, plural(r.Marked, "row marks", "rows mark"))
+	}
 	if r.Capitals > 0 {
 		said += fmt.Sprintf(" %d %s in capitals or small letters only: --usual-names writes them in the usual form.", r.Capitals, plural(r.Capitals, "name is", "names are"))
 	}
@@ -169,7 +178,7 @@ type giftImport struct {
 	Campaigns   string `help:"What to do about campaigns, funds and appeals that do not exist: create them as drafts, or leave the gift without one." name:"campaigns" enum:"create,leave" default:"create"`
 	MatchByName bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
 	OtherName   string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
-	JSON        bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts and counted." name:"json"`
+	JSON        bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts, marked and counted." name:"json"`
 }
 
 func (giftImport) Help() string {
@@ -214,7 +223,7 @@ func (c *giftImport) Run(t *terminal) error {
 			for currency, amount := range r.Counted {
 				counted[currency] = json.Number(text.MoneyInput(amount, currency))
 			}
-			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Skipped, r.OtherName, r.Contacts, counted}
+			return giftResult{r.Rows, r.Created, r.Merged, r.Unchanged, r.Rejected, r.Skipped, r.OtherName, r.Contacts, r.Marked, counted}
 		},
 		tell: func(details []jobs.TrialRow, r jobs.ImportProgress) { c.tell(t, details, r) },
 	})
@@ -223,7 +232,7 @@ func (c *giftImport) Run(t *terminal) error {
 // lists tells whether a dry run lists a row.
 func (c *giftImport) lists(row *jobs.TrialRow) bool {
 	about := row.About()
-	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.AboutOtherName || about == jobs.AboutLeftOut || about == jobs.AboutReadAs
+	return about == jobs.RowRejected && c.Rejected == "" || about == jobs.RowSkipped || about == jobs.AboutOtherName || about == jobs.AboutLeftOut || about == jobs.AboutReadAs
 }
 
 // tell tells of rows that a dry run has listed.
@@ -267,7 +276,8 @@ type giftResult struct {
 	Skipped   int64                  `json:"skipped,omitempty"`
 	OtherName int64                  `json:"other_name,omitempty"` // rows with the id, email or phone of a contact of another name, whatever became of them
 	Contacts  int64                  `json:"new_contacts"`
-	Counted   map[string]json.Number `json:"counted"` // what the rows add to what was given, by currency
+	Marked    int64                  `json:"marked,omitempty"` // rows that mark a contact who must not be mailed, emailed or called
+	Counted   map[string]json.Number `json:"counted"`          // what the rows add to what was given, by currency
 }
 
 func (c *giftImport) summary(r jobs.ImportProgress) string {

@@ -53,7 +53,7 @@ func TestAPreviewTellsHowNamesWereUnderstood(t *testing.T) {
 	a := p.get(path)
 	p.follow(path, append(mapping(a), "mode", "merge", "other_name", "keep", "do", "try")...)
 	a = p.until(path, "Nothing was changed yet.")
-	p.sees(a, "Companies, couples and dates", `"Harbor Rotary Club" is a company`, `"Mr. and Mrs. Paul Greene" is a couple`, "Names 1 row of the file has a name in capitals")
+	p.sees(a, "Companies, couples, dates and refunds", `"Harbor Rotary Club" is a company`, `"Mr. and Mrs. Paul Greene" is a couple`, "Names 1 row of the file has a name in capitals")
 	p.follow(path, append(mapping(a), "mode", "merge", "other_name", "keep", "usual_names", "1", "do", "import")...)
 	p.until(path, "Done")
 	p.sees(p.get(p.org("/contacts")), "Jane McDonald", "Paul Greene", "Harbor Rotary Club")

@@ -238,6 +238,21 @@ func (in *ContactInput) Marked() (names []string, touches bool) {
 	return names, touches || in.IsCompany != nil || in.BouncedEmail != nil
 }
 
+// IsKeptFrom tells whether a contact must not be reached in a way that was open before.
+func (c *Contact) IsKeptFrom(before *Contact) bool {
+	return slices.ContainsFunc(subscriptions, func(m *mark) bool { return *m.in(c) && !*m.in(before) })
+}
+
+// MarksAlone is the input as far as it gives a contact marks.
+func (in *ContactInput) MarksAlone() (marked ContactInput) {
+	for _, m := range marks {
+		if sent := *m.of(in); sent != nil && *sent {
+			*m.of(&marked) = sent
+		}
+	}
+	return marked
+}
+
 // Marked are the marks that a contact has.
 func (c *Contact) Marked() (names []string) {
 	for _, m := range marks {

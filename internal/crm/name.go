@@ -1,6 +1,7 @@
 package crm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -95,20 +96,42 @@ func (in *ContactInput) Places() []string {
 	return placesOf(*in.Addresses)
 }
 
-// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents and punctuation do not count, and a street, a ZIP code or a city alone is none.
+// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents, punctuation and short words for streets do not count, and a street, a ZIP code or a city alone is none.
 func (c *Contact) SameAt(in *ContactInput) bool {
 	name, is := in.PersonName(), c.PersonName()
 	if in.Addresses == nil || name.isCompany() != is.isCompany() || joined(name.String()) != joined(is.String()) || name.String() == "" || Generation(said(in.Suffix)) != Generation(c.Suffix) {
 		return false
 	}
 	places := func(a Address) string {
-		return joined(a.Line1) + "\t" + joined(a.Line2) + "\t" + ShortZip(a.Zipcode) + "\t" + joined(a.City)
+		return streetOf(a.Line1) + "\t" + streetOf(a.Line2) + "\t" + ShortZip(a.Zipcode) + "\t" + joined(a.City)
 	}
 	return slices.ContainsFunc(*in.Addresses, func(sent Address) bool {
 		isOne := sent.Line1 != "" && sent.Zipcode+sent.City != "" || sent.Zipcode != "" && sent.City != ""
 		return isOne && slices.ContainsFunc(c.Addresses, func(a Address) bool { return places(a) == places(sent) })
 	})
 }
+
+// streetOf is a line of an address as it is compared: Rd. is Road.
+func streetOf(line string) string {
+	words := text.DistinctWords(line)
+	for i, word := range words {
+		words[i] = StreetWord(word)
+	}
+	return strings.Join(words, "")
+}
+
+// streetWords are words of streets as people shorten them. What follows an apt is the number of an apartment.
+var streetWords = map[string]string{
+	"street": "st", "str": "st", "strasse": "st", "avenue": "ave", "av": "ave", "avn": "ave", "road": "rd", "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "boulevard": "blvd",
+	"circle": "cir", "circuit": "cct", "terrace": "ter", "parkway": "pkwy", "highway": "hwy", "square": "sq", "trail": "trl", "crescent": "cres", "close": "cl", "mount": "mt", "way": "wy",
+	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
+	"apartment": "apt", "unit": "apt", "suite": "apt", "ste": "apt", "no": "apt", "number": "apt", "room": "apt", "floor": "apt", "fl": "apt", "fort": "ft", "heights": "hts", "route": "rte",
+	"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
+	"postfach": "box", "bp": "box",
+}
+
+// StreetWord is a word of a street as people shorten it.
+func StreetWord(word string) string { return cmp.Or(streetWords[word], word) }
 
 // LivesAt tells whether the contact has one of the places.
 func (c *Contact) LivesAt(places []string) bool {

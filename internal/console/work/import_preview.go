@@ -251,7 +251,7 @@ func fillRows(r *page.Request, view *jobPageView) error {
 		{ID: jobs.AboutOtherName, Title: "Same email, phone or ID, different name", More: counts.OtherName, Text: "Family members and colleagues may share an email or phone, and two systems may use the same ID for different people. Choose below what to do with these rows."},
 		{ID: jobs.RowSkipped, Title: "Rows that are no gifts", Text: "Fees, payouts and the like are not imported."},
 		{ID: jobs.AboutLeftOut, Title: "Values left out", Text: "The rest of each row is imported."},
-		{ID: jobs.AboutReadAs, Title: "Companies, couples and dates", Text: "How these were understood. If one is wrong, change it in the file, or in the contact afterwards."},
+		{ID: jobs.AboutReadAs, Title: "Companies, couples, dates and refunds", Text: "How these were understood. If one is wrong, change it in the file, or in the contact afterwards."},
 		{ID: jobs.RowMerged, Title: changesTitle(view), More: counts.Merged},
 		{ID: jobs.RowUnchanged, Title: "Gifts already recorded", More: counts.Unchanged},
 	}

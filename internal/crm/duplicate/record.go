@@ -114,16 +114,6 @@ func plainEmail(email string) string {
 	return local + "@" + domain
 }
 
-// streetWords are words of streets as people shorten them. What follows an apt is the number of an apartment.
-var streetWords = map[string]string{
-	"street": "st", "str": "st", "strasse": "st", "avenue": "ave", "av": "ave", "avn": "ave", "road": "rd", "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "boulevard": "blvd",
-	"circle": "cir", "circuit": "cct", "terrace": "ter", "parkway": "pkwy", "highway": "hwy", "square": "sq", "trail": "trl", "crescent": "cres", "close": "cl", "mount": "mt", "way": "wy",
-	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
-	"apartment": "apt", "unit": "apt", "suite": "apt", "ste": "apt", "no": "apt", "number": "apt", "room": "apt", "floor": "apt", "fl": "apt", "fort": "ft", "heights": "hts", "route": "rte",
-	"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
-	"postfach": "box", "bp": "box",
-}
-
 // placeOf reads an address. The first word with a digit is the number of the house, or of a post office box.
 func placeOf(a *crm.Address) (p Place) {
 	line := strings.ReplaceAll(a.Line1, "#", " apt ")
@@ -133,10 +123,7 @@ func placeOf(a *crm.Address) (p Place) {
 	var street []string
 	inUnit := false
 	for _, word := range text.DistinctWords(line) {
-		if short := streetWords[word]; short != "" {
-			word = short
-		}
-		switch {
+		switch word = crm.StreetWord(word); {
 		case word == "apt":
 			inUnit = true
 		case inUnit:

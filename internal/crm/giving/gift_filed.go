@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
@@ -37,11 +38,13 @@ type Filed struct {
 func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 	for _, id := range ids {
 		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= 64 && !strings.Contains(id.Source, ":") && len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
-		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool { return other.Source == id.Source }) {
+		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool { return other.Source == id.Source && (!isWaiting(id) || other == id) }) {
 			clean = append(clean, id)
 		}
 	}
-	slices.SortFunc(clean, func(a, b crm.ExternalID) int { return strings.Compare(a.Source, b.Source) })
+	slices.SortFunc(clean, func(a, b crm.ExternalID) int {
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Value, b.Value))
+	})
 	return clean[:min(len(clean), maxIDs)]
 }
 
@@ -98,11 +101,6 @@ type GivenBack struct {
 // The rules of what a file says about refunds.
 const (
 	BackOverAmount doc.Rule = "must not be more than the amount"
-	NoOriginal     doc.Rule = "refunds %v of gift %q, which was not found: import that gift first, then this row"
-	RefundOfNone   doc.Rule = `says that %v was refunded, but not of which gift, and no gift of the donor fits` + refundOf
-	RefundOfMany   doc.Rule = `says that %v was refunded, but not of which gift, and several gifts of the donor fit` + refundOf
-
-	refundOf doc.Rule = `: add a column "Refund of" with the ID of that gift, or record the refund on the page of the gift`
 )
 
 // checkFiled checks what went back, and what the plan is called elsewhere.
@@ -132,8 +130,8 @@ func (in *GiftInput) ValidateRefund(faults *doc.Invalid, now time.Time) error {
 	}
 	GiftTable.Check(c, doc.Place{}, in)
 	in.checkMoney(c)
-	if in.Contact == nil && in.Filed.RefundOf == "" {
-		in.checkGiver(c) // by whom its gift is found
+	if in.Contact == nil {
+		in.checkGiver(c) // by whom its gift is found, or who has it while it waits for its gift
 	}
 	doc.SortFaults(&c.Invalid, giftFields)
 	return c.Err()
@@ -209,14 +207,14 @@ func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	return ""
 }
 
-// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either.
+// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either. A row that names no one contradicts no one.
 func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
 	email, name, is := value(in.Email), in.Giver.PersonName(), crm.PersonName{First: g.FirstName, Last: g.LastName, Company: g.Company}
 	if name.First+name.Last == "" && name.Company != "" { // of a company, the gift may name a person
 		is.First, is.Last = "", ""
 	}
 	switch {
-	case in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
+	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
 		return false
 	case name.String() == "":
 		return in.Contact != nil || email != "" && g.Email != ""
@@ -291,9 +289,9 @@ func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown 
 
 // TakenBack is which of the gifts of a donor a row of a file gives back that names none, -1 where none fits or several do: the one that knows the row, or else the only one of which a refund is known that
 // no row has told yet, of the whole amount, or of a larger one. It was given before.
-func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int, isMany bool) {
+func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int) {
 	at = -1
-	best := 0
+	best, isMany := 0, false
 	for i, g := range gifts {
 		after, isKnown, err := g.RefundFiled(reference, in)
 		sent, _ := text.MinorUnits(value(in.Amount), g.Currency)
@@ -302,7 +300,7 @@ func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int, isMany b
 		case err != nil, g.At.After(in.at.Add(12 * time.Hour)), g.Status != Succeeded, !isKnown && after.Net() < 0:
 			continue
 		case isEntry:
-			return i, false
+			return i
 		case isKnown:
 			fit = 3
 		case sent == g.amount():
@@ -313,9 +311,9 @@ func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int, isMany b
 		}
 	}
 	if isMany {
-		at = -1
+		return -1
 	}
-	return at, isMany
+	return at
 }
 
 // claim is a gift whose refund, which a person or a column has told before, gets the id of the row that tells of it now. So the next row of the same amount is
@@ -439,7 +437,9 @@ func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok boo
 			was.FeeCovered = g.recorded(d.Before)
 		case "receipt": // saving the gift sees to it
 		case "note": // the history keeps its beginning only
-			g.Note = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(g.Note, paidInFull), writtenOff), "\n\n")
+			for _, closed := range []string{paidInFull, writtenOff, giftHasCome} {
+				g.Note = strings.TrimSuffix(strings.TrimSuffix(g.Note, closed), "\n\n")
+			}
 		case LearnedIDs:
 			var learned []string
 			ok = json.Unmarshal(d.After, &learned) == nil

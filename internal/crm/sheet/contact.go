@@ -53,7 +53,7 @@ func contactColumns() []column {
 		{target: "first_name", means: "first name?, given name"},
 		{target: "middle_name", means: "middle name?"},
 		{target: "last_name", means: "last name?"},
-		{target: FullName, means: "names name? company?, full name?, name, company who name", label: "Full name", read: func(r *row, _ *cell, text string) { r.fullName = text }},
+		{target: FullName, means: "names name? company?, full name?, name, company who name", label: "Full name", read: readFullName},
 		{target: "dob", means: "birth date?", kind: dayKind, isDay: true, heading: "Date of birth", read: readBirthDay, write: func(of *record, _ int) any { return dayText(of.contact.DOB) }},
 		{target: "company", means: "company name?, account name, employer name?, company employer, who company account?", clean: withoutHousehold},
 		{target: "title", means: "title, job title?, company title"},
@@ -147,6 +147,13 @@ func readPrefix(r *row, _ *cell, text string) {
 		}
 	}
 	r.contact.Prefix = &text
+}
+
+// readFullName takes a name. Some systems write Chen; Lily.
+func readFullName(r *row, _ *cell, text string) {
+	if r.fullName = text; !strings.Contains(text, ",") {
+		r.fullName = strings.Replace(text, "; ", ", ", 1)
+	}
 }
 
 // addNote adds a cell to a note, which several columns may go to.

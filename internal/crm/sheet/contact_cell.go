@@ -143,7 +143,7 @@ func splitPrefix(name string) (prefix, rest string) {
 
 // Words of companies: those that no person is called, and those that are names of people, too.
 var (
-	companyWords = strings.Fields("inc incorporated llc llp ltd limited corp corporation company gmbh ag kg ohg ug ev ggmbh foundation fondation fundacion stiftung verein ministries ministry association associates society university institute sarl sas eurl club rotary committee council nonprofit enterprises industries holdings restaurant agency verband gemeinde ngo asbl asociacion sl slu srl bv")
+	companyWords = strings.Fields("of sons charitable charities kiwanis sparkasse volksbank kirchengemeinde pfarrgemeinde mairie ayuntamiento inc incorporated llc llp ltd limited corp corporation company gmbh ag kg ohg ug ev ggmbh foundation fondation fundacion stiftung verein ministries ministry association associates society university institute sarl sas eurl club rotary committee council nonprofit enterprises industries holdings restaurant agency verband gemeinde ngo asbl asociacion sl slu srl bv")
 	perhapsWords = strings.Fields("church bank trust fund group center centre school college hospital museum library parish temple partners co bau services solutions studio market farm farms store shop")
 )
 

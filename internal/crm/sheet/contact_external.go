@@ -97,9 +97,9 @@ func (m Mapping) sources() []string {
 	return list
 }
 
-// foreignID leaves out what stands under "id" and is a number: every table has such ids, and they would name other contacts in the next one.
+// foreignID leaves out what is no ID, such as a remark below the table, and what stands under "id" and is a number: every table has such ids, and they would name other contacts in the next one.
 func foreignID(c *cell, id string) string {
-	if strings.EqualFold(c.name, "id") && strings.Trim(id, "0123456789") == "" {
+	if strings.EqualFold(c.name, "id") && strings.Trim(id, "0123456789") == "" || strings.Contains(id, " ") {
 		return ""
 	}
 	return id

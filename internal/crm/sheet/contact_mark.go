@@ -10,7 +10,7 @@ import (
 )
 
 // marks are the meanings that a heading may have which tells how someone must not be reached.
-var marks = strings.Fields("not out block consent recurring status email mail phone cell landline sms call letter mailing address any who date account type code member home work")
+var marks = strings.Fields("not out block consent recurring status email mail phone cell landline sms call letter mailing address any who date account type code member home work appeal")
 
 // mark is the mark that a heading or a value means, "" for none. isConsent tells that it says who may be reached, and not who must not.
 func (h *heading) mark() (target string, isConsent bool) {
@@ -24,14 +24,28 @@ func (h *heading) mark() (target string, isConsent bool) {
 		return "", false
 	case isConsent && h.has("date"), h.has("not") && !isReach && !h.has("any", "who", "out", "block", "consent"):
 		return "", false
-	case h.has("email"), h.has("out", "consent") && !isReach:
+	case h.has("out", "consent") && !isReach:
 		return "do_not_email", isConsent
-	case h.has("phone", "cell", "landline", "sms", "call"):
-		return "do_not_call", isConsent
 	case isReach:
-		return "do_not_mail", isConsent
+		return h.channelMark(), isConsent
 	}
 	return restrictions, isConsent
+}
+
+// asksReach tells whether a heading names nothing but a way to reach someone. If its values are yes and no, they tell who may be reached so.
+func (h *heading) asksReach() bool {
+	return len(h.means) > 0 && h.unknown == 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "who" && !slices.Contains(channels, m) })
+}
+
+// channelMark is the mark that keeps someone from being reached in the way that a heading names.
+func (h *heading) channelMark() string {
+	switch {
+	case h.has("email"):
+		return "do_not_email"
+	case h.has("phone", "cell", "landline", "sms", "call"):
+		return "do_not_call"
+	}
+	return "do_not_mail"
 }
 
 // placeMarks places columns that tell how someone must not be reached. Where some words are not known, the values must tell; where a column is but a status, they must be such as
@@ -40,7 +54,7 @@ func (g *recognition) placeMarks(done map[int]bool) {
 	for i := range g.mapping {
 		h, values := &g.headings[i], g.look.column(i)
 		target, isConsent := h.mark()
-		listed, answers := values.part(listedKind), max(values.part(listedKind), values.part(yesKind), values.part(dayKind))
+		listed, answers := values.part(listedKind), values.part(answerKind)
 		switch isStatus := len(h.means) > 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "status" && m != "email" && m != "address" && m != "who" }) && h.has("status"); {
 		case done[i]:
 			continue
@@ -48,6 +62,8 @@ func (g *recognition) placeMarks(done map[int]bool) {
 			target = "do_not_email"
 		case target == "" && values.areMarks():
 			target = restrictions
+		case target == "" && h.asksReach() && values.part(yesKind) >= 0.5 && values.part(emailKind) == 0: // Mail?
+			target = h.channelMark()
 		case target == "" || h.unknown > 0 && answers < 0.8 || isConsent && values != nil && answers < 0.8:
 			continue
 		}
@@ -57,22 +73,24 @@ func (g *recognition) placeMarks(done map[int]bool) {
 
 // areAnswers tells whether nearly all values tell whether someone must not be reached, or in which way.
 func (c *seen) areAnswers() bool {
-	return max(c.part(listedKind), c.part(yesKind), c.part(dayKind)) >= 0.8 || c.areMarks()
+	return c.part(answerKind) >= 0.8 || c.areMarks()
 }
 
 // areMarks tells whether the values are lists of how someone must not be reached, whatever their column is called.
 func (c *seen) areMarks() bool {
-	if c == nil || len(c.distinct) == 0 {
+	if c == nil {
 		return false
 	}
+	found := false
 	for value := range c.distinct {
 		for _, said := range splitTags(value) {
-			if markCalled(said) == "" {
+			isMark := markCalled(said) != ""
+			if found = found || isMark; !isMark && !slices.Contains(noMarks, plainName(said)) {
 				return false
 			}
 		}
 	}
-	return true
+	return found
 }
 
 // tellsListed tells whether some value says that someone is on a list, or is not any more.
@@ -90,23 +108,39 @@ func (c *seen) tellsListed() bool {
 func readMark(r *row, c *cell, value string) {
 	switch yes, known := isMarked(c, value); {
 	case yes && known:
-		r.marked = append(r.marked, c.target)
+		r.mark(c.mark)
 	case known || plainName(value) == "":
 	case c.target == "deceased" || c.isConsent && !c.isStatus:
 		r.leaveOut(c, value, "is neither yes nor no")
 	default:
-		r.marked = append(r.marked, c.target)
-		r.leaveOut(c, value, "is neither yes nor no. To be safe, the contact is marked: "+strings.ReplaceAll(c.target, "_", " "))
+		r.mark(c.mark)
+		r.leaveOut(c, value, "is neither yes nor no. To be safe, the contact is marked: "+strings.ReplaceAll(c.mark, "_", " "))
 	}
+}
+
+// mark gives the contact a mark, or all of those that keep it from being reached.
+func (r *row) mark(name string) {
+	if r.marked = append(r.marked, name); name == restrictions {
+		r.marked = append(r.marked[:len(r.marked)-1], reachMarks...)
+	}
+}
+
+// readConsent takes whether someone wants to hear from the organization, of which the gift keeps a note. Who does not is marked as in a file of contacts.
+func readConsent(r *row, c *cell, value string) {
+	marked, known := isMarked(c, value)
+	r.gift.OptIn = new(known && !marked)
+	readMark(r, c, value)
 }
 
 // isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
 func isMarked(c *cell, value string) (yes, known bool) {
 	plain := plainName(value)
 	switch {
+	case c.isConsent && !c.isStatus && plain == "none":
+		return true, true
 	case slices.Contains(noMarks, plain), c.isConsent && plain == allOfThem:
 		return false, true
-	case c.target != "deceased" && isOptedOut(plain), markCalled(value) == c.target:
+	case c.target != "deceased" && isOptedOut(plain), c.mark != "" && markCalled(value) == c.mark:
 		return true, true
 	}
 	if _, isDay := text.ReadMoment(value, c.dayFirst); isDay {
@@ -118,8 +152,8 @@ func isMarked(c *cell, value string) (yes, known bool) {
 
 // What cells say instead of no and yes, as plainName has it.
 var (
-	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin confirmed ok valid abonne abonnee suscrito angemeldet")
-	optedOut = strings.Fields("unsub optedout optout cleaned nonsubscribed notsubscribed bounced complain spam desinscrit desabonne abgemeldet suppressed donot blocked gesperrt") // and what comes behind
+	noMarks  = strings.Fields("none na unknown null living alive active subscribed optedin optin confirmed ok valid abonne abonnee suscrito angemeldet express expressed explicit implied granted given")
+	optedOut = strings.Fields("unsub optedout optout cleaned nonsubscribed notsubscribed bounced complain spam desinscrit desabonne abgemeldet suppressed donot blocked gesperrt withdrawn revoked declined refused hardbounce bounce onhold") // and what comes behind
 )
 
 // allOfThem is what someone wants to hear, or what no more.
@@ -134,17 +168,15 @@ func isOptedOut(plain string) bool {
 func readRestrictions(r *row, c *cell, value string) {
 	if yes, known := text.ReadYesNo(value); known {
 		if yes {
-			r.marked = append(r.marked, reachMarks...)
+			r.mark(restrictions)
 		}
 		return
 	}
 	for _, said := range splitTags(value) {
 		switch mark := markCalled(said); {
 		case slices.Contains(noMarks, plainName(said)):
-		case mark == restrictions:
-			r.marked = append(r.marked, reachMarks...)
 		case mark != "":
-			r.marked = append(r.marked, mark)
+			r.mark(mark)
 		default:
 			r.leaveOut(c, said, "is no restriction that contacts have")
 		}

@@ -90,6 +90,9 @@ func (r *row) fillName() {
 	if prefix != "" && last == "" { // M. et Mme Martin
 		first, last = "", first
 	}
+	if words := strings.Fields(last); in.Suffix == nil && len(words) > 1 && crm.IsSuffix(words[len(words)-1]) { // Fallon, Jr.
+		last, in.Suffix = strings.TrimSuffix(strings.Join(words[:len(words)-1], " "), ","), &words[len(words)-1]
+	}
 	switch name := strings.Join(strings.Fields(r.fullName), " "); {
 	case in.FirstName == nil && in.LastName == nil:
 		in.FirstName, in.LastName = unlessEmpty(first), unlessEmpty(last)

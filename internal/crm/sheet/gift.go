@@ -11,6 +11,9 @@ import (
 // ownGift is the column with the ids of gifts that are exported.
 const ownGift = "id"
 
+// optIn is the column that tells whether a giver wants to hear from the organization.
+const optIn = "communication_opt_in"
+
 // Gifts are files of gifts.
 var Gifts = newSheet(Sheet{
 	columns: giftColumns(), own: []string{"Live payment (not a test)", "Check deposited", "livemode", "check_deposited_at"}, readable: true, recognize: recognizeGifts, context: []string{"gift", "pay", "txn"},
@@ -100,7 +103,7 @@ func giftColumns() []column {
 		{target: "refund_of", means: "original id? code?, original gift, refund id original?", late: true, label: "Refund of: ID of the original gift", read: func(r *row, _ *cell, text string) { r.gift.Filed.RefundOf = text }},
 		{target: "pledge", means: "pledge id, pledgelink, pledge original id, pledge installment id", late: true, label: "Payment of: ID of the pledge", read: func(r *row, _ *cell, text string) { r.gift.Filed.Pledge = text }},
 		{target: "external_id", read: readGiftID, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind},
-		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
+		{target: "gift_id", repeats: true, means: "external id, txn id, pay id, id gift, id, receipt id, invoice id, invoice code, txn code, pay code, gift code, source", kind: idKind, late: true, label: "Another ID of the gift", read: readGiftID},
 		{target: "check_number", means: "check id, check", kind: serialKind},
 		{target: "check_deposited_at", means: "deposit date, check date, check deposit date?", kind: dayKind, isDay: true, label: "Check deposited", read: readMoment(func(in *giving.GiftInput) **string { return &in.DepositedAt }),
 			write: func(of *record, _ int) any { return giftTime(of.gift.Deposited) }},
@@ -116,8 +119,8 @@ func giftColumns() []column {
 			func(d *giving.Dedication) *string { return &d.RecipientName }),
 		dedication(column{target: "dedication_recipient_email", means: "honor recipient email, recipient email", label: "Dedication: recipient's email", path: "dedication.recipient_email"},
 			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
-		{target: "communication_opt_in", means: "consent any? who? email? mail? sms? phone?", kind: yesKind,
-			read: func(r *row, c *cell, text string) { yes := r.readYes(c, text); r.gift.OptIn = &yes }, write: func(of *record, _ int) any { return of.gift.OptIn }},
+		{target: optIn, means: "consent any? who? email? mail? sms? phone?", kind: yesKind, read: readConsent,
+			write: func(of *record, _ int) any { return of.gift.OptIn }},
 		{target: "livemode", means: "live, mode", kind: modeKind, label: "Live payment (not a test)",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},
 		{target: "test", means: "test mode?", kind: modeKind, late: true, label: "Test payment",

@@ -38,6 +38,11 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	g.mapping.leaveForeignIDs()
 	g.placeIDs()
 	g.findMoney()
+	for i := range g.mapping { // of a pledge whose amount is 0 until it is paid
+		if h := &g.headings[i]; g.mapping[i].Target == Skip && g.taken["amount"] && g.taken["type"] && slices.Equal(h.means, []string{"total"}) && h.unknown == 0 && g.look.column(i).part(amountKind) >= 0.9 {
+			g.place(i, "pledged")
+		}
+	}
 	return g.mapping
 }
 

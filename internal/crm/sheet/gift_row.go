@@ -60,14 +60,18 @@ type together struct {
 func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 	g := &GiftRow{Line: line, content: rows.content(cells)}
 	g.SentAs, g.Filed = rows.names, new(giving.Filed)
-	isGroup := rows.inGroup(cells)
+	isGroup, filled := rows.inGroup(cells)
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
+	if name := r.contact.PersonName(); r.isHidden && name.Company != "" && name.First+name.Last == "" && r.contact.Emails == nil { // of an employee
+		g.lines, g.matchedBy = append(g.lines, "Company: "+name.Company), cmp.Or(g.matchedBy, name.Company)
+		r.contact.Company, r.contact.IsCompany = nil, nil
+	}
 	g.settleMatch(&r.contact)
 	g.takeGiver(&r.contact)
 	g.settle()
 	switch {
-	case (g.GivenAt == nil || isTotal([]string{*g.GivenAt})) && (isGroup || isTotal(cells)):
+	case (g.GivenAt == nil || isTotal([]string{*g.GivenAt})) && (isGroup || isTotal(cells) || filled <= 3 && filled*4 <= len(cells)):
 		g.kind, g.noGiftRule = noGift, ofOthers
 	case g.kind != noGift:
 		g.settleStatement(rows.isStatement)
@@ -76,8 +80,8 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 }
 
 // inGroup tells whether a row is nothing but one cell, which names the rows below it, as reports by customers do, or is a remark. These rows get the name, until one adds them up.
-func (rows *Rows) inGroup(cells []string) bool {
-	filled, at := 0, 0
+func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
+	at := 0
 	for i, cell := range cells {
 		if strings.TrimSpace(cell) != "" {
 			filled, at = filled+1, i
@@ -86,13 +90,13 @@ func (rows *Rows) inGroup(cells []string) bool {
 	switch {
 	case filled == 1 && len(cells) > 2:
 		rows.group, rows.groupAt = cells[at], at
-		return true
+		return true, filled
 	case isTotal(cells):
 		rows.group = ""
 	case filled > 1 && rows.group != "" && rows.groupAt < len(cells) && strings.TrimSpace(cells[rows.groupAt]) == "":
 		cells[rows.groupAt] = rows.group
 	}
-	return false
+	return false, filled
 }
 
 // isTotal tells a row that adds up those above it.

@@ -2,12 +2,14 @@ package sheet
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/text"
 )
 
 // The rules of what the cells of a row say together.
@@ -59,7 +61,7 @@ func (g *GiftRow) settleAmount() {
 
 // settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance. A refund names its gift, or says what it is.
 func (g *GiftRow) settleStatement(isStatement bool) {
-	isRefund := g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != ""
+	isRefund := g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != "" || g.saysReturned()
 	switch {
 	case g.isPaidOut && positive(g.Amount) == nil:
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "paid_out", moneyOut
@@ -71,6 +73,14 @@ func (g *GiftRow) settleStatement(isStatement bool) {
 	if g.kind == noGift {
 		g.Filed.IsRefund = false
 	}
+}
+
+// saysReturned tells whether the description of a payment says that it came back: Rücklastschrift, Returned item.
+func (g *GiftRow) saysReturned() bool {
+	return g.Note != nil && slices.ContainsFunc(headingWords(text.Cut(*g.Note, longestHeading)), func(word string) bool {
+		state := cmp.Or(statusWords[word], statusWords[umlauts.Replace(word)])
+		return state == refunded || state == disputed || state == string(giving.Failed)
+	})
 }
 
 // settleMatch takes a row without an amount for the gift of the company that adds to someone's. Beside an amount, what the company adds is a gift of its own (Match).

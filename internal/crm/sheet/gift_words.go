@@ -32,7 +32,7 @@ var methodWords = byWord(map[string]string{
 	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa domiciliacion domiciliacionbancaria",
 	"bank_transfer": "banktransfer bank directdeposit bankwire wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent transferencia transferenciabancaria bizum etransfer interac gutschrift",
 	"check":         "check cheque ck chk checks personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
-	"cash":          "cash bar efectivo bargeld barspende barzahlung especes liquide",
+	"cash":          "cash ca bar efectivo bargeld barspende barzahlung especes liquide",
 	"paypal":        "paypal", "venmo": "venmo",
 	"donor_advised_fund": "donoradvisedfund donoradvised daf dafgrant dafgift",
 	"stock":              "stock stocks stockgift stockproperty stockpropertysold stocktransfer securities shares wertpapiere aktien titres valeursmobilieres",
@@ -144,9 +144,9 @@ var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyR
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht erledigt gutgeschrieben",
 	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
-	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida rucklastschrift ruckgabe impaye impayee rejete rejetee",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida rucklastschrift ruckgabe impaye impayee impagado impagada ruckgebucht rejete rejetee",
 	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
 	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee reembolsado devuelto",
 	partlyRefunded:           "partlyrefunded partiallyrefunded partialrefund partialrefunded teilweiseerstattet partiellementrembourse",
@@ -185,14 +185,14 @@ var kindMeanings = []string{giftKind, pledgeKind, paymentKind, refundKind, write
 
 // kindWords are what systems call the kinds of their rows. What a donor has agreed to give again and again is a promise, too.
 var kindWords = byWord(map[string]string{
-	giftKind: "gift g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
+	giftKind: "gift giving memorial g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment websitezahlung expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
 		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don donacion donativo salesreceipt receivepayment invoicepayment receivedpayment subscription recurring monthly",
 	pledgeKind:  "invoice rechnung facture factura pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
 	unclear:     "disputereversal chargebackreversal refundreversal refundfailure disputewon chargebackwon",
-	writeOff:    "writeoff writtenoff mgwriteoff covenantwriteoff",
+	writeOff:    "writeoff writtenoff pledgewriteoff mgwriteoff covenantwriteoff",
 	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 

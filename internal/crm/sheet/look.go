@@ -49,6 +49,7 @@ const (
 	nameKind   // of people and companies, in several words
 	planKind   // ids, and no answers
 	modeKind   // live and test
+	answerKind // whether someone may be reached
 	kindCount
 )
 
@@ -77,9 +78,10 @@ var kinds = [kindCount]func(value string) bool{
 	methodKind:    among(methodWords),
 	rowKind:       func(value string) bool { _, ok := kindOf(value); return ok },
 	frequencyKind: among(frequencyWords),
-	listedKind: func(value string) bool {
-		plain := plainName(value)
-		return plain == allOfThem || slices.Contains(noMarks, plain) || isOptedOut(plain)
+	listedKind:    isListed,
+	answerKind: func(value string) bool {
+		_, isAnswer := text.ReadYesNo(value)
+		return isAnswer || isListed(value) || isWrittenDay(value)
 	},
 	contactKind: func(value string) bool { _, ok := contactType(value); return ok },
 	prefixKind:  isPrefix,
@@ -100,6 +102,11 @@ var kinds = [kindCount]func(value string) bool{
 	nameKind: func(value string) bool {
 		return len(value) <= 80 && strings.Contains(value, " ") && !strings.ContainsAny(value, "0123456789@:;#%/=_")
 	},
+}
+
+func isListed(value string) bool {
+	plain := plainName(value)
+	return plain == allOfThem || slices.Contains(noMarks, plain) || isOptedOut(plain)
 }
 
 func among(words map[string]string) func(value string) bool {

@@ -156,7 +156,7 @@ func (g *recognition) addressPart(h heading) (target string, number int) {
 	switch {
 	case line > 1:
 		return line2, number
-	case line == 0 && !h.has("street") && !g.hasCity(h.group, number):
+	case line == 0 && !h.has("street") && (!g.hasCity(h.group, number) || g.hasStreet(h.group, number)): // Bill address, beside Bill street
 		return wholeAddress, number
 	}
 	return street, number
@@ -166,6 +166,13 @@ func (g *recognition) addressPart(h heading) (target string, number int) {
 func (g *recognition) hasCity(group string, number int) bool {
 	return slices.ContainsFunc(g.found, func(h foundHeading) bool {
 		return (h.has("city") || h.has("zip")) && h.group == group && h.number == number
+	})
+}
+
+// hasStreet tells whether an address has a column for its street alone.
+func (g *recognition) hasStreet(group string, number int) bool {
+	return slices.ContainsFunc(g.found, func(h foundHeading) bool {
+		return h.has("street") && h.line == 0 && h.group == group && h.number == number
 	})
 }
 

@@ -48,6 +48,7 @@ type cell struct {
 	values    map[string]string
 	isConsent bool   // of a mark: the column tells who may be reached
 	isStatus  bool   // of a mark: the column tells more than yes and no
+	mark      string // that it gives a contact; "" for none
 	currency  string // of amounts: what the heading says
 	kind      string // of an id of gifts: which of several ids it is
 }
@@ -57,7 +58,11 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}, isGiverless: s == Gifts}
 	sources := m.sources()
 	for i, named := range m {
-		rows.isStatement = rows.isStatement || slices.ContainsFunc(headingWords(named.Name), func(word string) bool { return slices.Contains(ofBanks, word) })
+		words := headingWords(named.Name)
+		has := func(list []string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+		}
+		rows.isStatement = rows.isStatement || has(ofBanks) && !has(ofDebts)
 		c, n, ok := s.find(named.Target)
 		if !ok || c.target == Skip {
 			continue
@@ -67,8 +72,17 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 			c, n, _ = Contacts.find(c.giver)
 		}
 		h := parseHeading(named.Name)
-		_, isConsent := h.mark()
-		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
+		mark, isConsent := h.mark()
+		isConsent = isConsent || c.target == optIn || crm.IsMark(c.target) && h.asksReach()
+		switch {
+		case crm.IsMark(c.target):
+			mark = c.target
+		case c.target == optIn && !rows.isOwn: // where no gift says yes that did not ask
+			mark = cmp.Or(mark, "do_not_email")
+		default:
+			mark = ""
+		}
+		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), mark: mark, kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
@@ -182,6 +196,7 @@ type row struct {
 	tags      []string
 	marked    []string // marks that a cell lists among others
 	isRenamed bool
+	isHidden  bool              // the giver does not want the name to be known
 	original  string            // what the cell says that is being read, where a person has said what that means
 	names     map[string]string // as in Rows, or a copy for this row; nil in a file of gifts
 }
@@ -193,6 +208,21 @@ func (rows *Rows) Input(cells []string) crm.ContactInput {
 	r.read(cells)
 	r.contact.SentAs = r.names
 	return r.contact
+}
+
+// IsRemark tells a row below a table of contacts that is about no one: but for amounts, a single cell that adds up those above it, or a text where an ID would be.
+func (rows *Rows) IsRemark(cells []string) bool {
+	filled, at := 0, 0
+	for i, cell := range cells {
+		if cell = strings.TrimSpace(cell); cell != "" && !isAmount(cell) {
+			filled, at = filled+1, i
+		}
+	}
+	if filled != 1 || len(cells) < 3 {
+		return false
+	}
+	isID := slices.ContainsFunc(rows.cells, func(c cell) bool { return c.at == at && c.target == externalID })
+	return isTotal(cells) || isID && strings.Contains(strings.TrimSpace(cells[at]), " ")
 }
 
 // Quoted gives values that were left out what their cells say, where an element does not say it.
@@ -210,6 +240,9 @@ func (rows *Rows) Quoted(left []crm.LeftOut, cells []string) []crm.LeftOut {
 // ofBanks are words of headings that statements of banks have.
 var ofBanks = strings.Fields("balance saldo kontostand solde valuta valutadatum wertstellung wertstellungsdatum buchungstext posting")
 
+// ofDebts are words of headings about a balance that no bank has: what is still promised.
+var ofDebts = strings.Fields("due owed owing outstanding remaining pledge unpaid")
+
 func (r *row) read(cells []string) {
 	for i := range r.cells {
 		c := &r.cells[i]
@@ -222,6 +255,7 @@ func (r *row) read(cells []string) {
 			text, r.original = meaning, text
 		}
 		if c.isNothing(text) {
+			r.isHidden = r.isHidden || strings.HasSuffix(c.target, "_name") && begins(text, hidden)
 			continue
 		}
 		if text != "" && c.clean != nil {
@@ -272,20 +306,24 @@ func (c *cell) isNothing(text string) bool {
 	}
 	isReach := c.list != "" || c.target == "dob" || c.target == externalID || c.target == "company" || c.target == "title"
 	is := func(said string) bool { return strings.EqualFold(text, said) }
-	begins := func(start string) bool { return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start) }
 	switch text = strings.Trim(text, "#()[]<>*-–—_.?!/ "); {
 	case text == "", is("n/a"), is("n.a"):
 		return true
 	case isReach && slices.ContainsFunc(nothings, is):
 		return true
 	}
-	return (isReach || strings.HasSuffix(c.target, "_name")) && slices.ContainsFunc(withheld, begins)
+	return (isReach || strings.HasSuffix(c.target, "_name")) && (begins(text, hidden) || begins(text, withheld))
 }
 
-// What people write for no value; withheld is what such cells begin with.
+func begins(text string, starts []string) bool {
+	return slices.ContainsFunc(starts, func(start string) bool { return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start) })
+}
+
+// What people write for no value; withheld is what such cells begin with, and hidden what those do of people who do not share theirs.
 var (
 	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty", "anon", "anonymous", "private", "privat"}
-	withheld = []string{"not shared", "not provided", "not available", "not disclosed", "not given", "not applicable", "withheld", "undisclosed"}
+	withheld = []string{"not provided", "not available", "not given", "not applicable"}
+	hidden   = []string{"not shared", "not disclosed", "withheld", "undisclosed"}
 )
 
 // columnOf is the name of the column that goes to a target, "" for none.

@@ -15,13 +15,13 @@ import (
 
 // vocabulary is what words mean. "" adds nothing; "other" makes the heading one of something that contacts and gifts do not have.
 var vocabulary = byWord(map[string]string{
-	"": "desea deseo souhaite wunscht wants wishes of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
+	"": "requests requested desea deseo souhaite wunscht wants wishes of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
 		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record rec online web npo nonprofit charity metadata meta etre par allgemeine allgemeiner",
 	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt prefere preferido hauptsachlich",
 
 	// who
-	"who": "donor donors constituent constituents supporter supporters contact contacts giver payer payor sender from customer billing billed cardholder remitter donator purchaser buyer registrant " +
-		"spender spenderin geber auftraggeber zahler zahlungspflichtiger zahlungspflichtige kontoinhaber debitor donateur donatrice payeur emetteur titulaire donante donador contacto contribuyente remitente " +
+	"who": "donor donors constituent constituents supporter supporters contact contacts giver payer payor sender from customer billing billed cardholder remitter donator purchaser benefactor buyer registrant " +
+		"spender spenderin geber auftraggeber zahler zahlungspflichtiger zahlungspflichtige kontoinhaber debitor ordenante donateur donatrice payeur emetteur titulaire donante donador contacto contribuyente remitente " +
 		"lookup person persons personne persona individual einzelperson client cliente kunde kunden patron absender einzahler kontakt lead subscriber backer contributor partei begunstigter contacte contactee",
 	"account": "account konto compte cuenta", "member": "member mitglied mitglieds membre miembro socio socia socios adherent adherente adherents", "card": "card karte carte tarjeta",
 	"name": "name names nom nombre", "first": "first fname forename vorname prenom rufname firstname primernombre", "given": "given", "middle": "middle mi mname mittelname middlename initial",
@@ -47,32 +47,32 @@ var vocabulary = byWord(map[string]string{
 	"pay":  "payment pmt pymt payments paid pay zahlung zahlungs paiement paiements versement reglement pago pagos merchant provider", "txn": "operation operacion transaction transactions txn trxn trans transaktion transaktions transaccion charge charged buchung buchungs opportunity capture captured gateway processor order auftrags",
 	"date": "date dates datum datums fecha day time zeit datetime timestamp when valuta wertstellung zeitpunkt heure buchungstag zahlungstag at on am", "settled": "posted posting settled completed", "received": "received receive close closed eingang eingangs reception recibido recepcion encaissement transacted processed effective",
 	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposits deposited einzahlung einzahlungen deposito depositos",
-	"amount": "amount amounts amt betrag geld hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision cost costs kosten",
+	"amount": "amount amounts amt betrag geld hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision comisiones cost costs kosten",
 	"covered": "covered cover covers coverage ubernommen cubierto couverts", "refund": "refund refunded refunds erstattet erstattung rembourse remboursement reembolso ruckzahlung ruckerstattung devolucion", "dispute": "dispute disputed chargeback", "currency": "currency currencies wahrung waehrung devise monnaie moneda divisa",
 	"status": "status stage statut situation", "method": "method instrument tender weise mittel methode moyen medio forma metodo weg", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types forme nature", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity periodicidad periodicite period rhythmus schedule",
 	"recurring": "recurring recurrence subscription subscriptions abonnement abonnements plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges pledged promised zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
-	"campaign": "campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
+	"campaign": "initiative drive campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
 	"page": "page pages form forms seite formular formulaire formulario",
 	"id":   "id ids number numbers nummer nr numero num identifier key kennung kennzeichen referenz reference references ref referencia guid uuid token identificador", "code": "code codes slug", "invoice": "invoice rechnung rechnungs facture factura beleg belegs confirmation bestatigung vorgangs vorgang recibo", "receipt": "receipt receipts quittung quittungs recu", "external": "external extern foreign legacy externe",
 	"check": "check checks ck chk cheque cheques scheck schecks chq", "honor": "tribute dedication honoree honor honour widmung hommage dedicatoria dedicated honoring honouring honore", "memory": "memory memoriam memorial gedenken memoire memoria", "recipient": "recipient notify notification notified empfanger destinataire",
 	"soft": "soft softcredit", "credit": "credit credits haben haber abono abonos gutschrift gutschriften", "paidout": "withdrawal withdrawals debit debits soll auszahlung auszahlungen debe cargo cargos belastung belastungen abbuchung abbuchungen retrait retraits retirada", "match": "match matching matched", "live": "live livemode", "test": "test tests", "original": "original parent linked adjusted zugehorig zugehoriger zugehorige",
 
 	// how they must not be reached
-	"not": "no not dont donot never nicht kein keine keinen keinerlei sans sin ne pas", "out": "optout optedout unsub unsubscribe unsubscribed unsubscribes unsubscription desinscrit desinscrite desinscription desabonne abgemeldet abmeldung austragung baja desuscrito widerruf widerspruch suppressed suppression optouts",
-	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung publicidad publicite interest interests",
+	"not": "no not dont donot never nicht kein keine keinen keinerlei sans sin ne pas", "out": "optout optedout unsub unsubscribe unsubscribed unsubscribes unsubscription desinscrit desinscrite desinscription desabonne abgemeldet abmeldung austragung baja desuscrito bounced bounce widerruf widerspruch suppressed suppression optouts",
+	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "preference preferences optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung publicidad publicite interest interests",
 	"call": "call calls anruf anrufe anrufen appels llamar llamadas", "sms": "sms texts texting", "letter": "letters brief briefe post courrier carta", "any": "all any everything alle communication communications kommunikation bulk",
 
 	"other": "acknowledgment acknowledgement acknowledged thank thanked thankyou tax taxes fair market goods benefit benefits modified updated changed changes lastchanged expiry expiration expires expire end ended start started next due owner officer solicitor fundraiser fundraisers assigned staff user agent ip browser utm referrer referring referral medium website " +
 		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma department photo picture image file ext extension fax team teams event ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
-		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected eligible potential estimated reminder reminders percent percentage rate raised remaining bounced bounce hold iban bic bank routing pan last4 digits question answer campaignowner attribution dni nif lifecycle financial",
+		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected eligible potential estimated reminder reminders percent percentage rate raised remaining hold iban bic bank routing pan last4 digits question answer campaignowner attribution dni nif lifecycle financial",
 })
 
 // phrases are several words that mean one thing.
 var phrases = func() map[string]string {
 	all := map[string]string{}
 	for meaning, list := range map[string]string{
-		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "": "to be acknowledged", "zip": "c p,postal code,post code,code postal,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
-		"out": "opt out,opted out,opt outs,user opt out,sign off", "consent": "opt in,opted in,further contact,may contact,can contact,ok to contact,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
+		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "": "to be acknowledged", "zip": "c p,postal zip code,postal zip,zip postal,postal code,post code,code postal,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
+		"out": "opt out,opted out,opt outs,user opt out,sign off,on hold,clean time,cleaned at,hard bounce reason,hard bounce,bounce reason", "consent": "opt in,opted in,further contact,may contact,can contact,ok to contact,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "who": "bill to,received from,name on card", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
 		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
 		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "names": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business,raison sociale,razon social",
 		"salutation": "informal greeting,informal salutation,email greeting", "donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often", "pledgelink": "pledge link", "receipt": "recu fiscal,recus fiscaux", "txn": "balance transaction", "method": "paid by,paid with,bezahlt per,paye par,pagado con", "gift": "gift lookup,line item", "fund": "giving type,giving category", "paidout": "paid out,money out,payments out", "credit": "paid in,money in,payments in",
@@ -149,6 +149,9 @@ func parseHeading(name string) (h heading) {
 	return h
 }
 
+// channels are the ways in which someone may be reached.
+var channels = strings.Fields("mail email phone call sms letter")
+
 // longestHeading is how much of a heading is looked at, in bytes.
 const longestHeading = 200
 
@@ -160,6 +163,18 @@ func meaningAt(all []string, isFirst bool) (meaning string, n int) {
 		}
 	}
 	word := all[0]
+	next := ""
+	if len(all) > 1 {
+		next, _ = meaningAt(all[1:], false)
+	}
+	switch {
+	case word == "no" && slices.Contains(channels, next): // Requests no email
+		return "not", 1
+	case word == "bill" && next != "": // Bill street
+		return "who", 1
+	case word == "postal" && isFirst && len(all) == 1:
+		return "zip", 1
+	}
 	if word == "no" && !isFirst || word == "no" && len(all) == 1 { // Gift No. is a number, and No Mail is none
 		return "id", 1
 	}
@@ -202,7 +217,7 @@ func (h *heading) takeWord(word string, all []string, i int) {
 		h.currency = strings.ToUpper(word)
 		return
 	}
-	if rest, ok := strings.CutPrefix(word, "no"); ok && slices.Contains([]string{"mail", "email", "phone", "call", "sms", "letter"}, vocabulary[rest]) { // NOMAIL
+	if rest, ok := strings.CutPrefix(word, "no"); ok && slices.Contains(channels, vocabulary[rest]) { // NOMAIL
 		h.take("not", "no")
 		h.take(vocabulary[rest], rest)
 		return

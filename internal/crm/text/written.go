@@ -172,7 +172,7 @@ var clockTime = regexp.MustCompile(`(?i)[ T,]+(\d{1,2}:\d\d(?::\d\d)?)(?:\.\d+)?
 
 // Days as people write them: everywhere, and where the month or the day comes first.
 var (
-	dayForms      = []string{"2006-1-2", "2006/1/2", "20060102", "2.1.2006", "2.1.06", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2-Jan-2006", "2-Jan-06"}
+	dayForms      = []string{"2006-1-2", "2006/1/2", "20060102", "2.1.2006", "2.1.06", "2-Jan-06"}
 	monthDayForms = append([]string{"1/2/2006", "1/2/06", "1-2-2006"}, dayForms...)
 	dayMonthForms = append([]string{"2/1/2006", "2/1/06", "2-1-2006"}, dayForms...)
 )
@@ -200,12 +200,53 @@ func ReadMoment(text string, dayFirst bool) (m Moment, ok bool) {
 	if dayFirst {
 		forms = dayMonthForms
 	}
-	if m.At, ok = parseAny(strings.TrimSpace(day), forms); !ok || !m.HasTime {
+	if m.At, ok = parseAny(strings.TrimSpace(day), forms); !ok {
+		m.At, ok = dayInWords(day)
+	}
+	if !ok || !m.HasTime {
 		return m, ok
 	}
 	at, ok := parseAny(strings.ToLower(clock), []string{"15:04", "15:04:05", "3:04pm", "3:04:05pm"})
 	m.At = m.At.Add(at.Sub(at.Truncate(24 * time.Hour)))
 	return m, ok
+}
+
+// months are the months in English, German, French and Spanish, and their short forms, as Words has them.
+var months = func() map[string]time.Month {
+	byName := map[string]time.Month{}
+	for i, names := range [12]string{"january januar janvier enero jan ene janner", "february februar fevrier febrero feb fev", "march marz mars marzo mar mrz", "april avril abril apr avr abr", "may mai mayo", "june juni juin junio jun",
+		"july juli juillet julio jul", "august aout agosto aug ago", "september septembre septiembre setiembre sep sept set", "october oktober octobre octubre oct okt", "november novembre noviembre nov", "december dezember decembre diciembre dec dez dic"} {
+		for _, name := range strings.Fields(names) {
+			byName[name] = time.Month(i + 1)
+		}
+	}
+	return byName
+}()
+
+// weekdays are the first letters of their names, and words that stand between the parts of a day.
+var weekdays = strings.Fields("mon tue wed thu fri sat sun montag dienstag mittwoch donnerstag freitag samstag sonntag lun mar mer jeu ven sam dim mie jue vie sab dom de den der of the le el")
+
+// dayInWords reads a day whose month is a word: Monday, January 5th 2026, 5. Januar 2026, 1er février 2026, 5 de enero de 2026.
+func dayInWords(value string) (t time.Time, ok bool) {
+	if len(value) > 40 || strings.IndexFunc(value, unicode.IsLetter) < 0 || !strings.ContainsAny(value, "0123456789") {
+		return t, false
+	}
+	month, numbers := time.Month(0), []int{}
+	for _, word := range DistinctWords(value) {
+		switch number, err := strconv.Atoi(strings.TrimRight(word, "sthndre")); {
+		case err == nil:
+			numbers = append(numbers, number)
+		case months[word] != 0 && month == 0:
+			month = months[word]
+		case !slices.ContainsFunc(weekdays, func(start string) bool { return word == start || len(start) >= 3 && strings.HasPrefix(word, start) }):
+			return t, false
+		}
+	}
+	if month == 0 || len(numbers) != 2 || numbers[1] < 1000 || numbers[1] > 9999 {
+		return t, false
+	}
+	t = time.Date(numbers[1], month, numbers[0], 0, 0, 0, 0, time.UTC)
+	return t, t.Day() == numbers[0]
 }
 
 // DayOrder tells whether a day such as 31/12/2026 has the day first; known is false where it does not tell, as 3/4/2026 does not.

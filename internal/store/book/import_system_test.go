@@ -124,7 +124,7 @@ var peopleOfSystems = []struct {
 	unknown string
 }{
 	{
-		file: "givebutter", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 1},
+		file: "givebutter", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 1, Marked: 1},
 		people: []string{
 			"Ms. Ana Maria Lopez | Owner | Lopez Bakery | 1980-01-31 | ana@example.org | ana.lopez@example.com | bakery@example.com | (212) 555-0123 | 212-555-0144 | 12 Main Street Apt 4 Springfield IL USA | Givebutter:20148812 | Volunteer | Gala 2024 | Met at the gala.",
 			"Luis Lopez Jr. | ana@example.org | (212) 555-0123 | 12 Main Street Apt 4 Springfield IL USA | Givebutter:20148813 | import:A-7 | do_not_mail | do_not_email | do_not_call",
@@ -136,7 +136,7 @@ var peopleOfSystems = []struct {
 		unknown: "Gender, Contact Since",
 	},
 	{
-		file: "bloomerang", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 2},
+		file: "bloomerang", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 2, Marked: 2},
 		people: []string{
 			"Mrs. Grace H. Kim | Director | City Library | 1975-03-14 | grace@example.org | (415) 555-0171 | 7 Hill Road  Oakland CA USA | Bloomerang:1001 | Board | Volunteers | do_not_mail | do_not_email | do_not_call",
 			"Mr. Harold Kim Sr. | (415) 555-0171 | 7 Hill Road  Oakland CA USA | Bloomerang:1002 | do_not_mail | do_not_call | deceased",
@@ -148,7 +148,7 @@ var peopleOfSystems = []struct {
 		unknown: "Informal Name, Formal Name, Envelope Name, Recognition Name, Website, Gender",
 	},
 	{
-		file: "littlegreenlight", counts: jobs.ImportCounts{Rows: 4, Created: 4, OtherName: 1, LeftOut: 2},
+		file: "littlegreenlight", counts: jobs.ImportCounts{Rows: 4, Created: 4, OtherName: 1, LeftOut: 2, Marked: 2},
 		people: []string{
 			"Mrs. Ann Tate | Dear Ann | 1960-05-01 | ann@example.org | ann@work.example.org | 603-555-0101 | 603-555-0102 | 5 Elm Street  Keene NH USA | Little Green Light:11 | import:A-11 | Friends | do_not_email | do_not_call",
 			"Mr. Bob Tate | Dear Bob | 603-555-0101 | 5 Elm Street  Keene NH USA | Little Green Light:12 | deceased",
@@ -159,7 +159,7 @@ var peopleOfSystems = []struct {
 		unknown: "Nickname, Spouse Name, Addressee, Annual Report Name, Gender",
 	},
 	{
-		file: "donorperfect", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 1},
+		file: "donorperfect", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 1, Marked: 2},
 		people: []string{
 			"Mr. Fred Abt | Plumber | Fred | 1955-07-04 | fred@example.org | 518-555-0101 | 518-555-0102 | 518-555-0103 | 1 Oak Road Unit 2 Albany NY USA | DonorPerfect:301 | Likes trees.",
 			"Mrs. Gia Abt | Gia | 518-555-0101 | 1 Oak Road Unit 2 Albany NY USA | DonorPerfect:302 | do_not_email",
@@ -171,7 +171,7 @@ var peopleOfSystems = []struct {
 		unknown: "NICKNAME, GENDER, OPT_LINE, FAX_PHONE, NOMAIL_REASON",
 	},
 	{
-		file: "salesforce", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2},
+		file: "salesforce", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, Marked: 3},
 		people: []string{
 			"Ms. Priya Shah | VP Finance | Pri | 1979-11-05 | priya@example.org | priya@work.example.com | (312) 555-0161 | (312) 555-0162 | 400 Lake Street Floor 12 Chicago IL USA | 18 Strand Greater London London  GBR | Salesforce:0035g00000AbCdE | Board member",
 			"Mr. Arun Shah | (312) 555-0161 | 400 Lake Street  Chicago IL USA | Salesforce:0035g00000AbCdF | do_not_email",
@@ -182,7 +182,7 @@ var peopleOfSystems = []struct {
 		unknown: "Nickname, Gender, Preferred Phone, Preferred Email, Lead Source",
 	},
 	{
-		file: "civicrm", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2},
+		file: "civicrm", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, Marked: 3},
 		people: []string{
 			"Mr. Chidi Okafor | Teacher | Dear Chidi | 1988-07-09 | chidi@example.org | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | CiviCRM:202 | import:X-202 | Newsletter | Volunteers | Major Donor | Prefers letters.",
 			"Mrs. Ada Okafor | Dear Ada | 503-555-0109 | 221B Baker Lane Floor 2 Portland OR USA | CiviCRM:203 | do_not_mail | do_not_call",
@@ -193,7 +193,7 @@ var peopleOfSystems = []struct {
 		unknown: "Contact Subtype, Do Not Trade, Nickname, Display Name, Preferred Language, Household Name, Addressee, Gender, Current Employer",
 	},
 	{
-		file: "raisersedge", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 2},
+		file: "raisersedge", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 2, LeftOut: 2, Marked: 3},
 		people: []string{
 			"Mr. Kai Ebert | Judge | Mr. Ebert | 1952-02-29 | kai@example.org | kai2@example.org | 843-555-0101 | 843-555-0102 | 4 Bluff Way  Charleston SC USA | Raiser's Edge:C-1 | do_not_mail | do_not_call",
 			"Mrs. Lea Ebert | Mrs. Ebert | kai@example.org | 843-555-0101 | 4 Bluff Way  Charleston SC USA | Raiser's Edge:C-2 | do_not_email",
@@ -225,7 +225,7 @@ var peopleOfSystems = []struct {
 		unknown: "Date, Time, TimeZone, Status, Currency, Gross, Fee, Net, To Email Address, Transaction ID, Shipping Address, Address Status, Subject, Country Code, Balance Impact",
 	},
 	{
-		file: "donorbox", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 1, LeftOut: 2},
+		file: "donorbox", counts: jobs.ImportCounts{Rows: 5, Created: 5, OtherName: 1, LeftOut: 2, Marked: 4},
 		people: []string{
 			"Abe Igel | Miller | Fir Mill | 1970-02-03 | abe@example.org | abe2@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | Donorbox:71 | Trees | Likes trees.",
 			"Bea Igel | abe@example.org | (503) 555-0140 | 6 Fir Street  Salem OR USA | Donorbox:72 | do_not_email",

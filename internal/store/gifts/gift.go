@@ -37,6 +37,8 @@ type GiftDocument struct {
 	Updated  bool   // a file has told more about one that was found
 	Counted  int64  // what a row of a file adds to all sums
 	NewGiver bool   // a create has made a contact
+	Marked   bool   // its giver must not be reached in a way that was open before
+	Waits    bool   // it is a refund that waits for its gift
 	learned  bool   // one that was found has another id from now on
 	Doubt
 }
@@ -107,24 +109,29 @@ func RecordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if err == nil && made.learned {
 		err = dropTakenIDs(t, a, &made.Gift)
 	}
-	switch {
-	case err == nil && made.Updated:
-		before := Of(a).Gifts.Rows[made.ID]
+	if err != nil || made.Skipped {
+		return made, err
+	}
+	met, err := meetWaiting(t, a, &made, in)
+	switch before := Of(a).Gifts.Rows[made.ID]; {
+	case err != nil:
+		return made, err
+	case !made.Existing:
+		if made, err = insertGift(t, a, made, from, now); err == nil {
+			err = payPledge(t, a, &made.Gift, in.Filed, now)
+		}
+		if err == nil && in.Filed != nil {
+			err = payEarlier(t, a, &made.Gift, now)
+		}
+	case made.Updated:
 		if err = SaveGift(t, a, before, &made.Gift, now); err == nil && before.Status == giving.Pending {
 			err = payPledge(t, a, &made.Gift, in.Filed, now)
 		}
-		return made, err
-	case err == nil && made.Existing && made.learned:
-		err = SaveGift(t, a, Of(a).Gifts.Rows[made.ID], &made.Gift, now)
-		return made, err
-	case err != nil || made.Existing || made.Skipped:
-		return made, err
+	case made.learned:
+		err = SaveGift(t, a, before, &made.Gift, now)
 	}
-	if made, err = insertGift(t, a, made, from, now); err == nil {
-		err = payPledge(t, a, &made.Gift, in.Filed, now)
-	}
-	if err == nil && in.Filed != nil {
-		err = payEarlier(t, a, &made.Gift, now)
+	if err == nil {
+		err = endWaiting(t, a, met, now)
 	}
 	return made, err
 }
@@ -156,6 +163,9 @@ func giftNeeds(account int64, in *giving.GiftInput) (n store.Needs) {
 		n.References = append(append(n.References, filedReferences(in.Filed)...), otherReferences(in)...)
 	}
 	n.Gift = in
+	for _, id := range calledElsewhere(in) {
+		n.References = append(n.References, find.IDReference(giving.WaitingID(0, id)))
+	}
 	return n
 }
 
@@ -221,7 +231,7 @@ func decideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	if plan == nil && planOf == 0 && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
 		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
 	}
-	made.Created, made.NewGiver, made.Counted = true, from.isNew, made.Net()
+	made.Created, made.NewGiver, made.Counted, made.Marked = true, from.isNew, made.Net(), from.isMarked()
 	return made, from, err
 }
 

@@ -196,6 +196,32 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 	return row, err
 }
 
+// isMarked tells whether the giver must not be reached in a way that was open before.
+func (g *giver) isMarked() bool {
+	if g.row == nil {
+		return g.contact.IsKeptFrom(new(crm.Contact))
+	}
+	return g.contact.IsKeptFrom(&g.row.Contact)
+}
+
+// MarkGiver gives the giver of a gift that was there before the marks that a row of a file has, if the row is about the same person.
+func MarkGiver(t *store.Tx, a *store.Account, made *GiftDocument, in *giving.GiftInput, now time.Time) error {
+	if names, _ := in.Giver.Marked(); len(names) == 0 {
+		return nil
+	}
+	row, err := active(t, a, in, made.Contact)
+	if row == nil || err != nil {
+		return err
+	}
+	g := giver{row: row}
+	if g.contact, err = row.Contact.Merge(in.Giver.MarksAlone(), now); err != nil || !g.isMarked() {
+		return err
+	}
+	made.Marked = true
+	_, err = g.save(t, a)
+	return err
+}
+
 // save writes the giver, where it is new or has learned something.
 func (g *giver) save(t *store.Tx, a *store.Account) (id int64, err error) {
 	if g.isNew {

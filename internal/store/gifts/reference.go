@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
@@ -118,6 +117,9 @@ func filedReferences(filed *giving.Filed) (references []string) {
 	for _, mention := range filed.Mentions {
 		references = append(references, find.GiftReference+mention)
 	}
+	if filed.Key != "" {
+		references = append(references, find.GiftReference+filed.Key)
+	}
 	for reference, kind := range map[string]string{filed.Plan: find.PlanReference, filed.Pledge: find.GiftReference, filed.RefundOf: find.GiftReference} {
 		if reference != "" {
 			references = append(references, kind+reference)
@@ -218,20 +220,42 @@ func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, now time.T
 	return nil
 }
 
-// RecordRefund gives back what a row of a file says.
-func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
-	made, err := decideRefund(t, a, in)
+// RecordRefund gives back what a row of a file says. A refund whose gift is not known waits for it.
+func RecordRefund(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+	original, reference := in.Filed.Original(*in.ExternalID)
+	waiting, err := giftReferred(t, a, reference)
 	if err != nil {
 		return made, err
 	}
-	found := Of(a).Gifts.Rows[made.ID]
-	if !made.Existing {
-		err = SaveGift(t, a, found, &made.Gift, now)
+	if waiting != nil && !waiting.Waits() {
+		waiting = nil
+	}
+	found, err := giftReferred(t, a, original)
+	if err == nil && (found == nil || found == waiting) {
+		found, err = takenBack(t, a, in, reference)
+	}
+	switch {
+	case err != nil:
+		return made, err
+	case found != nil:
+	case waiting != nil:
+		return GiftDocument{Gift: waiting.Gift, Existing: true}, nil
+	default:
+		return recordWaiting(t, a, in, reference, now)
+	}
+	made.Slug = slug(t, a, found.Campaign)
+	if made.Gift, made.Existing, err = found.RefundFiled(reference, in); err != nil {
 		return made, err
 	}
-	if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
+	made.Counted = made.Net() - found.Net()
+	if !made.Existing {
+		err = SaveGift(t, a, found, &made.Gift, now)
+	} else if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
 		t.Touch()
 		err = PutGift(t, a, &made.Gift, found.Revision)
+	}
+	if err == nil && waiting != nil {
+		err = endWaiting(t, a, []*StoredGift{waiting}, now)
 	}
 	return made, err
 }
@@ -242,10 +266,10 @@ const sqlTakenBack = `SELECT id FROM gift WHERE account_id = $1 AND contact_id =
 // MostTakenBack is among how many gifts of a donor the one is looked for that a row gives back.
 const MostTakenBack int64 = 100
 
-// takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with, or else the only one of the donor that fits.
+// takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with, or else the only one of the donor that fits; nil for none.
 func takenBack(t *store.Tx, a *store.Account, in *giving.GiftInput, reference string) (*StoredGift, error) {
 	if in.Filed.RefundOf != "" {
-		return nil, noOriginal(a, in, giving.NoOriginal)
+		return nil, nil
 	}
 	for _, mention := range append(otherReferences(in), in.Filed.Mentions...) {
 		found, err := giftReferred(t, a, strings.TrimPrefix(mention, find.GiftReference))
@@ -253,14 +277,14 @@ func takenBack(t *store.Tx, a *store.Account, in *giving.GiftInput, reference st
 			return nil, err
 		}
 		if found != nil {
-			if at, _ := giving.TakenBack([]*giving.Gift{&found.Gift}, reference, in); at == 0 {
+			if !found.Waits() && giving.TakenBack([]*giving.Gift{&found.Gift}, reference, in) == 0 {
 				return found, nil
 			}
 		}
 	}
 	contact, err := payer(t, a, in)
 	if err != nil || contact == 0 {
-		return nil, cmp.Or(err, noOriginal(a, in, giving.RefundOfNone))
+		return nil, err
 	}
 	ids, err := lastGiven(t, a, contact)
 	if err != nil {
@@ -268,18 +292,14 @@ func takenBack(t *store.Tx, a *store.Account, in *giving.GiftInput, reference st
 	}
 	var all []*giving.Gift
 	for _, id := range ids {
-		if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil && g.Contact == contact {
+		if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil && g.Contact == contact && !g.Waits() {
 			all = append(all, &g.Gift)
 		}
 	}
-	at, isMany := giving.TakenBack(all, reference, in)
-	switch {
-	case at >= 0:
+	if at := giving.TakenBack(all, reference, in); at >= 0 {
 		return Of(a).Gifts.Rows[all[at].ID], nil
-	case isMany:
-		return nil, noOriginal(a, in, giving.RefundOfMany)
 	}
-	return nil, noOriginal(a, in, giving.RefundOfNone)
+	return nil, nil
 }
 
 // lastGiven are the last gifts of a contact, which are loaded: those that are written, those of the unit of work, and those that a dry run has decided about. They are none where there are too many.
@@ -319,31 +339,4 @@ func payer(t *store.Tx, a *store.Account, in *giving.GiftInput) (int64, error) {
 		return 0, err
 	}
 	return row.ID, nil
-}
-
-// noOriginal says what a person can do about a refund whose gift is not known. A row that names no other gift may well have an id of its own.
-func noOriginal(a *store.Account, in *giving.GiftInput, rule doc.Rule) error {
-	currency := CurrencyOf(a, in)
-	units, _ := text.MinorUnits(*in.Amount, currency)
-	amount := text.MoneyInput(units, currency)
-	if in.Filed.RefundOf == "" {
-		return store.Fault("amount", rule, amount)
-	}
-	return store.Fault("amount", rule, amount, in.Filed.RefundOf)
-}
-
-// decideRefund is the gift that a row of a file gives money back of, as it will be; it is Existing where that was done before. It writes nothing.
-func decideRefund(t *store.Tx, a *store.Account, in *giving.GiftInput) (made GiftDocument, err error) {
-	original, reference := in.Filed.Original(*in.ExternalID)
-	found, err := giftReferred(t, a, original)
-	if found == nil && err == nil {
-		found, err = takenBack(t, a, in, reference)
-	}
-	if err != nil {
-		return made, err
-	}
-	made.Slug = slug(t, a, found.Campaign)
-	made.Gift, made.Existing, err = found.RefundFiled(reference, in)
-	made.Counted = made.Net() - found.Net()
-	return made, err
 }

@@ -91,6 +91,8 @@ type ImportCounts struct {
 	OtherName int64 `json:"other_name,omitempty"`   // rows with the email or phone of a contact of another name, whatever became of them
 	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact or gift can have
 	Anonymous int64 `json:"anonymous,omitempty"`    // gifts that no one is named for
+	Waiting   int64 `json:"waiting,omitempty"`      // refunds that wait for their gift
+	Marked    int64 `json:"marked,omitempty"`       // rows that mark a contact who must not be mailed, emailed or called
 	Capitals  int64 `json:"capitals,omitempty"`     // rows with a name in capitals, or without any
 	Matches   int64 `json:"matches,omitempty"`      // gifts of companies that were recorded beside those of rows
 }
@@ -167,14 +169,15 @@ type importUnit struct {
 
 // ImportRow is one row, decided about as far as it can be without the database.
 type ImportRow struct {
-	Line    int64
-	broken  bool                 // it cannot be read
-	contact *contacts.NewContact // nil where the row is rejected, or is a gift
-	Gift    *giftRow
-	promise *gifts.Promise // whose reference the row has; nil for none
-	match   *ImportRow     // what a company adds to the gift; nil for nothing
-	left    []crm.LeftOut
-	needs   store.Needs // what it looks up
+	Line     int64
+	broken   bool                 // it cannot be read
+	isRemark bool                 // it is about no one
+	contact  *contacts.NewContact // nil where the row is rejected, or is a gift
+	Gift     *giftRow
+	promise  *gifts.Promise // whose reference the row has; nil for none
+	match    *ImportRow     // what a company adds to the gift; nil for nothing
+	left     []crm.LeftOut
+	needs    store.Needs // what it looks up
 	RejectedRow
 }
 
@@ -379,6 +382,10 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 	case row.broken:
 		return
 	}
+	if row.isRemark = r.inputs.IsRemark(row.Cells); row.isRemark {
+		row.contact, row.Reason = nil, "The row is a remark, or adds up those above it."
+		return
+	}
 	in := r.inputs.Input(row.Cells)
 	left, err := in.ValidateRow(r.fields.Load(), r.spec.Region, now)
 	row.left = r.inputs.Quoted(left, row.Cells)
@@ -472,7 +479,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 			progress.count(&out)
 			if out.Outcome == RowRejected {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
-			} else if out.OtherName || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
+			} else if out.OtherName || out.waits || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
 				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about, Data: JSONOf(out)})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -85,9 +86,13 @@ func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
 	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
 		row.LeftOut = append(row.LeftOut, from.leftOut()...)
 	}
-	row.anonymous, row.newContacts = contacts.Flag(from.Anonymous && made.Created), contacts.Flag(made.NewGiver)
+	row.anonymous, row.newContacts, row.marked = contacts.Flag(from.Anonymous && made.Created), contacts.Flag(made.NewGiver), contacts.Flag(made.Marked)
 	if made.NewGiver {
 		row.ReadAs, row.unusual = from.Giver.ReadAs, from.Giver.Unusual
+	}
+	if row.waits = made.Waits; row.waits {
+		amount := text.MoneyInput(-made.Payment().Amount, made.Currency)
+		row.ReadAs = append(row.ReadAs, crm.LeftOut{Column: cmp.Or(from.SentAs["amount"], "Amount"), Value: amount, Reason: "refunds a gift that is not known: it is recorded as a gift that was given back in full, so that nothing counts, and waits for its gift"})
 	}
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")

@@ -353,6 +353,9 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 			break
 		}
 	}
+	if err == nil && !made.Created && !made.Skipped {
+		err = gifts.MarkGiver(t, a, &made, &row.Gift.GiftInput, now)
+	}
 	switch {
 	case err != nil:
 		if reason = ReasonOf(row.Gift.Named(err)); reason != "" {
@@ -363,7 +366,7 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge + " has not been paid yet: the pledge has its amount.", nil
 	case made.Skipped:
 		return RowSkipped, made, "", nil
-	case made.Updated, row.Gift.IsRefund() && !made.Existing:
+	case made.Updated, row.Gift.IsRefund() && !made.Existing && !made.Waits:
 		return RowMerged, made, "", nil
 	case made.Existing:
 		return RowUnchanged, made, "", nil

@@ -82,7 +82,7 @@ type imported struct {
 
 // dropsName tells that a row was merged by its external id into a contact with another name, which stays.
 func (im *imported) dropsName(from *ImportRow) bool {
-	return im.outcome != RowRejected && im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
+	return im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
 }
 
 // meetContact tells a row which contact files before from the same source have had for its name and address.
@@ -129,7 +129,13 @@ func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow,
 		return err
 	}
 	im, err := importContact(t, a, row, r.spec.rule(), now)
-	out.take(row, &im)
+	if out.take(row, &im); im.outcome == RowCreated || im.outcome == RowMerged {
+		before, after := new(crm.Contact), contacts.Of(a).Contacts[im.ID]
+		if im.Into != nil {
+			before = &im.Into.Contact
+		}
+		out.marked = contacts.Flag(after != nil && after.Contact.IsKeptFrom(before))
+	}
 	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
 		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
 		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
@@ -140,7 +146,7 @@ func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow,
 // importContact decides about a row, and does what was decided.
 func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
-		return imported{outcome: RowRejected, reason: row.Reason}, nil
+		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark], reason: row.Reason}, nil
 	}
 	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
 		im.Document, err = contacts.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
@@ -170,6 +176,8 @@ func (r *ImportCounts) count(out *TrialRow) {
 	r.LeftOut += int64(len(out.LeftOut))
 	r.Contacts += out.newContacts
 	r.Matches += out.matches
+	r.Marked += out.marked
+	r.Waiting += contacts.Flag(out.waits)
 	r.Anonymous += out.anonymous
 	r.Capitals += contacts.Flag(out.unusual)
 	switch out.Outcome {

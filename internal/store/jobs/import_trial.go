@@ -43,9 +43,11 @@ type TrialRow struct {
 	currency  string
 	counted   int64 // what a gift would add to all sums
 	anonymous int64 // gifts that no one is named for
+	waits     bool  // it is a refund that waits for its gift
 	unusual   bool  // the name of a new contact is in capitals, or has none
 
 	newContacts, matches int64 // that gifts make; gifts of companies that come with the row
+	marked               int64 // contacts who must not be reached in a way that was open before
 }
 
 // tryNeeds is what the rows look up to be decided about, and not what only a write needs.
