@@ -333,8 +333,11 @@ type Donations struct{ c *Client }
 
 // DonationFilter says what to list, and in which order. Filters combine; one that is not set is none.
 type DonationFilter struct {
-	State  *string `query:"state"`  // only donations in this state (started, open, processing, paid, failed, expired or review)
-	Review *string `query:"review"` // with true, only donations that a person must look at
+	State         *string    `query:"state"`          // only donations in this state (started, open, processing, paid, failed, expired or review)
+	Review        *string    `query:"review"`         // with true, only donations that a person must look at
+	CampaignID    *int64     `query:"campaign_id"`    // only donations for this campaign
+	CreatedAfter  *time.Time `query:"created_after"`  // only donations that were begun at this time or later
+	CreatedBefore *time.Time `query:"created_before"` // only donations that were begun before this time
 }
 
 // List walks through all pages of Page.

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/donations"
 )
 
 // donationWire is a donation as clients see it.
@@ -55,19 +53,8 @@ func appendDonation(d *donate.Donation, dst []byte) []byte {
 
 // listDonations are the gifts that people began to make on pages, newest first.
 func (a *API) listDonations(r *http.Request, c call, l *list) fetch {
-	var f donations.Filter
-	if state := donate.State(l.text("state")); state != "" {
-		if f.State = state; !state.IsState() {
-			l.note(doc.NewInvalid("state", doc.OneOf, "started, open, processing, paid, failed, expired, review"))
-		}
-	}
-	switch l.text("review") {
-	case "":
-	case "true":
-		f.Review = true
-	default:
-		l.note(doc.NewInvalid("review", "must be true, or be left out"))
-	}
+	f, err := donate.ParseFilter(l.text)
+	l.note(err)
 	return each(func() ([]donate.Donation, store.ListResult, error) {
 		return a.store.Donations(r.Context(), c.who.Account, f, l.page)
 	}, appendDonation)

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store/duplicates"
@@ -91,7 +92,7 @@ var operations = []operation{
 	{route: "PATCH /v1/transactions/{id}", name: "updateTransaction", also: "PUT putTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).updateTransaction},
 	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).refundTransaction},
 	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).undoRefund},
-	{route: "GET /v1/donations", name: "listDonations", permission: access.TransactionsRead, query: paged([]string{"state", "review"}), handle: lists((*API).listDonations)},
+	{route: "GET /v1/donations", name: "listDonations", permission: access.TransactionsRead, query: paged(donate.FilterParameters), handle: lists((*API).listDonations)},
 	{route: "GET /v1/receipts", name: "listReceipts", permission: access.TransactionsRead, query: paged([]string{"year"}), handle: lists((*API).listReceipts)},
 	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: (*API).issueReceipt},
 	{route: "GET /v1/transactions/{id}/receipt", name: "getReceipt", permission: access.TransactionsRead, id: giftID, handle: (*API).getReceipt},

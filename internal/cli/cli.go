@@ -111,7 +111,8 @@ type commands struct {
 	CustomField struct{ kong.Plugins } `cmd:"" help:"Custom fields of contacts."`
 	Donation    struct {
 		kong.Plugins
-		Reconcile donationReconcile `cmd:"" help:"Compare an account's gifts with what its payment provider has, and bring them up to date."`
+		DeleteTests donationDeleteTests `cmd:"" help:"Delete what was given in a payment provider's test mode."`
+		Reconcile   donationReconcile   `cmd:"" help:"Compare an account's gifts with what its payment provider has, and bring them up to date."`
 	} `cmd:"" help:"Gifts that people began to make on donation pages."`
 	Duplicate struct{ kong.Plugins } `cmd:"" help:"Contacts that may be the same person."`
 	Merge     struct{ kong.Plugins } `cmd:"" help:"Merges of contacts."`

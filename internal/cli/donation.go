@@ -43,3 +43,23 @@ func (c *donationReconcile) Run(t *terminal) error {
 		return err
 	})
 }
+
+type donationDeleteTests struct {
+	Account string `help:"Account ID." required:"" placeholder:"ID"`
+}
+
+func (donationDeleteTests) Help() string {
+	return `Deletes the donations that were begun in the provider's test mode, and cancels the gifts and recurring gifts that they became, which have counted nowhere. The account must be connected with its live key, or with no provider: while it takes test payments, they would come back.
+
+	donorbook donation delete-tests --account ID`
+}
+
+func (c *donationDeleteTests) Run(t *terminal) error {
+	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
+		deleted, err := s.DeleteTests(t.ctx, account.Number)
+		if err == nil {
+			_, err = fmt.Fprintf(t.stdout, "%d test donations deleted.\n", deleted)
+		}
+		return err
+	})
+}

@@ -208,6 +208,7 @@ var routes = []route{
 	{"POST", "/settings/donations/connect", access.Owner, organization.ConnectProvider, organization.DonationsPage},
 	{"POST", "/settings/donations/test", access.Owner, organization.TestConnection, nil},
 	{"POST", "/settings/donations/disconnect", access.Owner, organization.Disconnect, nil},
+	{"POST", "/settings/donations/delete-tests", access.Owner, organization.DeleteTests, nil},
 	{"GET", "/settings/fields", access.Owner, organization.FieldsPage, nil},
 	{"GET", "/settings/fields/new", access.Owner, organization.NewFieldPage, nil},
 	{"POST", "/settings/fields", access.Owner, organization.CreateField, organization.NewFieldPage},

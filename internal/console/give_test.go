@@ -172,7 +172,7 @@ func TestAFormIsShownAgainAsItWasTyped(t *testing.T) {
 // begun counts the donations that were begun.
 func (s *testSite) begun() int64 {
 	s.t.Helper()
-	_, found, err := s.store.Donations(s.t.Context(), s.owner.account.Number, donations.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	_, found, err := s.store.Donations(s.t.Context(), s.owner.account.Number, form.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/rig"
-	"donorbook/internal/store/donations"
 	"donorbook/internal/store/jobs"
 )
 
@@ -141,7 +140,7 @@ func (s *site) state(e estate) string {
 	add(settings, err)
 	chapters, err := s.store.Chapters(ctx, e.account)
 	add(chapters, err)
-	given, _, err := s.store.Donations(ctx, e.account.Number, donations.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
+	given, _, err := s.store.Donations(ctx, e.account.Number, donate.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
 	add(given, err)
 	return b.String()
 }

@@ -197,7 +197,7 @@ func (p *pretender) Plan(_ context.Context, plan string, c donate.Change) error 
 		case c.Kind == donate.ResumePlan:
 			is.Status = giving.ActivePlan
 		case c.Kind == donate.NewAmount:
-			is.Amount, is.Covered = c.Amount, c.Covered
+			is.Amount, is.Covered = c.Amount, c.CoveredBy(is.Covered)
 		}
 		return nil
 	})

@@ -83,26 +83,17 @@ func TestBrakesCountByAddress(t *testing.T) {
 	}
 }
 
-func TestBrakesHaveACeilingAndOneUseOfAForm(t *testing.T) {
+func TestACrowdHasHarderPuzzlesAndAFormOneUse(t *testing.T) {
 	b, through := NewBrakes(), 0
-	for i := range 1000 {
-		if _, ok := b.Begin(begun("10.0."+strconv.Itoa(i/250)+"."+strconv.Itoa(i%250), int64(i%10), strconv.Itoa(i), true), brakesNow); ok {
-			through++
+	for i := range crowdOfPage {
+		if b.Zeros(7, 1, brakesNow) != usualPuzzle {
+			t.Fatalf("after %d the puzzle is hard", i)
 		}
+		b.Begin(begun("10.0.1."+strconv.Itoa(i), 7, strconv.Itoa(i), true), brakesNow)
 	}
-	if through != startsOfAccount {
-		t.Errorf("an organization began %d in a minute", through)
+	if b.Zeros(7, 1, brakesNow) != hardPuzzle || b.Zeros(8, 1, brakesNow) != usualPuzzle {
+		t.Error("the puzzle is no harder in a crowd, or on another page")
 	}
-	b, through = NewBrakes(), 0
-	for i := range 500 {
-		if _, ok := b.Begin(begun("10.0."+strconv.Itoa(i/250)+"."+strconv.Itoa(i%250), 7, strconv.Itoa(i), true), brakesNow); ok {
-			through++
-		}
-	}
-	if through != startsOfPage || b.Zeros(7, 1, brakesNow) != hardPuzzle || b.Zeros(8, 1, brakesNow) != usualPuzzle {
-		t.Errorf("a page began %d in a minute", through)
-	}
-	b, through = NewBrakes(), 0
 	for i := range 50 {
 		if _, ok := b.Begin(begun("10.0.0."+strconv.Itoa(i), 7, "same", true), brakesNow); ok {
 			through++

@@ -7,7 +7,6 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/donations"
 )
 
 const (
@@ -23,10 +22,12 @@ const (
 
 // DonationListing is the list of gifts that people began to make on a page.
 var DonationListing = &page.Listing{
-	Name: "donations", Things: "online donations", Columns: donationColumns,
+	Name: "donations", Things: "online donations", Columns: donationColumns, More: []string{"created_after", "created_before"},
 	Fields: []page.Filter{
 		{Name: "state", Label: "State", Choices: append(page.NewOptions("=All states", toReview+"=Please review", notHere+"=Not from here"), stateOptions()...)},
 		{Name: "campaign", Label: "Campaign"},
+		{Name: "from", Label: "From", Parameter: "created_after", Kind: page.DayAsked, Ends: "Begun"},
+		{Name: "to", Label: "To", Parameter: "created_before", Kind: page.LastDayAsked},
 	},
 }
 
@@ -57,6 +58,7 @@ type donationsView struct {
 	page.Filters
 	Tabs    []page.Tab
 	Reviews int64 // that a person must look at
+	Beyond  bool  // there are more than pages lead to
 }
 
 func DonationsPage(r *page.Request) error {
@@ -75,26 +77,32 @@ func DonationsPage(r *page.Request) error {
 	if view.Reviews, err = r.Store.Reviews(r.Context(), r.Account(), mostReviews); err != nil {
 		return err
 	}
-	filter := donations.Filter{Campaign: page.ParseID(view.Value("campaign"))}
-	switch state := view.Value("state"); state {
-	case toReview:
-		filter.Review = true
-	case notHere:
-		filter.NotHere = true
-	default:
-		filter.State = donate.State(state)
+	state := q.Get("state")
+	filter, err := donate.ParseFilter(func(name string) string {
+		if name == "state" && (state == toReview || state == notHere) {
+			return ""
+		}
+		return q.Get(name)
+	})
+	if err == nil {
+		filter.Campaign, filter.Review, filter.NotHere = page.ParseID(q.Get("campaign")), state == toReview, state == notHere
+		err = listDonations(r, &view, filter)
 	}
+	if err := view.Refuse(err); err != nil {
+		return err
+	}
+	return r.Render("donations", page.View{Title: "Online donations", Section: "gifts", Form: view.Panel, Data: &view})
+}
+
+func listDonations(r *page.Request, view *donationsView, filter donate.Filter) error {
 	l := view.List(r, donationsPerPage)
 	all, found, err := r.Store.Donations(r.Context(), r.Account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	rows, err := donationRows(r, all)
-	if err != nil {
-		return err
-	}
-	view.Rows, view.Pager = rows, l.Pager(found.Total)
-	return r.Render("donations", page.View{Title: "Online donations", Section: "gifts", Form: view.Panel, Data: &view})
+	view.Rows, err = donationRows(r, all)
+	view.Pager, view.Beyond = l.Pager(min(found.Total, donate.Listed)), found.Total > donate.Listed
+	return err
 }
 
 func donationRows(r *page.Request, all []donate.Donation) (rows []*donationRow, err error) {

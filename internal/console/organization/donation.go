@@ -134,3 +134,15 @@ func Disconnect(r *page.Request) error {
 	}
 	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
 }
+
+// DeleteTests removes what was given in test mode.
+func DeleteTests(r *page.Request) error {
+	deleted, err := r.Store.DeleteTests(r.Context(), r.Account())
+	if said := page.Trouble(err); said != "" {
+		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "No test gifts were deleted.", Warning: said})
+	}
+	if err != nil {
+		return err
+	}
+	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: page.Plural(int64(deleted), "test donation") + " deleted."})
+}

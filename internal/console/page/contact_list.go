@@ -43,9 +43,9 @@ var ContactListing = &Listing{
 		{Name: "plan", Label: "Recurring gift", Parameter: "plan_status", Kind: planAsked, Said: "Recurring gift ", Joined: true, Word: func(status string) string { return strings.ToLower(Spoken(status)) },
 			Choices: NewOptions("=Any or none", "current=Current", "active=Active", "past_due=Past due", "paused=Paused", "ended=Ended")},
 		{Name: "gave_from", Label: "Gave on or after", Parameter: "gave_after", Kind: DayAsked, Ends: "Gave"},
-		{Name: "gave_to", Label: "Gave on or before", Parameter: "gave_before", Kind: lastDayAsked},
+		{Name: "gave_to", Label: "Gave on or before", Parameter: "gave_before", Kind: LastDayAsked},
 		{Name: "no_gift_from", Label: "No gift since", Parameter: "no_gift_after", Kind: DayAsked, Ends: "No gift"},
-		{Name: "no_gift_to", Label: "No gift on or before", Parameter: "no_gift_before", Kind: lastDayAsked},
+		{Name: "no_gift_to", Label: "No gift on or before", Parameter: "no_gift_before", Kind: LastDayAsked},
 		{Group: "Tags", Name: "tags_all", Label: "All of these tags", Parameter: "tag", Kind: tagsAsked, Said: "Tagged "},
 		{Name: "tags_any", Label: "Any of these tags", Parameter: "tag_any", Kind: tagsAsked, Said: "Tagged ", Joined: true},
 		{Name: "tags_none", Label: "None of these tags", Parameter: "tag_none", Kind: tagsAsked, Said: "Not tagged "},
@@ -59,9 +59,9 @@ var ContactListing = &Listing{
 			return map[string]string{"true": "Email bounced", "false": "Email has not bounced"}[value]
 		}},
 		{Group: "Record", Name: "added_from", Label: "Added on or after", Parameter: "created_after", Kind: DayAsked, Ends: "Added"},
-		{Name: "added_to", Label: "Added on or before", Parameter: "created_before", Kind: lastDayAsked},
+		{Name: "added_to", Label: "Added on or before", Parameter: "created_before", Kind: LastDayAsked},
 		{Name: "changed_from", Label: "Changed on or after", Parameter: "updated_after", Kind: DayAsked, Ends: "Changed"},
-		{Name: "changed_to", Label: "Changed on or before", Parameter: "updated_before", Kind: lastDayAsked},
+		{Name: "changed_to", Label: "Changed on or before", Parameter: "updated_before", Kind: LastDayAsked},
 		{Name: "external_id", Label: "External ID", Said: "External ID "},
 	},
 }

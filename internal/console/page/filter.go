@@ -48,7 +48,7 @@ const (
 	AmountAsked
 	tagsAsked // several, between commas
 	DayAsked
-	lastDayAsked // the parameter is the day after
+	LastDayAsked // the parameter is the day after
 	detailAsked  // yes or no
 	planAsked    // a status, or current for both of those in which gifts are expected
 )
@@ -56,7 +56,7 @@ const (
 var filterAttributes = map[filterKind][]string{
 	textAsked: {"maxlength=255", "autocomplete=off"}, CustomAsked: {"maxlength=255", "autocomplete=off", "placeholder=* for any value"},
 	AmountAsked: {"inputmode=decimal", "maxlength=40", "autocomplete=off"}, tagsAsked: {"maxlength=1000", "autocomplete=off", "placeholder=board, gala"},
-	DayAsked: {"type=date"}, lastDayAsked: {"type=date"},
+	DayAsked: {"type=date"}, LastDayAsked: {"type=date"},
 }
 
 var currentPlans = []string{string(giving.ActivePlan), string(giving.PastDue)}
@@ -72,7 +72,7 @@ func (f *Filter) ask(q url.Values, text string) {
 				q.Add(f.Parameter, tag)
 			}
 		}
-	case lastDayAsked:
+	case LastDayAsked:
 		if day, err := time.Parse(time.DateOnly, text); err == nil {
 			text = day.AddDate(0, 0, 1).Format(time.DateOnly)
 		}
@@ -101,7 +101,7 @@ func (f *Filter) shown(q url.Values) string {
 	switch {
 	case f.Kind == tagsAsked:
 		return strings.Join(q[f.Parameter], ", ")
-	case f.Kind == lastDayAsked:
+	case f.Kind == LastDayAsked:
 		return lastDay(q.Get(f.Parameter))
 	case f.Kind == planAsked && slices.Equal(q[f.Parameter], currentPlans):
 		return "current"

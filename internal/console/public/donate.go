@@ -187,9 +187,7 @@ func (g *Gifts) give(v *visit) error {
 		f.Set(idField, id)
 	}
 	if wait, ok := g.brakes.Begin(g.start(v, f, id), g.Now()); !ok {
-		f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + ".")
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		return g.showForm(v, f, http.StatusTooManyRequests)
+		return g.tooMany(v, f, wait)
 	}
 	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
 		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
@@ -221,6 +219,13 @@ func again(o *donate.Offer, w *donate.Wish) string {
 	return url.Values{"amount": {text.MoneyInput(w.Amount, o.Currency)}, donate.FrequencyField: {w.Frequency}}.Encode()
 }
 
+// tooMany asks a giver to wait.
+func (g *Gifts) tooMany(v *visit, f *page.Form, wait time.Duration) error {
+	f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + ".")
+	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	return g.showForm(v, f, http.StatusTooManyRequests)
+}
+
 // refused shows the form again with the reason why the gift could not begin. Nothing was charged in any case.
 func (g *Gifts) refused(v *visit, f *page.Form, err error) error {
 	var invalid *doc.Invalid
@@ -230,6 +235,8 @@ func (g *Gifts) refused(v *visit, f *page.Form, err error) error {
 			return err
 		}
 		return g.showForm(v, f, 0)
+	case errors.Is(err, donate.ErrCrowd):
+		return g.tooMany(v, f, time.Minute)
 	case errors.Is(err, donate.ErrNoKey):
 		v.offer.Ways = slices.DeleteFunc(slices.Clone(v.offer.Ways), func(w donate.Way) bool { return w == donate.Online })
 		f.FailFirst(v.owner + " can’t take payments online at the moment. Nothing was charged.")

@@ -100,9 +100,23 @@ type Connection struct {
 type Change struct {
 	Kind    ChangeKind
 	Amount  int64  // of NewAmount: what is charged from the next time on
-	Covered int64  // the part of it that covers the fee
+	Covered int64  // the part of it that covers the fee; KeepCovered is what it was
 	Card    string // of UseCard: what a session for another card has found
 	Key     string
+}
+
+// KeepCovered leaves the part that covers the fee as it is: who changes an amount for a giver is told the whole of it.
+const KeepCovered = -1
+
+// CoveredBy is the part of the new amount that covers the fee, where it was so much. An amount that leaves nothing beside that covers no fee.
+func (c *Change) CoveredBy(was int64) int64 {
+	switch {
+	case c.Covered != KeepCovered:
+		return c.Covered
+	case was < c.Amount:
+		return was
+	}
+	return 0
 }
 
 // ChangeKind is a kind of change.

@@ -2,6 +2,7 @@ package donate
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,22 @@ func (d *Donation) Kept() time.Duration {
 		return 90 * 24 * time.Hour
 	}
 	return 30 * 24 * time.Hour
+}
+
+// How many donations may begin in a minute on one page, and on all pages of an organization. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
+const (
+	startsOfPage    = 120
+	startsOfAccount = 300
+	paidPerStart    = 20
+)
+
+// ErrCrowd is that more begin in a minute than people do.
+var ErrCrowd = errors.New("too many donations begin at once")
+
+// IsCrowd tells whether so many began in the last minute on a page, and on all of them, that no more may.
+func IsCrowd(page, all, paid int64) bool {
+	more := paid / paidPerStart
+	return page >= startsOfPage+more || all >= startsOfAccount+more
 }
 
 // ManagePath is where the pages of monthly gifts are. The rest of the path is a link: the organization, the donation, and a secret, which old mails do not have.

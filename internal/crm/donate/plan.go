@@ -27,7 +27,7 @@ func PlanChanges(was, wanted *giving.Plan) (changes []Change, err error) {
 		}
 	}
 	if wanted.Amount != was.Amount {
-		changes = append(changes, Change{Kind: NewAmount, Amount: wanted.Amount})
+		changes = append(changes, Change{Kind: NewAmount, Amount: wanted.Amount, Covered: KeepCovered})
 	}
 	switch isNew := wanted.Status != was.Status; {
 	case was.Status == giving.Ended && (isNew || len(changes) > 0):

@@ -35,7 +35,9 @@ func TestChangesOfAPlanAtItsProvider(t *testing.T) {
 		changes, err := PlanChanges(&was, &wanted)
 		kinds := ""
 		for _, change := range changes {
-			kinds += string(change.Kind)
+			if kinds += string(change.Kind); change.Kind == NewAmount && (change.CoveredBy(100) != 100 || change.CoveredBy(3000) != 0) {
+				t.Errorf("%s: of a fee of 100 it covers %d, of one that is all of it %d", name, change.CoveredBy(100), change.CoveredBy(3000))
+			}
 		}
 		got := "-"
 		for _, fault := range crmtest.FaultsOf(t, err) {

@@ -227,3 +227,25 @@ func TestPaymentsFollowAMergedGiver(t *testing.T) {
 		shop.sound(s)
 	})
 }
+
+// Of what was begun on the page of a campaign a gift may come, so that the campaign stays until it is over.
+func TestACampaignStaysWhileSomeoneGives(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		d, _ := shop.give(wish(1))
+		if err := s.DeleteCampaign(t.Context(), shop.account, shop.campaign.ID, ""); faultsOf(err) == nil {
+			t.Errorf("a campaign that someone gives to is deleted: %v", err)
+		}
+		shop.stripe.Advance(2 * time.Hour)
+		if now, err := s.LookAtDonation(t.Context(), shop.account.Number, d.ID); err != nil || now.State != donate.Expired {
+			t.Fatalf("a page that was left is %+v, %v", now, err)
+		}
+		if err := s.DeleteCampaign(t.Context(), shop.account, shop.campaign.ID, ""); err != nil {
+			t.Errorf("a campaign that nobody gave to stays: %v", err)
+		}
+		if now := shop.look(d.ID); now.Campaign != 0 {
+			t.Errorf("the donation is %+v", now)
+		}
+		shop.sound(s)
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/donations"
 	"donorbook/internal/store/jobs"
 )
 
@@ -63,7 +62,7 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		if d := shop.look(first.ID); d.State != donate.Processing || d.Gift != "" {
 			t.Errorf("after the import was undone, the promise is %+v", d)
 		}
-		open, _, err := s.Donations(t.Context(), number, donations.Filter{State: donate.Processing}, crm.PageRequest{Page: 1, PerPage: 10})
+		open, _, err := s.Donations(t.Context(), number, donate.Filter{State: donate.Processing}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(open) != 2 {
 			t.Errorf("%d promises are open: %v", len(open), err)
 		}

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay/stripetest"
-	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
 )
 
@@ -208,17 +207,11 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 		}
 		// A payment that names another donation, or less than was asked for.
 		shop.stripe.Pay(otherSession, stripetest.Card)
-		swap := func(sql string, args ...any) {
-			t.Helper()
-			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error { return tx.Run(sql, args...) }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		swap(`UPDATE donation SET session = $3 WHERE account_id = $1 AND id = $2`, shop.account.Number, d.ID, otherSession)
+		shop.change(`UPDATE donation SET session = $3 WHERE account_id = $1 AND id = $2`, shop.account.Number, d.ID, otherSession)
 		if seen, err := s.LookAtDonation(t.Context(), shop.account.Number, d.ID); err != nil || seen.State == donate.Paid || seen.Gift != "" {
 			t.Errorf("the payment of another donation makes %+v, %v", seen, err)
 		}
-		swap(`UPDATE donation SET charged = 7000 WHERE account_id = $1 AND id = $2`, shop.account.Number, other.ID)
+		shop.change(`UPDATE donation SET charged = 7000 WHERE account_id = $1 AND id = $2`, shop.account.Number, other.ID)
 		shop.arrive()
 		if now := shop.look(other.ID); now.State != donate.Paid || now.Doubt != donate.WrongAmount {
 			t.Errorf("less than was asked for is %+v", now)

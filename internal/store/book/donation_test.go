@@ -47,7 +47,13 @@ type giftShop struct {
 
 func newGiftShop(t *testing.T, s *Book) *giftShop {
 	t.Helper()
-	shop := &giftShop{Book: s, t: t, stripe: stripetest.New(true), office: new(postOffice), account: newAccount(t, s), keys: filepath.Join(t.TempDir(), "key")}
+	return newGiftShopIn(t, s, true)
+}
+
+// newGiftShopIn is an organization that takes real money, or whose provider is in test mode.
+func newGiftShopIn(t *testing.T, s *Book, live bool) *giftShop {
+	t.Helper()
+	shop := &giftShop{Book: s, t: t, stripe: stripetest.New(live), office: new(postOffice), account: newAccount(t, s), keys: filepath.Join(t.TempDir(), "key")}
 	t.Cleanup(shop.stripe.Close)
 	shop.open(s)
 	shop.campaign = createCampaign(t, s, shop.account, `{"title":"Clean Water"}`)
@@ -72,11 +78,27 @@ func back(d *donate.Donation) string { return "https://donors.example/thanks?d="
 // give begins a donation, and returns its session.
 func (shop *giftShop) give(w donate.Wish) (donate.Donation, string) {
 	shop.t.Helper()
-	d, h, err := shop.Give(shop.t.Context(), shop.account, &shop.campaign, donate.NewID(), w, donations.Pages{Success: back, Cancel: back})
+	d, h, err := shop.begin(shop.Book, w)
+	if errors.Is(err, donate.ErrCrowd) {
+		shop.change(`UPDATE donation SET created_at = created_at - 60 WHERE account_id = $1`, shop.account.Number)
+		d, h, err = shop.begin(shop.Book, w)
+	}
 	if err != nil {
 		shop.t.Fatal(err)
 	}
 	return d, h.Session.ID
+}
+
+func (shop *giftShop) begin(s *Book, w donate.Wish) (donate.Donation, donate.Handover, error) {
+	return s.Give(shop.t.Context(), shop.account, &shop.campaign, donate.NewID(), w, donations.Pages{Success: back, Cancel: back})
+}
+
+// change writes to the database behind the program's back.
+func (shop *giftShop) change(sql string, args ...any) {
+	shop.t.Helper()
+	if err := shop.UpdateShared(shop.t.Context(), shop.account.Number, func(tx *store.Tx) error { return tx.Run(sql, args...) }); err != nil {
+		shop.t.Fatal(err)
+	}
 }
 
 // deliver hands events over to a node.
@@ -289,11 +311,7 @@ func TestAMonthlyGift(t *testing.T) {
 		}
 		fresh := func() string {
 			t.Helper()
-			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
-				return tx.Run(`UPDATE donation SET manage_until = 0 WHERE account_id = $1`, shop.account.Number)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			shop.change(`UPDATE donation SET manage_until = 0 WHERE account_id = $1`, shop.account.Number)
 			before := len(shop.mails(w.Email))
 			if err := s.AskByLink(t.Context(), link); err != nil {
 				t.Fatal(err)
@@ -348,17 +366,16 @@ func TestMoneyThatDidNotComeByAPageWaitsForAPerson(t *testing.T) {
 		shop := newGiftShop(t, s)
 		d, session := shop.give(wish(1))
 		shop.stripe.Pay(session, stripetest.Card)
-		if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
-			return tx.Run(`DELETE FROM donation WHERE account_id = $1`, shop.account.Number) // as in a backup that was restored
-		}); err != nil {
-			t.Fatal(err)
-		}
+		shop.change(`DELETE FROM donation WHERE account_id = $1`, shop.account.Number) // as in a backup that was restored
 		shop.arrive()
 		shop.stripe.Fees()
 		shop.arrive()
-		found, _, err := s.Donations(t.Context(), shop.account.Number, donations.Filter{NotHere: true}, crm.PageRequest{Page: 1, PerPage: 10})
+		found, _, err := s.Donations(t.Context(), shop.account.Number, donate.Filter{NotHere: true}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(found) != 1 || found[0].Charged != d.Charged || len(shop.allGifts()) != 0 {
 			t.Fatalf("not from here are %+v, %v", found, err)
+		}
+		if damage, _ := checkAll(t, s, false); len(damage) > 0 {
+			t.Errorf("the check finds %v", damage)
 		}
 		if _, err := s.TakeOver(t.Context(), shop.account.Number, found[0].ID, 99); !errors.As(err, new(*doc.Invalid)) {
 			t.Errorf("it was taken over for a campaign that is none: %v", err)

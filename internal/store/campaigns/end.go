@@ -14,6 +14,10 @@ const (
 	sqlCampaignGift = `SELECT 1 FROM gift WHERE account_id = $1 AND campaign_id = $2 AND campaign_id <> 0 LIMIT 1`
 	sqlCampaignPlan = `SELECT 1 FROM plan WHERE account_id = $1 AND campaign_id = $2 AND campaign_id <> 0 LIMIT 1`
 
+	// A gift may still come of what was begun on its page. What came to nothing needs no campaign.
+	sqlCampaignDonation = `SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND state IN ('started', 'open', 'processing') LIMIT 1`
+	sqlLeftDonations    = `UPDATE donation SET campaign_id = 0 WHERE account_id = $1 AND campaign_id = $2`
+
 	SQLOldSlugs = `SELECT slug FROM campaign_slug WHERE campaign_id = $1 ORDER BY left_at, slug`
 )
 
@@ -23,7 +27,7 @@ func (s *CampaignStore) CheckDeletable(ctx context.Context, owner, id int64) err
 }
 
 func checkDeletable(c db.Conn, owner, id int64) error {
-	for _, sql := range []string{sqlCampaignGift, sqlCampaignPlan} {
+	for _, sql := range []string{sqlCampaignGift, sqlCampaignPlan, sqlCampaignDonation} {
 		found, err := c.Exists(sql, owner, id)
 		if err != nil {
 			return err
@@ -52,6 +56,9 @@ func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner access.Account
 			return nil, err
 		}
 		was, err := Relations(c.Conn, id)
+		if err == nil {
+			err = c.Run(sqlLeftDonations, owner.Number, id)
+		}
 		p := campaignPlan{campaign: old, deleted: true}
 		c.move(&p, was)
 		return []campaignPlan{p}, err

@@ -269,6 +269,7 @@ var named = map[string]*db.Table{"account_id": store.AccountTable, "parent": sto
 // optional are columns that may name no row, by a 0.
 var optional = map[*db.Table]string{
 	store.AccountTable: "parent", store.SessionTable: "account_id", store.InvitationTable: "account_id", store.MailTable: "account_id", store.GiftTable: "campaign_id", store.PlanTable: "campaign_id",
+	store.DonationTable: "campaign_id",
 }
 
 // references finds rows that name an account, a user or a campaign that is not there.

@@ -34,11 +34,31 @@ const (
 // openLimit bounds what strangers can begin at once.
 var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
 
-const sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
+const (
+	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
+
+	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND created_at > $3 LIMIT 5000) AS page),
+		(SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND created_at > $3 LIMIT 5000) AS everywhere)`
+	sqlPaidLately = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = 'paid' AND created_at > $2 LIMIT 50000) AS paid`
+)
+
+// checkCrowd refuses to begin more in a minute than people do, as when someone tries cards from many addresses. All nodes count the same rows, one after the other.
+func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
+	var page, all int64
+	_, err := t.Conn.One(func(r db.Row) { page, all = r.Int(0), r.Int(1) }, sqlStarts, account, campaign, store.Seconds(now.Add(-time.Minute)))
+	if err != nil || !donate.IsCrowd(page, all, 0) {
+		return err
+	}
+	paid, err := t.Int(sqlPaidLately, account, store.Seconds(now.Add(-7*24*time.Hour)))
+	if err == nil && donate.IsCrowd(page, all, paid) {
+		err = donate.ErrCrowd
+	}
+	return err
+}
 
 // Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
 // that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
-// same form may be sent again.
+// same form may be sent again. donate.ErrCrowd is that so many begin that some must wait a minute.
 func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, to Pages) (d donate.Donation, h donate.Handover, err error) {
 	made, err := s.begin(ctx, account, c, id, w)
 	if err != nil || made.Provider == "" || made.IsOver() || made.State == donate.Processing {
@@ -101,6 +121,9 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 				id = donate.NewID()
 			}
 			if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
+				return err
+			}
+			if err := checkCrowd(t, number, c.ID, now); err != nil {
 				return err
 			}
 			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}

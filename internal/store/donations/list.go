@@ -7,59 +7,68 @@ import (
 	"strings"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
-// Filter is which donations a list shows.
-type Filter struct {
-	State    donate.State // "" for all
-	Campaign int64        // 0 for all
-	Review   bool         // only those that a person must look at
-	NotHere  bool         // payments that did not begin on a page of ours, and that no one has taken over
-}
-
-// Where is the condition of a filter.
-func (f Filter) where(account int64) (where string, args []any) {
+// listed is the condition of a filter.
+func listed(account int64, f donate.Filter) (where string, args []any) {
 	conditions, args := []string{"account_id = $1"}, []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
-		conditions = append(conditions, condition+" = $"+strconv.Itoa(len(args)))
+		conditions = append(conditions, condition+" $"+strconv.Itoa(len(args)))
 	}
 	if f.State != "" {
-		add("state", string(f.State))
+		add("state =", string(f.State))
 	}
 	if f.Campaign != 0 {
-		add("campaign_id", f.Campaign)
+		add("campaign_id =", f.Campaign)
 	}
-	switch {
-	case f.NotHere:
-		conditions = append(conditions, "doubt <> ''")
-		add("doubt", string(donate.NotHere))
-	case f.Review:
+	if f.Review || f.NotHere {
 		conditions = append(conditions, "doubt <> ''")
 	}
-	return " WHERE " + strings.Join(conditions, " AND "), args
+	if f.NotHere {
+		add("doubt =", string(donate.NotHere))
+	}
+	if !f.From.IsZero() {
+		add("created_at >=", f.From.Unix())
+	}
+	if !f.To.IsZero() {
+		add("created_at <", f.To.Unix())
+	}
+	return " FROM donation WHERE " + strings.Join(conditions, " AND "), args
 }
 
-// Donations is one page of the donations of an account, newest first.
-func (s *DonationStore) Donations(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []donate.Donation, result store.ListResult, err error) {
-	where, args := f.where(account)
-	found, err = store.Admitted(ctx, s.base, account, func(c db.Conn, w store.Admit) ([]donate.Donation, error) {
-		total, err := c.Int(`SELECT COUNT(*) FROM donation`+where, args...)
-		if err == nil {
-			err = w(page.Skip())
-		}
-		if result = (store.ListResult{Total: total}); err != nil || page.Skip() >= total {
+const sqlListed = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = ANY($2)`
+
+// Donations is one page of the donations of an account, newest first. A total of more than donate.Listed is one more than that: they are not counted further. Where the page begins is found in the index that has the order.
+func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.Filter, page crm.PageRequest) (found []donate.Donation, result store.ListResult, err error) {
+	where, args := listed(account, f)
+	limit := ` LIMIT $` + strconv.Itoa(len(args)+1)
+	found, err = store.Snapshot(ctx, s.base, func(c db.Conn) (all []donate.Donation, err error) {
+		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (SELECT 1`+where+limit+`) AS first`, append(args, int64(donate.Listed+1))...); err != nil || page.Skip() >= result.Total {
 			return nil, err
 		}
-		n := len(args)
-		rows, err := db.List(c, scanDonation, `SELECT `+donationColumns+` FROM donation`+where+` ORDER BY created_at DESC, id LIMIT $`+strconv.Itoa(n+1)+` OFFSET $`+strconv.Itoa(n+2),
-			append(args, page.PerPage, page.Skip())...)
-		result.Count = int64(len(rows))
-		return store.Collect(rows, func(d *row) donate.Donation { return d.Donation }), err
+		if page.Skip() >= donate.Listed {
+			return nil, doc.NewInvalid("page", donate.BeyondList)
+		}
+		ids, err := db.List(c, func(r db.Row) string { return r.Text(0) }, `SELECT id`+where+` ORDER BY created_at DESC, id`+limit, append(args, page.Skip()+page.PerPage)...)
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[min(page.Skip(), int64(len(ids))):]
+		rows, err := db.List(c, scanDonation, sqlListed, account, ids)
+		byID := store.Keyed(rows, func(d *row) string { return d.ID })
+		for _, id := range ids {
+			if d := byID[id]; d != nil {
+				all = append(all, d.Donation)
+			}
+		}
+		return all, err
 	})
+	result.Count = int64(len(found))
 	return found, result, err
 }
 

@@ -1,0 +1,83 @@
+package donations
+
+import (
+	"context"
+
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/gifts"
+)
+
+const (
+	sqlTests       = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND live = 0 AND provider <> '' AND provider <> 'pretend' ORDER BY id LIMIT 20`
+	sqlGiftsOfPlan = `SELECT id FROM gift WHERE account_id = $1 AND plan_id = $2 AND plan_id <> 0`
+)
+
+// testsComeBack is broken by deleting test gifts that a look at the provider would find again.
+const testsComeBack doc.Rule = "Your pages take test payments at the moment, so these gifts would come back. Connect your live key first, or disconnect the provider."
+
+// DeleteTests removes what was begun in a provider's test mode. Gifts and plans that it became are canceled, as by the undo of an import: the ledger has no gaps, and they have counted nowhere. It tells how many donations there were.
+func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted int, err error) {
+	err = store.Stepwise(ctx, func() (more bool, err error) {
+		some := 0
+		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+			some = 0
+			c, err := db.List(t.Conn, scanConnection, sqlConnection, account)
+			if err == nil && len(c) > 0 && !c[0].Live && c[0].Provider != pretend {
+				err = doc.NewInvalid("", testsComeBack)
+			}
+			if err != nil {
+				return err
+			}
+			a := t.Account(account)
+			tests, err := db.List(t.Conn, scanDonation, sqlTests, account)
+			for _, d := range tests {
+				if err == nil {
+					err = s.deleteTest(t, a, d)
+				}
+				some++
+			}
+			return err
+		})
+		deleted += some
+		return some > 0 && err == nil, err
+	})
+	return deleted, err
+}
+
+func (s *DonationStore) deleteTest(t *store.Tx, a *store.Account, d *row) error {
+	ids := []int64{gifts.CodeID(a.Account, d.Gift)}
+	if d.GiftPlan != "" {
+		id := gifts.CodeID(a.Account, d.GiftPlan)
+		of, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, id)
+		if ids = append(ids, of...); err != nil {
+			return err
+		}
+		p, err := gifts.Of(a).Plans.Get(t, a.Account, id)
+		if err != nil {
+			return err
+		}
+		if p != nil && p.Damage == nil && p.Code == d.GiftPlan && p.Status != giving.Ended {
+			ended := p.End(s.base.Now())
+			if err := gifts.SavePlan(t, a, p, &ended); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range ids {
+		g, err := gifts.Of(a).Gifts.Get(t, a.Account, id)
+		if err != nil {
+			return err
+		}
+		if g != nil && g.Damage == nil && g.Test && g.Status != giving.Cancelled {
+			canceled := g.Withdraw()
+			if err := gifts.SaveGift(t, a, g, &canceled, s.base.Now()); err != nil {
+				return err
+			}
+		}
+	}
+	t.Delete(store.DonationTable, a.Account, d.ID)
+	return nil
+}
