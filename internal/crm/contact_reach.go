@@ -2,6 +2,7 @@ package crm
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -151,16 +152,40 @@ func (in *ContactInput) settleBounced(c *Contact) error {
 	if c.BouncedEmail == "" {
 		return nil
 	}
-	for _, e := range c.Emails {
-		if c.Bounced(e.Value) {
-			return nil
-		}
+	if i := c.emailAt(c.BouncedEmail); i >= 0 {
+		c.BouncedEmail = c.Emails[i].Value
+		return nil
 	}
 	c.BouncedEmail = ""
 	if said(in.BouncedEmail) != "" && !in.FromRow {
 		return doc.NewInvalid("bounced_email", bouncedOther)
 	}
 	return nil
+}
+
+func (c *Contact) emailAt(email string) int {
+	return slices.IndexFunc(c.Emails, func(e Typed) bool { return sameEmail(e.Value, email) })
+}
+
+// BouncedWith is a contact that was part of another one: it takes along what is known of its email.
+func (c Contact) BouncedWith(other *Contact) Contact {
+	if i := c.emailAt(other.BouncedEmail); i >= 0 {
+		c.BouncedEmail = c.Emails[i].Value
+	}
+	return c
+}
+
+// BouncedOf are changes that may have told of emails which another change has brought that mail to them came back.
+func BouncedOf(brought doc.Differences) (all doc.Differences) {
+	for _, d := range brought {
+		if d.Field == "emails" {
+			for _, email := range d.In {
+				value, _ := json.Marshal(valueIn(email)) // a text
+				all = append(all, doc.Difference{Field: "bounced_email", Before: json.RawMessage("null"), After: value, At: -1})
+			}
+		}
+	}
+	return all
 }
 
 // Greeting is how a letter to a contact begins: as they want it, or as one would write it.

@@ -33,7 +33,7 @@ func TestABouncedEmailGetsNoMail(t *testing.T) {
 		`{"bounced_email":""}`:                                      "",
 		`{"bounced_email":"a@y.org"}`:                               "a@y.org",
 		`{"emails":[{"value":"a@y.org"}]}`:                          "", // it is gone
-		`{"emails":[{"value":"a@y.org"},{"value":"ana@x.org"}]}`:    "ANA@x.org",
+		`{"emails":[{"value":"a@y.org"},{"value":"ana@x.org"}]}`:    "ana@x.org",
 		`{"first_name":"Anna","emails":[{"value":"anna@new.org"}]}`: "",
 	} {
 		changed, err := c.Patch(valid(t, body), hourLater)

@@ -58,9 +58,12 @@ const (
 	SQLMergesAfter  = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
 )
 
+// Forgotten tells whether what was sent is no longer kept.
+func (m *Merge) Forgotten() bool { return m.Sent == forgottenSent }
+
 // SentDocument is what was sent, as it is stored behind the start of a document; "" where it is not kept.
 func (m *Merge) SentDocument() string {
-	if m.Sent == "" || m.Sent == forgottenSent {
+	if m.Sent == "" || m.Forgotten() {
 		return ""
 	}
 	lines := SplitKeys(m.Sent)

@@ -135,7 +135,8 @@ type event struct {
 	chosen      map[string]bool // fields that were chosen, and whether the other's value was
 	preferOther bool
 	undone      bool
-	new         saying // what the survivor did not say before
+	went        bool   // an email that bounced, with an undone merge
+	new         saying // what the survivor would not have said without it, at any time since
 	named       bool   // what was sent may name someone who was erased, so that it cannot be undone
 
 	rename   [2]string // a tag, and what it becomes; "" where it is deleted
@@ -150,6 +151,8 @@ type event struct {
 	gave     []string          // and what it has really added
 	replaced map[string]string // the texts before it
 	is       map[string]string // and after it
+	happened bool              // it is known what it did when it was new
+	cleared  bool              // that an email bounced, which it took
 }
 
 // mergeRule is what happens to texts that both have.
@@ -182,7 +185,9 @@ func (c *modelContact) fold() saying {
 	for _, e := range c.events {
 		if e.merge != 0 {
 			if !e.undone {
+				had := s.clone()
 				s.take(e)
+				e.bring(had, s)
 			}
 			continue
 		}
@@ -206,15 +211,16 @@ func (c *modelContact) fold() saying {
 		}
 		for field, v := range e.text {
 			e.replaced[field] = s.text[field]
-			if e.cancels == nil {
+			if e.cancels == nil || e.cleared && field == "bounced" {
 				s.text[field] = v
 			} else if s.text[field] == e.cancels.is[field] {
 				s.text[field] = e.cancels.replaced[field]
 			}
 		}
-		if bounced := s.text["bounced"]; bounced != "" && slices.Contains(e.took, "email:"+bounced) {
-			e.text["bounced"], e.replaced["bounced"], s.text["bounced"] = "", bounced, "" // what is known of an email goes with it
+		if bounced := s.text["bounced"]; !e.happened && bounced != "" && slices.Contains(e.took, "email:"+bounced) {
+			e.cleared, e.text["bounced"], e.replaced["bounced"], s.text["bounced"] = true, "", bounced, "" // what is known of an email goes with it
 		}
+		e.happened = true
 		e.is = maps.Clone(s.text)
 	}
 	return s
@@ -235,6 +241,20 @@ func (s saying) take(e *event) {
 			s.text[field] = joinNotes(s.text[field], v)
 		case others, e.preferOther && !chosen, e.rule == overwrite, s.text[field] == "":
 			s.text[field] = v
+		}
+	}
+}
+
+// bring notes what a merge has brought to someone who said something before.
+func (e *event) bring(had, has saying) {
+	for v := range has.set {
+		if !had.set[v] {
+			e.new.set[v] = true
+		}
+	}
+	for field, v := range has.text {
+		if had.text[field] != v {
+			e.new.text[field] = e.parts.text[field]
 		}
 	}
 }
@@ -417,20 +437,7 @@ func (o *oracle) send(st oracleStep) {
 
 // note notes a merge.
 func (o *oracle) note(id int64, e *event) {
-	had := o.contacts[id].says()
-	has := had.clone()
-	has.take(e)
 	e.new = newSaying()
-	for v := range has.set {
-		if !had.set[v] {
-			e.new.set[v] = true
-		}
-	}
-	for field, v := range has.text {
-		if had.text[field] != v {
-			e.new.text[field] = e.parts.text[field]
-		}
-	}
 	o.contacts[id].events = append(o.contacts[id].events, e)
 	o.merges = append(o.merges, e.merge)
 	o.into[e.merge] = id
@@ -680,12 +687,17 @@ func (o *oracle) undoMerge(st oracleStep) {
 	o.merges = slices.DeleteFunc(o.merges, func(m int64) bool { return m == id })
 	o.undos = append(o.undos, u.ID())
 	o.undoOf[u.ID()] = id
+	bounced := c.says().text["bounced"]
 	e.undone = true
 	if e.other == 0 {
 		e.other = u.Other.ID
 		o.add(e.other, e.parts.clone())
 	}
-	o.contacts[e.other].into = 0
+	oc := o.contacts[e.other]
+	oc.into = 0
+	if says := oc.says(); c.says().text["bounced"] != bounced && says.set["email:"+bounced] { // an email takes along what is known of it
+		oc.events = append(oc.events, &event{text: map[string]string{"bounced": bounced}, was: map[string]string{"bounced": says.text["bounced"]}})
+	}
 	o.giveUpIDs(e.other, u.Left)
 }
 
@@ -725,6 +737,10 @@ func (o *oracle) redo(st oracleStep) {
 		return
 	}
 	e.merge, e.undone, e.parts = u.Survivor.Merge, false, oc.says()
+	if e.parts.text["bounced"] != "" { // then all is told again that was told of bounced emails since
+		since := slices.Index(c.events, e)
+		c.events = append(c.events[:since:since], slices.DeleteFunc(c.events[since:], func(w *event) bool { return w.went })...)
+	}
 	o.merges, o.into[e.merge] = append(o.merges, e.merge), survivor
 	oc.into = survivor
 	o.undos = slices.DeleteFunc(o.undos, func(u int64) bool { return u == undo })
@@ -849,7 +865,7 @@ func (o *oracle) nameErased(person []int64) {
 		if err != nil {
 			o.fault("merge", "%v", err)
 		}
-		if m.SentDocument() == "" {
+		if m.Forgotten() {
 			e.parts = e.new
 		}
 	}
@@ -966,11 +982,11 @@ func (o *oracle) forget(person []int64) {
 	o.edits = slices.DeleteFunc(o.edits, func(r int64) bool { return slices.Contains(person, o.ofEdit[r]) })
 }
 
-// check compares every contact with the model. An email that went with an undone merge has taken with it what was known of it, for good.
+// check compares every contact with the model. An email that went with an undone merge has taken along what was known of it. It brings that back.
 func (o *oracle) check() {
 	for _, c := range o.contacts {
 		if told := c.fold().text["bounced"]; told != c.says().text["bounced"] {
-			c.events = append(c.events, &event{text: map[string]string{"bounced": ""}, was: map[string]string{"bounced": told}})
+			c.events = append(c.events, &event{went: true, text: map[string]string{"bounced": ""}, was: map[string]string{"bounced": told}})
 		}
 	}
 	held := map[string]int64{}

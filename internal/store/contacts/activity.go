@@ -268,9 +268,10 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 }
 
 const (
-	sqlPartedAfter = `SELECT 1 FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND undone > $3`
-	// SQLPartedOf are those of some contacts of which a merge was undone after a change.
-	SQLPartedOf = `SELECT survivor FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND undone > $3`
+	replayed       = ` AND (undone > $3 OR id > $3 AND place < $3)`
+	sqlPartedAfter = `SELECT 1 FROM contact_merge WHERE account_id = $1 AND survivor = $2` + replayed
+	// SQLPartedOf are those of some contacts of which an earlier merge was undone after a change, or made again.
+	SQLPartedOf = `SELECT survivor FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2)` + replayed
 )
 
 // refuseMerge refuses to take back a part of a merge: all of it is undone together.
@@ -291,7 +292,7 @@ func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, erro
 	return change, err
 }
 
-// Undo takes a change of a contact back by a new change. parted are contacts of which a merge was undone since: the change may have replaced what that merge had brought, which does not come back.
+// Undo takes a change of a contact back by a new change. parted are contacts of which a merge was undone or made again since: the change may have replaced what that merge had brought.
 func Undo(t *store.Tx, row *Stored, change store.Change, parted map[int64]bool, region string, now time.Time) (made Document, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()

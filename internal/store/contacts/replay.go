@@ -60,17 +60,25 @@ func (r Rebuilding) Without(survivor *Stored, merge *store.Merge, part *crm.Cont
 	if err != nil {
 		return is, nil, err
 	}
-	r.only = part.Touched(d)
+	choice, err := crm.ReadMergeChoice(merge.Choice, merge.Survivor, part.ID)
+	if err != nil {
+		return is, nil, err
+	}
+	r.choose(part.Touched(d), choice)
 	return r.rebuild(survivor, merge, nil)
 }
 
 // With is a survivor as it would be if a merge that was undone had not been undone, but were made with the other contact as it is now.
 func (r Rebuilding) With(survivor *Stored, merge *store.Merge, other *crm.Contact, choice crm.MergeChoice) (is crm.Contact, err error) {
-	touched := other.Touched(nil)
-	r.only = func(field string) bool { return touched(field) || choice.Fields[field] != 0 } // an empty value may have been chosen
+	r.choose(other.Touched(nil), choice)
 	r.known = other.MatchKeys
 	is, _, err = r.rebuild(survivor, merge, &crm.Event{Revision: merge.Place, Other: other, Choice: choice})
 	return is, err
+}
+
+// choose does again what a merge may have touched. An empty value may have been chosen.
+func (r *Rebuilding) choose(touched func(field string) bool, choice crm.MergeChoice) {
+	r.only = func(field string) bool { return touched(field) || choice.Fields[field] != 0 }
 }
 
 // Undoing is a contact as it would be if a change were taken back now, where a merge was undone since that had brought what the change found.
@@ -139,11 +147,19 @@ func (r *Rebuilding) earlier(survivor, from int64, taken bool) (_ int64, err err
 func (r *Rebuilding) read(survivor int64, merge *store.Merge) error {
 	r.drop, r.merges = map[int64]bool{merge.ID: true}, make(map[int64]*store.Merge)
 	all, err := db.List(r.T.Conn, store.ScanMerge, sqlMergesOf, r.A.Account, survivor, r.from)
+	var forgotten []int64
+	for i := range all {
+		if all[i].Forgotten() && all[i].Undone == 0 {
+			forgotten = append(forgotten, all[i].ID)
+		}
+	}
 	for i := range all {
 		m := &all[i]
-		if m.Undone != 0 || m.ID == merge.ID {
+		next, _ := slices.BinarySearch(forgotten, m.ID+1)
+		told := m.ID != merge.ID && next < len(forgotten) && forgotten[next] < m.Undone // what a forgotten merge brings since this one was undone, both changes tell together
+		if m.Undone != 0 && !told || m.ID == merge.ID {
 			r.drop[m.ID], r.drop[m.Undone] = true, true
-		} else {
+		} else if m.Undone == 0 {
 			r.merges[m.ID] = m
 		}
 	}
@@ -286,7 +302,7 @@ func (r *Rebuilding) readOthers() error {
 // part is what a merge has brought, nil where that is not known any more.
 func (r *Rebuilding) part(m *store.Merge) (*crm.Contact, error) {
 	if m.Other == 0 {
-		if m.SentDocument() == "" {
+		if m.Forgotten() {
 			return nil, nil
 		}
 		sent, err := SentContact(m.Sent, m.At)

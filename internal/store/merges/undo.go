@@ -121,7 +121,7 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 		return store.Fault("", doc.UndoneMerge)
 	case row.ID < m.a.Oldest:
 		return store.Fault("", doc.MergeTooOld)
-	case survivor.Erased() || other.Erased() || row.Sent != "" && row.SentDocument() == "": // what was sent named a person who was erased
+	case survivor.Erased() || other.Erased() || row.Forgotten(): // what was sent named a person who was erased
 		return store.Fault("", doc.ErasedMerge)
 	case survivor.MergedInto != 0:
 		away, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.a.Account, survivor.ID)
@@ -151,6 +151,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if err != nil {
 		return u, err
 	}
+	was := survivor.Contact
 	joined, part, err := m.apart(&row, other)
 	if err != nil {
 		return u, err
@@ -167,6 +168,9 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	}
 	u.undo = u.Survivor.Tag.Revision
 	row.Undone = u.undo
+	if before.BouncedEmail != was.BouncedEmail {
+		part = part.BouncedWith(&was)
+	}
 	if part, err = m.withFreeIDs(part, &u); err != nil {
 		return u, err
 	}

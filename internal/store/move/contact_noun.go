@@ -141,6 +141,7 @@ func timeAsAPart(e *eraser, c db.Conn, r heldRecord) (f former, err error) {
 	if err != nil {
 		return f, err
 	}
+	f.brought = append(f.brought, crm.BouncedOf(f.brought)...)
 	further, err := db.List(c, store.ScanMerge, sqlPartsOf, e.job.Account, m.Survivor, m.ID, m.Undone)
 	f.further = store.Collect(further, func(m store.Merge) int64 { return m.ID })
 	return f, err
