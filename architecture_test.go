@@ -113,7 +113,6 @@ var outside = map[string][]string{
 	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
 	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
 	"github.com/wneessen/go-mail":         {"internal/relay"},
-	"github.com/stripe/stripe-go":         {"internal/pay"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
 }

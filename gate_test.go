@@ -23,7 +23,7 @@ import (
 // CONTRIBUTING.md lists them with the others.
 
 const (
-	largestProgram = 60_000_000
+	largestProgram = 54_000_000
 
 	// What a request may allocate beyond what net/http needs to answer the same bytes.
 	getAllocations, getBytes   = 14, 1000

@@ -3,8 +3,11 @@ package pay
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,9 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/stripe/stripe-go/v86"
-	"github.com/stripe/stripe-go/v86/webhook"
 
 	"donorbook/internal/crm/donate"
 )
@@ -33,7 +33,6 @@ const (
 
 type stripeProvider struct {
 	donate.Connection
-	api *stripe.Client
 }
 
 var stripeKey = regexp.MustCompile(`^(sk|rk)_(live|test)_[A-Za-z0-9]{8,}$`)
@@ -47,14 +46,10 @@ func openStripe(c donate.Connection) (donate.Provider, error) {
 	case (kind[2] == "live") != c.Live:
 		return nil, refused(donate.NoKey, "This key is of the other mode: rk_live_ takes real money, rk_test_ takes none.", nil)
 	}
-	config := &stripe.BackendConfig{HTTPClient: client, LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, MaxNetworkRetries: new(int64(0)), EnableTelemetry: new(false)}
-	if c.Address != "" {
-		if u, err := url.Parse(c.Address); err != nil || u.Scheme != "https" && !isLoopback(u.Hostname()) {
-			return nil, refused(donate.Definite, "The address of the payment provider must begin with https.", nil)
-		}
-		config.URL = &c.Address
+	if u, err := url.Parse(c.Address); err != nil || c.Address != "" && u.Scheme != "https" && !isLoopback(u.Hostname()) {
+		return nil, refused(donate.Definite, "The address of the payment provider must begin with https.", nil)
 	}
-	return &stripeProvider{c, stripe.NewClient(c.Key, stripe.WithBackends(stripe.NewBackendsWithConfig(config)))}, nil
+	return &stripeProvider{c}, nil
 }
 
 // isPage tells whether givers may be sent to a host.
@@ -84,29 +79,33 @@ func (p *stripeProvider) Start(ctx context.Context, o *donate.Order) (h donate.H
 		return h, refused(donate.Definite, "The form was sent too long ago. Start again.", nil)
 	}
 	kept := map[string]string{keptDonation: o.Donation, keptAccount: o.Account, keptCovered: strconv.FormatInt(o.Covered, 10)}
-	price := &stripe.CheckoutSessionCreateLineItemPriceDataParams{
-		Currency: new(strings.ToLower(o.Currency)), UnitAmount: &amount,
-		ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: new(short(cmp.Or(o.For, "Donation")))},
+	name := short(cmp.Or(o.For, "Donation"))
+	form := url.Values{
+		"mode": {"payment"}, "ui_mode": {"hosted_page"}, "success_url": {o.Success}, "cancel_url": {o.Cancel}, "client_reference_id": {o.Donation},
+		"expires_at": {strconv.FormatInt(o.At.Add(sessionTime).Unix(), 10)}, "adaptive_pricing[enabled]": {"false"}, "line_items[0][quantity]": {"1"},
 	}
-	params := &stripe.CheckoutSessionCreateParams{
-		Mode: new("payment"), UIMode: new("hosted_page"), SuccessURL: &o.Success, CancelURL: &o.Cancel, ClientReferenceID: &o.Donation, Metadata: kept,
-		ExpiresAt:       new(o.At.Add(sessionTime).Unix()),
-		AdaptivePricing: &stripe.CheckoutSessionCreateAdaptivePricingParams{Enabled: new(false)},
-		LineItems:       []*stripe.CheckoutSessionCreateLineItemParams{{PriceData: price, Quantity: new(int64(1))}},
-	}
+	put(form, "line_items[0][price_data]", map[string]string{"currency": strings.ToLower(o.Currency), "unit_amount": strconv.FormatInt(amount, 10), "product_data][name": name})
+	put(form, "metadata", kept)
 	if o.Email != "" {
-		params.CustomerEmail = &o.Email
+		form.Set("customer_email", o.Email)
 	}
 	if every, repeats := intervals[o.Frequency]; repeats {
-		params.Mode = new("subscription")
-		price.Recurring = &stripe.CheckoutSessionCreateLineItemPriceDataRecurringParams{Interval: &every.unit, IntervalCount: &every.count}
-		params.SubscriptionData = &stripe.CheckoutSessionCreateSubscriptionDataParams{Metadata: kept}
+		form.Set("mode", "subscription")
+		put(form, "line_items[0][price_data][recurring]", map[string]string{"interval": every.unit, "interval_count": strconv.FormatInt(every.count, 10)})
+		put(form, "subscription_data[metadata]", kept)
 	} else {
-		params.SubmitType = new("donate")
-		params.PaymentIntentData = &stripe.CheckoutSessionCreatePaymentIntentDataParams{Metadata: kept, Description: price.ProductData.Name}
+		form.Set("submit_type", "donate")
+		form.Set("payment_intent_data[description]", name)
+		put(form, "payment_intent_data[metadata]", kept)
 	}
-	params.SetIdempotencyKey(o.Key)
-	return p.page(p.api.V1CheckoutSessions.Create(ctx, params))
+	return p.page(ctx, form, o.Key)
+}
+
+// put writes what belongs together into a form, as Stripe wants it: metadata[key]=value.
+func put(form url.Values, in string, values map[string]string) {
+	for key, value := range values {
+		form.Set(in+"["+key+"]", value)
+	}
 }
 
 func short(text string) string {
@@ -116,11 +115,12 @@ func short(text string) string {
 	return text
 }
 
-func (p *stripeProvider) page(s *stripe.CheckoutSession, err error) (donate.Handover, error) {
+func (p *stripeProvider) page(ctx context.Context, form url.Values, key string) (h donate.Handover, err error) {
+	o, err := p.ask(ctx, http.MethodPost, "checkout/sessions", form, key)
 	if err != nil {
-		return donate.Handover{}, refusal(err)
+		return h, err
 	}
-	return handover(s.URL, donate.Ref{Kind: donate.SessionRef, ID: s.ID}, unix(s.ExpiresAt), p.isPage)
+	return handover(o.text("url"), donate.Ref{Kind: donate.SessionRef, ID: o.text("id")}, o.time("expires_at"), p.isPage)
 }
 
 // clockSkew is by how much the provider's clock may differ from ours.
@@ -130,46 +130,48 @@ const clockSkew = 5 * time.Minute
 var objectID = regexp.MustCompile(`^[A-Za-z0-9_]{4,255}$`)
 
 func (p *stripeProvider) Verify(header func(string) string, body []byte, now time.Time) (h donate.Hint, err error) {
-	signature := header("Stripe-Signature")
-	at, err := signedAt(signature)
+	stamp, signatures := signed(header("Stripe-Signature"))
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	at := unix(seconds)
 	if err != nil || at.Sub(now).Abs() > clockSkew {
 		return h, refused(donate.Forged, "The event was not signed within the last five minutes.", err)
 	}
 	if !slices.ContainsFunc(p.Hooks, func(secret string) bool {
-		return secret != "" && webhook.ValidatePayloadIgnoringTolerance(body, signature, secret) == nil // an empty secret would fit whatever is signed with none
+		mac := hmac.New(sha256.New, []byte(secret))
+		fmt.Fprintf(mac, "%s.%s", stamp, body)
+		right := mac.Sum(nil)
+		return secret != "" && slices.ContainsFunc(signatures, func(s []byte) bool { return hmac.Equal(s, right) }) // an empty secret would fit whatever is signed with none
 	}) {
 		return h, refused(donate.Forged, "The event’s signature is wrong.", nil)
 	}
-	var event struct {
-		ID, Type string
-		Livemode bool
-		Data     struct{ Object struct{ ID string } }
-	}
-	if err := json.Unmarshal(body, &event); err != nil || !objectID.MatchString(event.ID) {
+	var event object
+	if err := json.Unmarshal(body, &event); err != nil || !objectID.MatchString(event.text("id")) {
 		return h, refused(donate.Forged, "This is no event.", err)
 	}
-	if event.Livemode != p.Live {
+	if event.is("livemode") != p.Live {
 		return h, refused(donate.Forged, "The event is of the other mode.", nil)
 	}
-	h = donate.Hint{Event: event.ID, Kind: event.Type, Ref: refOf(event.Type, event.Data.Object.ID), Declined: event.Type == "payment_intent.payment_failed", Live: event.Livemode, At: at}
-	return h, nil
+	kind := event.text("type")
+	return donate.Hint{Event: event.text("id"), Kind: kind, Ref: refOf(event), Declined: kind == "payment_intent.payment_failed", Live: p.Live, At: at}, nil
 }
 
-// signedAt is the time that a signature is about: the one that is checked.
-func signedAt(signature string) (at time.Time, err error) {
-	err = webhook.ErrNotSigned
-	for pair := range strings.SplitSeq(signature, ",") {
-		if value, found := strings.CutPrefix(pair, "t="); found {
-			var seconds int64
-			seconds, err = strconv.ParseInt(value, 10, 64)
-			at = unix(seconds)
+// signed reads the header t=1495999758,v1=..,v1=..: the time of the signatures, which are about it and the body. There are two while one secret replaces the other.
+func signed(header string) (stamp string, signatures [][]byte) {
+	for pair := range strings.SplitSeq(header, ",") {
+		switch key, value, _ := strings.Cut(pair, "="); key {
+		case "t":
+			stamp = value
+		case "v1":
+			signature, _ := hex.DecodeString(value) // what is none fits nothing
+			signatures = append(signatures, signature)
 		}
 	}
-	return at, err
+	return stamp, signatures
 }
 
 // refOf is what an event is about: nothing where it is none of those that we ask for.
-func refOf(event, id string) donate.Ref {
+func refOf(o object) donate.Ref {
+	event, id := o.text("type"), o.text("data.object.id")
 	if !slices.Contains(donate.StripeEvents, event) || !objectID.MatchString(id) {
 		return donate.Ref{}
 	}
@@ -192,141 +194,84 @@ func (p *stripeProvider) Refund(ctx context.Context, payment string, amount int6
 	if !ok {
 		return refused(donate.Definite, "This amount cannot be refunded in this currency.", nil)
 	}
-	params := &stripe.RefundCreateParams{PaymentIntent: &payment, Amount: &units}
-	params.SetIdempotencyKey(key)
-	_, err := p.api.V1Refunds.Create(ctx, params)
-	return refusal(err)
+	_, err := p.ask(ctx, http.MethodPost, "refunds", url.Values{"payment_intent": {payment}, "amount": {strconv.FormatInt(units, 10)}}, key)
+	return err
 }
 
 func (p *stripeProvider) Plan(ctx context.Context, plan string, change donate.Change) error {
-	if change.Kind == donate.CancelPlan {
-		_, err := p.api.V1Subscriptions.Cancel(ctx, plan, nil)
-		return refusal(err)
-	}
-	params := &stripe.SubscriptionUpdateParams{}
-	params.SetIdempotencyKey(change.Key)
+	method, form := http.MethodPost, url.Values{}
 	switch change.Kind {
+	case donate.CancelPlan:
+		method = http.MethodDelete
 	case donate.PausePlan:
-		params.PauseCollection = &stripe.SubscriptionUpdatePauseCollectionParams{Behavior: new("void")}
+		form.Set("pause_collection[behavior]", "void")
 	case donate.ResumePlan:
-		params.AddExtra("pause_collection", "")
+		form.Set("pause_collection", "")
 	case donate.UseCard:
-		params.DefaultPaymentMethod = &change.Card
+		form.Set("default_payment_method", change.Card)
 	case donate.NewAmount:
-		s, err := p.api.V1Subscriptions.Retrieve(ctx, plan, nil)
+		s, err := p.subscription(ctx, plan)
 		if err != nil {
-			return refusal(err)
+			return err
 		}
-		amount, ok := toStripe(change.Amount, code(s.Currency))
-		if !ok || len(s.Items.Data) != 1 {
+		currency, items := s.text("currency"), s.list("items.data")
+		amount, ok := toStripe(change.Amount, code(currency))
+		if !ok || len(items) != 1 {
 			return refused(donate.Definite, "This amount cannot be given in this currency.", nil)
 		}
-		item := s.Items.Data[0]
-		params.ProrationBehavior = new("none")
-		params.Metadata = map[string]string{keptCovered: strconv.FormatInt(change.CoveredBy(coveredIn(s)), 10)}
-		params.Items = []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, PriceData: &stripe.SubscriptionUpdateItemPriceDataParams{
-			Currency: (*string)(&s.Currency), Product: &item.Price.Product.ID, UnitAmount: &amount,
-			Recurring: &stripe.SubscriptionUpdateItemPriceDataRecurringParams{Interval: (*string)(&item.Price.Recurring.Interval), IntervalCount: &item.Price.Recurring.IntervalCount},
-		}}}
+		form = url.Values{"proration_behavior": {"none"}, "metadata[" + keptCovered + "]": {strconv.FormatInt(change.CoveredBy(coveredIn(s)), 10)}, "items[0][id]": {items[0].text("id")}}
+		put(form, "items[0][price_data]", map[string]string{"currency": currency, "product": items[0].text("price.product"), "unit_amount": strconv.FormatInt(amount, 10)})
+		every := items[0].object("price.recurring")
+		put(form, "items[0][price_data][recurring]", map[string]string{"interval": every.text("interval"), "interval_count": strconv.FormatInt(every.number("interval_count"), 10)})
 	}
-	_, err := p.api.V1Subscriptions.Update(ctx, plan, params)
-	return refusal(err)
+	_, err := p.ask(ctx, method, "subscriptions/"+url.PathEscape(plan), form, change.Key)
+	return err
 }
 
 // NewCard is a session that only asks for a card. Stripe's portal would change the card of the customer, and a plan that was made by a session has its own.
 func (p *stripeProvider) NewCard(ctx context.Context, plan, back, key string) (h donate.Handover, err error) {
-	s, err := p.api.V1Subscriptions.Retrieve(ctx, plan, nil)
+	s, err := p.subscription(ctx, plan)
 	if err != nil {
-		return h, refusal(err)
+		return h, err
 	}
-	params := &stripe.CheckoutSessionCreateParams{
-		Mode: new("setup"), UIMode: new("hosted_page"), Customer: &s.Customer.ID, Currency: (*string)(&s.Currency), SuccessURL: &back, CancelURL: &back,
-		Metadata: map[string]string{keptPlan: plan, keptAccount: p.Account, keptDonation: s.Metadata[keptDonation]},
-	}
-	params.SetIdempotencyKey(key)
-	return p.page(p.api.V1CheckoutSessions.Create(ctx, params))
+	form := url.Values{"mode": {"setup"}, "ui_mode": {"hosted_page"}, "customer": {s.text("customer")}, "currency": {s.text("currency")}, "success_url": {back}, "cancel_url": {back}}
+	put(form, "metadata", map[string]string{keptPlan: plan, keptAccount: p.Account, keptDonation: s.text("metadata." + keptDonation)})
+	return p.page(ctx, form, key)
 }
 
 // Since lists what was made, which proves that nothing is missing, and the events, which tell what changed later. Stripe keeps events for 30 days.
 func (p *stripeProvider) Since(ctx context.Context, since time.Time, each func(donate.Ref) error) error {
+	payment := func(path string) func(object) donate.Ref {
+		return func(o object) donate.Ref { return donate.Ref{Kind: donate.PaymentRef, ID: o.text(path)} }
+	}
 	seen := map[donate.Ref]bool{}
-	tell := func(ref donate.Ref) error {
-		if ref.ID == "" || seen[ref] {
-			return nil
+	for _, made := range [...]struct {
+		path string
+		ref  func(object) donate.Ref
+	}{{"payment_intents", payment("id")}, {"refunds", payment("payment_intent")}, {"disputes", payment("payment_intent")}, {"events", refOf}} {
+		form := url.Values{"created[gte]": {strconv.FormatInt(since.Unix(), 10)}, "limit": {"100"}}
+		if made.path == "events" {
+			list(form, "types", donate.StripeEvents)
 		}
-		seen[ref] = true
-		return each(ref)
-	}
-	payment := func(intent *stripe.PaymentIntent) error {
-		if intent == nil { // of a charge without one, which is none of ours
-			return nil
-		}
-		return tell(donate.Ref{Kind: donate.PaymentRef, ID: intent.ID})
-	}
-	from := &stripe.RangeQueryParams{GreaterThanOrEqual: since.Unix()}
-	page := stripe.ListParams{Limit: new(int64(100))}
-	if err := every(ctx, p.api.V1PaymentIntents.List(ctx, &stripe.PaymentIntentListParams{ListParams: page, CreatedRange: from}), payment); err != nil {
-		return err
-	}
-	if err := every(ctx, p.api.V1Refunds.List(ctx, &stripe.RefundListParams{ListParams: page, CreatedRange: from}), func(r *stripe.Refund) error { return payment(r.PaymentIntent) }); err != nil {
-		return err
-	}
-	if err := every(ctx, p.api.V1Disputes.List(ctx, &stripe.DisputeListParams{ListParams: page, CreatedRange: from}), func(d *stripe.Dispute) error { return payment(d.PaymentIntent) }); err != nil {
-		return err
-	}
-	return every(ctx, p.api.V1Events.List(ctx, &stripe.EventListParams{ListParams: page, CreatedRange: from, Types: pointers(donate.StripeEvents)}), func(e *stripe.Event) error {
-		id, _ := e.Data.Object["id"].(string)
-		return tell(refOf(string(e.Type), id))
-	})
-}
-
-// every calls a function with each thing of a list, page by page.
-func every[T any](ctx context.Context, list *stripe.V1List[T], each func(T) error) error {
-	for item, err := range list.All(ctx) {
-		if err != nil {
-			return refusal(err)
-		}
-		if err := each(item); err != nil {
+		if err := p.every(ctx, made.path, form, func(o object) error {
+			ref := made.ref(o)
+			if ref.ID == "" || seen[ref] { // an event may be about nothing of ours, and a charge have no payment
+				return nil
+			}
+			seen[ref] = true
+			return each(ref)
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func pointers(texts []string) (all []*string) {
-	for i := range texts {
-		all = append(all, &texts[i])
-	}
-	return all
-}
-
 // Check reads something of each kind that we need: a key that may not do so is refused with the name of the permission.
 func (p *stripeProvider) Check(ctx context.Context) error {
-	one := stripe.ListParams{Limit: new(int64(1)), Single: true}
-	for _, needed := range []struct {
-		name string
-		read func() error
-	}{
-		{"Checkout Sessions", func() error {
-			return p.api.V1CheckoutSessions.List(ctx, &stripe.CheckoutSessionListParams{ListParams: one}).Err()
-		}},
-		{"PaymentIntents", func() error {
-			return p.api.V1PaymentIntents.List(ctx, &stripe.PaymentIntentListParams{ListParams: one}).Err()
-		}},
-		{"Charges and Refunds", func() error { return p.api.V1Refunds.List(ctx, &stripe.RefundListParams{ListParams: one}).Err() }},
-		{"Disputes", func() error { return p.api.V1Disputes.List(ctx, &stripe.DisputeListParams{ListParams: one}).Err() }},
-		{"Subscriptions", func() error {
-			return p.api.V1Subscriptions.List(ctx, &stripe.SubscriptionListParams{ListParams: one}).Err()
-		}},
-		{"Invoices", func() error { return p.api.V1Invoices.List(ctx, &stripe.InvoiceListParams{ListParams: one}).Err() }},
-		{"Events", func() error { return p.api.V1Events.List(ctx, &stripe.EventListParams{ListParams: one}).Err() }},
-	} {
-		err := needed.read()
-		if r := (*donate.Refused)(nil); errors.As(refusal(err), &r) {
-			if isForbidden(err) {
-				r.Text = "The key may not use " + needed.name + ". Give it this permission at Stripe. " + r.Text
-			}
-			return r
+	for _, needed := range permissions {
+		if _, err := p.get(ctx, needed.path, url.Values{"limit": {"1"}}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -334,43 +279,17 @@ func (p *stripeProvider) Check(ctx context.Context) error {
 
 // Register replaces what was registered for the address before: its secret is not told again.
 func (p *stripeProvider) Register(ctx context.Context, address string) (secret string, err error) {
-	made, err := p.api.V1WebhookEndpoints.Create(ctx, &stripe.WebhookEndpointCreateParams{URL: &address, EnabledEvents: pointers(donate.StripeEvents), Description: new("Donorbook"), APIVersion: new(stripe.APIVersion)})
+	form := url.Values{"url": {address}, "description": {"Donorbook"}, "api_version": {StripeVersion}}
+	list(form, "enabled_events", donate.StripeEvents)
+	made, err := p.ask(ctx, http.MethodPost, "webhook_endpoints", form, "")
 	if err != nil {
-		return "", refusal(err)
+		return "", err
 	}
-	return made.Secret, every(ctx, p.api.V1WebhookEndpoints.List(ctx, &stripe.WebhookEndpointListParams{}), func(old *stripe.WebhookEndpoint) error {
-		if old.URL != address || old.ID == made.ID {
+	return made.text("secret"), p.every(ctx, "webhook_endpoints", url.Values{}, func(old object) error {
+		if old.text("url") != address || old.text("id") == made.text("id") {
 			return nil
 		}
-		_, err := p.api.V1WebhookEndpoints.Delete(ctx, old.ID, nil)
-		return refusal(err)
+		_, err := p.ask(ctx, http.MethodDelete, "webhook_endpoints/"+url.PathEscape(old.text("id")), nil, "")
+		return err
 	})
-}
-
-func isForbidden(err error) bool {
-	var e *stripe.Error
-	return errors.As(err, &e) && e.HTTPStatusCode == http.StatusForbidden
-}
-
-// refusal says what an error of Stripe means.
-func refusal(err error) error {
-	var e *stripe.Error
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &e):
-		return refused(donate.Temporary, "Stripe cannot be reached.", err)
-	}
-	said := "Stripe says: " + e.Msg
-	switch status := e.HTTPStatusCode; {
-	case status == http.StatusUnauthorized:
-		return refused(donate.NoKey, "Stripe no longer accepts the key. "+said, err)
-	case status == http.StatusForbidden:
-		return refused(donate.NoKey, said, err)
-	case e.Code == stripe.ErrorCodeResourceMissing || status == http.StatusNotFound:
-		return refused(donate.Gone, said, err)
-	case status == http.StatusConflict, status == http.StatusTooManyRequests, status >= 500, status < 400, e.Code == stripe.ErrorCodeLockTimeout:
-		return refused(donate.Temporary, "Stripe cannot answer right now.", err)
-	}
-	return refused(donate.Definite, said, err)
 }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/stripe/stripe-go/v86"
 
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
@@ -26,22 +25,19 @@ func (p *stripeProvider) Look(ctx context.Context, ref donate.Ref) (s donate.Sna
 	case donate.PaymentRef:
 		err = p.payment(ctx, &s, ref.ID)
 	case donate.ChargeRef:
-		charge, failed := p.api.V1Charges.Retrieve(ctx, ref.ID, nil)
-		err = p.paymentOf(ctx, &s, charge.PaymentIntent, failed)
+		err = p.paymentOf(ctx, &s, "charges/"+ref.ID)
 	case donate.RefundRef:
-		refund, failed := p.api.V1Refunds.Retrieve(ctx, ref.ID, nil)
-		err = p.paymentOf(ctx, &s, refund.PaymentIntent, failed)
+		err = p.paymentOf(ctx, &s, "refunds/"+ref.ID)
 	case donate.DisputeRef:
-		dispute, failed := p.api.V1Disputes.Retrieve(ctx, ref.ID, nil)
-		err = p.paymentOf(ctx, &s, dispute.PaymentIntent, failed)
+		err = p.paymentOf(ctx, &s, "disputes/"+ref.ID)
 	case donate.InvoiceRef:
 		err = p.invoice(ctx, &s, ref.ID)
 	case donate.PlanRef:
-		subscription, failed := p.api.V1Subscriptions.Retrieve(ctx, ref.ID, &stripe.SubscriptionRetrieveParams{Expand: pointers([]string{"default_payment_method"})})
-		if err = refusal(failed); err == nil {
+		subscription, failed := p.subscription(ctx, ref.ID)
+		if err = failed; err == nil {
 			plan(&s, subscription)
-			if subscription.LatestInvoice != nil {
-				err = p.invoice(ctx, &s, subscription.LatestInvoice.ID)
+			if invoice := subscription.text("latest_invoice"); invoice != "" {
+				err = p.invoice(ctx, &s, invoice)
 			}
 		}
 	default:
@@ -50,45 +46,49 @@ func (p *stripeProvider) Look(ctx context.Context, ref donate.Ref) (s donate.Sna
 	return s, err
 }
 
-func (p *stripeProvider) paymentOf(ctx context.Context, s *donate.Snapshot, intent *stripe.PaymentIntent, err error) error {
-	switch {
-	case err != nil:
-		return refusal(err)
-	case intent == nil:
+func (p *stripeProvider) paymentOf(ctx context.Context, s *donate.Snapshot, path string) error {
+	o, err := p.get(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	if o.text("payment_intent") == "" {
 		return refused(donate.Gone, "The charge belongs to no payment.", nil)
 	}
-	return p.payment(ctx, s, intent.ID)
+	return p.payment(ctx, s, o.text("payment_intent"))
+}
+
+func (p *stripeProvider) subscription(ctx context.Context, id string) (object, error) {
+	return p.get(ctx, "subscriptions/"+url.PathEscape(id), expand("default_payment_method"))
 }
 
 func (p *stripeProvider) session(ctx context.Context, s *donate.Snapshot, id string) error {
-	session, err := p.api.V1CheckoutSessions.Retrieve(ctx, id, &stripe.CheckoutSessionRetrieveParams{Expand: pointers([]string{"setup_intent"})})
+	o, err := p.get(ctx, "checkout/sessions/"+id, expand("setup_intent"))
 	if err != nil {
-		return refusal(err)
+		return err
 	}
-	s.Live = session.Livemode
-	ours(s, session.Metadata)
-	s.Session = donate.Session{ID: session.ID, Expires: unix(session.ExpiresAt), URL: session.URL, Plan: session.Metadata[keptPlan]}
+	ours(s, o)
+	s.Session = donate.Session{ID: o.text("id"), Expires: o.time("expires_at"), URL: o.text("url"), Plan: o.text("metadata." + keptPlan)}
 	isDone := false
 	switch {
-	case session.Status == stripe.CheckoutSessionStatusExpired:
+	case o.text("status") == "expired":
 		s.Session.State = donate.Expired
-	case session.Status == stripe.CheckoutSessionStatusOpen:
+	case o.text("status") == "open":
 		s.Session.State = donate.Open
-	case session.PaymentStatus == stripe.CheckoutSessionPaymentStatusUnpaid:
+	case o.text("payment_status") == "unpaid":
 		s.Session.State, isDone = donate.Processing, true
 	default:
 		s.Session.State, isDone = donate.Paid, true
 	}
 	switch {
-	case session.Mode == stripe.CheckoutSessionModeSetup:
-		if s.Session.State = ""; isDone && session.SetupIntent != nil && session.SetupIntent.Status == stripe.SetupIntentStatusSucceeded && session.SetupIntent.PaymentMethod != nil {
-			s.Session.Card = session.SetupIntent.PaymentMethod.ID
+	case o.text("mode") == "setup":
+		if s.Session.State = ""; isDone && o.text("setup_intent.status") == "succeeded" {
+			s.Session.Card = o.text("setup_intent.payment_method")
 		}
 		return nil
-	case session.PaymentIntent != nil:
-		err = p.payment(ctx, s, session.PaymentIntent.ID)
-	case session.Invoice != nil:
-		err = p.invoice(ctx, s, session.Invoice.ID)
+	case o.text("payment_intent") != "":
+		err = p.payment(ctx, s, o.text("payment_intent"))
+	case o.text("invoice") != "":
+		err = p.invoice(ctx, s, o.text("invoice"))
 	}
 	if s.Payment != nil && s.Payment.State == donate.Open && s.Payment.Fault != "" && isDone { // a debit came back, and no one is on the page to try another account
 		s.Payment.State = donate.Failed
@@ -98,98 +98,88 @@ func (p *stripeProvider) session(ctx context.Context, s *donate.Snapshot, id str
 
 // payment asks for a payment with everything about its money. What a plan was charged has nothing of ours on itself, but on the plan.
 func (p *stripeProvider) payment(ctx context.Context, s *donate.Snapshot, id string) error {
-	intent, err := p.api.V1PaymentIntents.Retrieve(ctx, id, &stripe.PaymentIntentRetrieveParams{Expand: pointers([]string{"latest_charge.balance_transaction", "latest_charge.refunds.data.failure_balance_transaction"})})
+	o, err := p.get(ctx, "payment_intents/"+url.PathEscape(id), expand("latest_charge.balance_transaction", "latest_charge.refunds.data.failure_balance_transaction"))
 	if err != nil {
-		return refusal(err)
+		return err
 	}
-	s.Live = intent.Livemode
-	ours(s, intent.Metadata)
-	s.Payment = &donate.Payment{ID: intent.ID, State: donate.Open, Amount: fromStripe(intent.Amount, intent.Currency), Currency: code(intent.Currency), At: unix(intent.Created), Method: "other"}
-	switch intent.Status {
-	case stripe.PaymentIntentStatusSucceeded:
-		s.Payment.State, s.Payment.Amount = donate.Paid, fromStripe(intent.AmountReceived, intent.Currency)
-	case stripe.PaymentIntentStatusProcessing:
+	ours(s, o)
+	s.Payment = &donate.Payment{ID: o.text("id"), State: donate.Open, Amount: o.money("amount"), Currency: o.currency(), At: o.time("created"), Method: "other"}
+	switch o.text("status") {
+	case "succeeded":
+		s.Payment.State, s.Payment.Amount = donate.Paid, o.money("amount_received")
+	case "processing":
 		s.Payment.State = donate.Processing
-	case stripe.PaymentIntentStatusCanceled:
+	case "canceled":
 		s.Payment.State = donate.Failed
 	}
-	if e := intent.LastPaymentError; e != nil {
-		s.Payment.Fault = clean(cmp.Or(e.Msg, string(e.Code), "failed"))
+	if e := o.object("last_payment_error"); e != nil {
+		s.Payment.Fault = clean(cmp.Or(e.text("message"), e.text("code"), "failed"))
 	}
-	if intent.LatestCharge != nil {
-		if err := p.charge(ctx, s.Payment, intent.LatestCharge); err != nil {
+	if charge := o.object("latest_charge"); charge != nil {
+		if err := p.charge(ctx, s.Payment, charge); err != nil {
 			return err
 		}
 	}
 	if s.Donation != "" || s.Plan != nil {
 		return nil
 	}
-	of := &stripe.InvoicePaymentListPaymentParams{Type: new("payment_intent"), PaymentIntent: &intent.ID}
-	list := p.api.V1InvoicePayments.List(ctx, &stripe.InvoicePaymentListParams{ListParams: stripe.ListParams{Limit: new(int64(1)), Single: true}, Payment: of})
-	if list.Err() != nil || len(list.Data()) == 0 || list.Data()[0].Invoice == nil {
-		return refusal(list.Err())
+	paid, err := p.get(ctx, "invoice_payments", url.Values{"limit": {"1"}, "payment[type]": {"payment_intent"}, "payment[payment_intent]": {id}})
+	for _, of := range paid.list("data") {
+		err = p.invoice(ctx, s, of.text("invoice"))
 	}
-	return p.invoice(ctx, s, list.Data()[0].Invoice.ID)
+	return err
 }
 
 // charge reads the money of a payment.
-func (p *stripeProvider) charge(ctx context.Context, to *donate.Payment, c *stripe.Charge) error {
-	to.At = unix(c.Created)
-	if d := c.BillingDetails; d != nil {
-		to.Name, to.Email = d.Name, d.Email
+func (p *stripeProvider) charge(ctx context.Context, to *donate.Payment, o object) error {
+	to.At, to.Name, to.Email = o.time("created"), o.text("billing_details.name"), o.text("billing_details.email")
+	if d := o.object("payment_method_details"); d != nil {
+		to.Method, to.MethodName = method(d.text("type")), methodName(d)
 	}
-	if d := c.PaymentMethodDetails; d != nil {
-		to.Method, to.MethodName = method(string(d.Type)), methodName(d)
+	if b := o.object("balance_transaction"); b.number("amount") != 0 {
+		to.Fee, to.FeeKnown = feeOf(b, o), true
 	}
-	if b := c.BalanceTransaction; b != nil && b.Amount != 0 {
-		to.Fee, to.FeeKnown = feeOf(b, c.Amount, c.Currency), true
-	}
-	if c.Refunds != nil {
-		add := func(r *stripe.Refund) error {
-			refund := donate.Refund{ID: r.ID, Amount: fromStripe(r.Amount, r.Currency), State: donate.Processing, At: unix(r.Created)}
-			switch r.Status {
-			case stripe.RefundStatusSucceeded:
-				refund.State = donate.Paid
-			case stripe.RefundStatusFailed, stripe.RefundStatusCanceled:
-				refund.State, refund.FailedAt = donate.Failed, unix(r.Created)
-				if r.FailureBalanceTransaction != nil {
-					refund.FailedAt = unix(r.FailureBalanceTransaction.Created)
-				}
-			}
-			to.Refunds = append(to.Refunds, refund)
-			return nil
-		}
-		if !c.Refunds.HasMore {
-			for _, r := range c.Refunds.Data {
-				_ = add(r) // never fails
-			}
-		} else if err := every(ctx, p.api.V1Refunds.List(ctx, &stripe.RefundListParams{Charge: &c.ID, Expand: pointers([]string{"data.failure_balance_transaction"})}), add); err != nil {
+	refunds := o.list("refunds.data")
+	if of := expand("data.failure_balance_transaction"); o.is("refunds.has_more") {
+		of.Set("charge", o.text("id"))
+		refunds = nil
+		if err := p.every(ctx, "refunds", of, func(r object) error { refunds = append(refunds, r); return nil }); err != nil {
 			return err
 		}
 	}
-	if !c.Disputed {
+	for _, r := range refunds {
+		refund := donate.Refund{ID: r.text("id"), Amount: r.money("amount"), State: donate.Processing, At: r.time("created")}
+		switch r.text("status") {
+		case "succeeded":
+			refund.State = donate.Paid
+		case "failed", "canceled":
+			refund.State, refund.FailedAt = donate.Failed, unix(cmp.Or(r.number("failure_balance_transaction.created"), r.number("created")))
+		}
+		to.Refunds = append(to.Refunds, refund)
+	}
+	if !o.is("disputed") {
 		return nil
 	}
-	return every(ctx, p.api.V1Disputes.List(ctx, &stripe.DisputeListParams{Charge: &c.ID}), func(d *stripe.Dispute) error {
+	return p.every(ctx, "disputes", url.Values{"charge": {o.text("id")}}, func(d object) error {
 		to.Disputes = append(to.Disputes, dispute(d))
 		return nil
 	})
 }
 
 // dispute reads what a dispute has moved: one balance transaction takes the money, another one brings it back.
-func dispute(d *stripe.Dispute) donate.Dispute {
-	is := donate.Dispute{ID: d.ID, Amount: fromStripe(d.Amount, d.Currency), State: donate.UnderWay, At: unix(d.Created)}
-	switch d.Status {
-	case stripe.DisputeStatusWon, stripe.DisputeStatusWarningClosed, stripe.DisputeStatusPrevented:
+func dispute(o object) donate.Dispute {
+	is := donate.Dispute{ID: o.text("id"), Amount: o.money("amount"), State: donate.UnderWay, At: o.time("created")}
+	switch o.text("status") {
+	case "won", "warning_closed", "prevented":
 		is.State = donate.Won
-	case stripe.DisputeStatusLost:
+	case "lost":
 		is.State = donate.Lost
 	}
-	for _, b := range d.BalanceTransactions {
-		if fee := feeOf(b, d.Amount, d.Currency); b.Amount < 0 {
-			is.Withdrawn, is.Fee, is.At = true, fee, unix(b.Created)
-		} else if b.Amount > 0 {
-			is.Returned, is.FeeBack, is.BackAt = true, -fee, unix(b.Created)
+	for _, b := range o.list("balance_transactions") {
+		if amount, fee := b.number("amount"), feeOf(b, o); amount < 0 {
+			is.Withdrawn, is.Fee, is.At = true, fee, b.time("created")
+		} else if amount > 0 {
+			is.Returned, is.FeeBack, is.BackAt = true, -fee, b.time("created")
 		}
 	}
 	return is
@@ -197,58 +187,57 @@ func dispute(d *stripe.Dispute) donate.Dispute {
 
 // invoice asks for what was due of a plan: the plan itself, and the payment.
 func (p *stripeProvider) invoice(ctx context.Context, s *donate.Snapshot, id string) error {
-	invoice, err := p.api.V1Invoices.Retrieve(ctx, id, &stripe.InvoiceRetrieveParams{Expand: pointers([]string{"payments", "parent.subscription_details.subscription.default_payment_method"})})
+	o, err := p.get(ctx, "invoices/"+url.PathEscape(id), expand("payments", "parent.subscription_details.subscription.default_payment_method"))
 	if err != nil {
-		return refusal(err)
+		return err
 	}
-	s.Live = invoice.Livemode
-	if s.Plan == nil && invoice.Parent != nil && invoice.Parent.SubscriptionDetails != nil && invoice.Parent.SubscriptionDetails.Subscription != nil {
-		plan(s, invoice.Parent.SubscriptionDetails.Subscription)
+	s.Live = o.is("livemode")
+	if of := o.object("parent.subscription_details.subscription"); s.Plan == nil && of != nil {
+		plan(s, of)
 	}
-	if s.Payment == nil && invoice.Payments != nil {
-		for _, paid := range invoice.Payments.Data {
-			if paid.Payment != nil && paid.Payment.PaymentIntent != nil && (paid.IsDefault || s.Payment == nil) {
-				if err := p.payment(ctx, s, paid.Payment.PaymentIntent.ID); err != nil {
+	if s.Payment == nil {
+		for _, paid := range o.list("payments.data") {
+			if payment := paid.text("payment.payment_intent"); payment != "" && (paid.is("is_default") || s.Payment == nil) {
+				if err := p.payment(ctx, s, payment); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	if s.Payment != nil {
-		s.Payment.Invoice = invoice.ID
+		s.Payment.Invoice = o.text("id")
 	}
 	return nil
 }
 
 // plan reads a subscription. One that is incomplete waits for its first payment.
-func plan(s *donate.Snapshot, from *stripe.Subscription) {
-	s.Live = from.Livemode
-	ours(s, from.Metadata)
-	is := &donate.Plan{ID: from.ID, Currency: code(from.Currency), StartAt: unix(from.StartDate)}
-	is.Covered = coveredIn(from)
-	switch from.Status {
-	case stripe.SubscriptionStatusActive, stripe.SubscriptionStatusTrialing:
+func plan(s *donate.Snapshot, o object) {
+	ours(s, o)
+	is := &donate.Plan{ID: o.text("id"), Currency: o.currency(), StartAt: o.time("start_date")}
+	is.Covered = coveredIn(o)
+	switch o.text("status") {
+	case "active", "trialing":
 		is.Status = giving.ActivePlan
-	case stripe.SubscriptionStatusPastDue, stripe.SubscriptionStatusUnpaid:
+	case "past_due", "unpaid":
 		is.Status = giving.PastDue
-	case stripe.SubscriptionStatusPaused:
+	case "paused":
 		is.Status = giving.Paused
-	case stripe.SubscriptionStatusCanceled:
-		is.Status, is.CanceledAt = giving.Ended, unix(cmp.Or(from.EndedAt, from.CanceledAt))
+	case "canceled":
+		is.Status, is.CanceledAt = giving.Ended, unix(cmp.Or(o.number("ended_at"), o.number("canceled_at")))
 	}
-	if from.PauseCollection != nil && is.Status != giving.Ended {
+	if o.object("pause_collection") != nil && is.Status != giving.Ended {
 		is.Status = giving.Paused
 	}
-	if m := from.DefaultPaymentMethod; m != nil && m.Type != "" {
-		is.Method = method(string(m.Type))
+	if kind := o.text("default_payment_method.type"); kind != "" {
+		is.Method = method(kind)
 	}
-	for _, item := range from.Items.Data {
-		is.Amount += fromStripe(item.Price.UnitAmount*item.Quantity, from.Currency)
+	for _, item := range o.list("items.data") {
+		is.Amount += fromStripe(item.number("price.unit_amount")*item.number("quantity"), is.Currency)
 		if is.Status != giving.Ended {
-			is.Next = unix(item.CurrentPeriodEnd)
+			is.Next = item.time("current_period_end")
 		}
 		for frequency, every := range intervals {
-			if r := item.Price.Recurring; r != nil && string(r.Interval) == every.unit && r.IntervalCount == every.count {
+			if item.text("price.recurring.interval") == every.unit && item.number("price.recurring.interval_count") == every.count {
 				is.Frequency = frequency
 			}
 		}
@@ -256,9 +245,10 @@ func plan(s *donate.Snapshot, from *stripe.Subscription) {
 	s.Plan = is
 }
 
-// ours reads what Stripe keeps for us.
-func ours(s *donate.Snapshot, kept map[string]string) {
-	s.Donation, s.Account = cmp.Or(s.Donation, kept[keptDonation]), cmp.Or(s.Account, kept[keptAccount])
+// ours reads what Stripe keeps for us, and the mode.
+func ours(s *donate.Snapshot, o object) {
+	s.Live = o.is("livemode")
+	s.Donation, s.Account = cmp.Or(s.Donation, o.text("metadata."+keptDonation)), cmp.Or(s.Account, o.text("metadata."+keptAccount))
 }
 
 // methods are what Stripe’s kinds of payment are here; a wallet is the card in it.
@@ -272,25 +262,26 @@ var methods = map[string]string{
 func method(kind string) string { return cmp.Or(methods[kind], "other") }
 
 // methodName is how a payment was made, in words: Visa ending in 4242 (Apple Pay).
-func methodName(d *stripe.ChargePaymentMethodDetails) string {
+func methodName(o object) string {
 	words := func(code string) string {
 		name := strings.ReplaceAll(code, "_", " ")
 		return strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):]
 	}
-	name, last := words(string(d.Type)), ""
-	switch {
-	case d.Card != nil:
-		name, last = words(string(d.Card.Brand)), d.Card.Last4
-	case d.USBankAccount != nil:
-		name, last = cmp.Or(d.USBankAccount.BankName, "US bank account"), d.USBankAccount.Last4
-	case d.SEPADebit != nil:
-		name, last = "SEPA debit", d.SEPADebit.Last4
+	kind := o.text("type")
+	name := words(kind)
+	switch kind {
+	case "card":
+		name = words(o.text("card.brand"))
+	case "us_bank_account":
+		name = cmp.Or(o.text("us_bank_account.bank_name"), "US bank account")
+	case "sepa_debit":
+		name = "SEPA debit"
 	}
-	if last != "" {
+	if last := o.text(kind + ".last4"); last != "" {
 		name += " ending in " + last
 	}
-	if d.Card != nil && d.Card.Wallet != nil {
-		name += " (" + words(string(d.Card.Wallet.Type)) + ")"
+	if wallet := o.text("card.wallet.type"); wallet != "" {
+		name += " (" + words(wallet) + ")"
 	}
 	return name
 }
@@ -302,15 +293,19 @@ func unix(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-func code(c stripe.Currency) string { return strings.ToUpper(string(c)) }
+func code(currency string) string { return strings.ToUpper(currency) }
 
-// feeOf is the fee of a balance transaction in the currency of the amount that it is about: the balance may be in another one.
-func feeOf(b *stripe.BalanceTransaction, amount int64, currency stripe.Currency) int64 {
-	fee := b.Fee
-	if b.Currency != currency && b.Amount != 0 {
-		fee = int64(math.Round(float64(fee) * float64(amount) / math.Abs(float64(b.Amount)))) // an exchange rate makes it inexact anyway
+func (o object) currency() string { return code(o.text("currency")) }
+
+func (o object) money(path string) int64 { return fromStripe(o.number(path), o.currency()) }
+
+// feeOf is the fee of a balance transaction in the currency of what it is about: the balance may be in another one.
+func feeOf(balance, of object) int64 {
+	fee, amount := balance.number("fee"), balance.number("amount")
+	if balance.currency() != of.currency() && amount != 0 {
+		fee = int64(math.Round(float64(fee) * float64(of.number("amount")) / math.Abs(float64(amount)))) // an exchange rate makes it inexact anyway
 	}
-	return fromStripe(fee, currency)
+	return fromStripe(fee, of.currency())
 }
 
 // Stripe counts some currencies in another unit than ISO 4217 does.
@@ -330,18 +325,18 @@ func toStripe(amount int64, currency string) (units int64, ok bool) {
 	return amount, amount > 0 && amount == donate.Chargeable(amount, currency)
 }
 
-func fromStripe(units int64, currency stripe.Currency) int64 {
-	switch c := code(currency); {
-	case strings.Contains(hundredfold, c):
+func fromStripe(units int64, currency string) int64 {
+	switch {
+	case strings.Contains(hundredfold, currency):
 		return (units + 50) / 100
-	case c == hundredth:
+	case currency == hundredth:
 		return units * 100
 	}
 	return units
 }
 
 // coveredIn is the part of a subscription's amount that covers the fee.
-func coveredIn(from *stripe.Subscription) int64 {
-	covered, _ := strconv.ParseInt(from.Metadata[keptCovered], 10, 64) // none where it is not ours
+func coveredIn(o object) int64 {
+	covered, _ := strconv.ParseInt(o.text("metadata."+keptCovered), 10, 64) // none where it is not ours
 	return covered
 }

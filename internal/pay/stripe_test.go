@@ -217,6 +217,51 @@ func TestMonthlyGift(t *testing.T) {
 	}
 }
 
+// Money that moved has the day on which it moved, and none of it is left out, even if it is more than Stripe tells at once.
+func TestEveryMovementHasItsDay(t *testing.T) {
+	s, p := open(t)
+	session := start(t, p, order(1, donate.Once))
+	if is := look(t, p, session).Session; is.Expires.IsZero() || !strings.HasPrefix(is.URL, s.URL) {
+		t.Errorf("a session is %+v", is)
+	}
+	s.Pay(session.ID, stripetest.Card)
+	var refunds []string
+	for range 12 {
+		id, err := s.Refund("pi_00000001", 1_00)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refunds = append(refunds, id)
+	}
+	s.FailRefund(refunds[3])
+	payment := look(t, p, session).Payment
+	if len(payment.Refunds) != len(refunds) {
+		t.Errorf("of %d refunds, %d are seen", len(refunds), len(payment.Refunds))
+	}
+	for _, r := range payment.Refunds {
+		if failed := r.ID == refunds[3]; r.At.IsZero() || r.FailedAt.IsZero() == failed || (r.State == donate.Failed) != failed {
+			t.Errorf("a refund is %+v", r)
+		}
+	}
+
+	s.Pay(start(t, p, order(2, donate.Once)).ID, stripetest.Card)
+	disputed := donate.Ref{Kind: donate.DisputeRef, ID: s.Dispute("pi_00000002")}
+	s.CloseDispute(disputed.ID, true)
+	if d := look(t, p, disputed).Payment.Disputes; len(d) != 1 || d[0].At.IsZero() || d[0].BackAt.IsZero() || d[0].Fee != 15_00 || d[0].FeeBack != 15_00 {
+		t.Errorf("a dispute that was won is %+v", d)
+	}
+
+	s.Pay(start(t, p, order(3, "quarterly")).ID, stripetest.Card)
+	plan := donate.Ref{Kind: donate.PlanRef, ID: "sub_00000001"}
+	began := look(t, p, plan).Plan
+	if err := p.Plan(t.Context(), plan.ID, donate.Change{Kind: donate.CancelPlan}); err != nil {
+		t.Fatal(err)
+	}
+	if ended := look(t, p, plan).Plan; began.StartAt.IsZero() || began.Next.Sub(began.StartAt) < 89*24*time.Hour || ended.CanceledAt.IsZero() || began.Frequency != "quarterly" {
+		t.Errorf("a plan is %+v, and then %+v", began, ended)
+	}
+}
+
 // Whatever happens, in whatever order events come, and whichever are lost: once everything that happened was looked at, the books are those of Stripe.
 func TestBooksAreThoseOfStripe(t *testing.T) {
 	s, p := open(t)

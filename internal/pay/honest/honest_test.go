@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +146,51 @@ func TestObjectsAreValid(t *testing.T) {
 	}
 }
 
+// Every name by which we read what Stripe sends is one that Stripe has: one that is misspelled, or that another version no longer has, would read as nothing.
+func TestNamesAreThoseOfStripe(t *testing.T) {
+	var names map[string]any
+	if err := json.Unmarshal(embedded.OpenAPISpec, &names); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	var collect func(schema any)
+	collect = func(schema any) {
+		switch s := schema.(type) {
+		case map[string]any:
+			properties, _ := s["properties"].(map[string]any)
+			for name := range properties {
+				known[name] = true
+			}
+			for _, inner := range s {
+				collect(inner)
+			}
+		case []any:
+			for _, inner := range s {
+				collect(inner)
+			}
+		}
+	}
+	collect(names["components"])
+	read := regexp.MustCompile(`\.(?:text|number|time|is|object|list|money)\("([^"]+)"`)
+	checked := 0
+	for _, file := range []string{"stripe.go", "stripe_look.go", "stripe_ask.go"} {
+		source, err := os.ReadFile("../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range read.FindAllStringSubmatch(string(source), -1) {
+			for name := range strings.SplitSeq(strings.TrimSuffix(path[1], "."), ".") {
+				if checked++; !known[name] && name != "error" && name != "object" { // an error is no object of the schema, and what an event is about may be any
+					t.Errorf("%s reads %s: Stripe has no %s", file, path[1], name)
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d names were found in the sources", checked)
+	}
+}
+
 // Stripe's stub, which refuses parameters that do not exist and values outside of their lists, accepts everything that we ask for.
 func TestRequestsAreAccepted(t *testing.T) {
 	var fixtures spec.Fixtures
@@ -163,6 +210,9 @@ func TestRequestsAreAccepted(t *testing.T) {
 		stub.HandleRequest(answer, r)
 		path := strings.Split(r.URL.Path, "/")
 		asked[r.Method+" "+path[2]] = true
+		if is := r.Header.Get("Stripe-Version"); is != document.Info.Version {
+			t.Errorf("%s asks for version %s, and the schema is that of %s", r.URL.Path, is, document.Info.Version)
+		}
 		if answer.Code >= 400 {
 			form, _ := url.QueryUnescape(r.URL.RawQuery + " " + string(body))
 			t.Errorf("%s %s %s: %s", r.Method, r.URL.Path, form, answer.Body)

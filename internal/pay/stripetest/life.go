@@ -115,6 +115,8 @@ func (s *Server) newSession(form url.Values) (Object, error) {
 		expires += int64(s.skip / time.Second)
 	}
 	switch {
+	case mode == "setup" && (s.objects[form.Get("customer")] == nil || form.Get("currency") == ""):
+		return nil, invalid("parameter_missing", "No such customer, or no currency.")
 	case mode == "setup":
 		currency = form.Get("currency")
 	case amount < 50:

@@ -186,7 +186,12 @@ func (s *Server) change(o Object, isDelete bool, form url.Values) (Object, error
 				return nil, invalid("", "This would charge the giver for a part of a period.")
 			}
 			amount, _ := strconv.ParseInt(value, 10, 64)
-			item["price"] = s.price(form.Get("items[0][price_data][product]"), amount, o["currency"], text(r, "interval"), number(r, "interval_count"))
+			count, _ := strconv.ParseInt(form.Get("items[0][price_data][recurring][interval_count]"), 10, 64)
+			product, interval := form.Get("items[0][price_data][product]"), form.Get("items[0][price_data][recurring][interval]")
+			if s.objects[product] == nil || form.Get("items[0][price_data][currency]") != o["currency"] || interval != r["interval"] || count != number(r, "interval_count") {
+				return nil, invalid("", "This is a price of something else.")
+			}
+			item["price"] = s.price(product, amount, o["currency"], interval, count)
 		}
 	}
 	s.event("customer.subscription.updated", o)
