@@ -199,6 +199,13 @@ func TestDonationsAreListed(t *testing.T) {
 		viewer.sees(one, "Ada Byron")
 		viewer.doesNotSee(one, "Lovelace")
 		viewer.sees(viewer.get(viewer.org("/donations?state=paid")), "No donations found")
+		for _, asked := range []string{donate.Groups(made.Reference()), strings.ToLower(made.Reference()), " Ada@example.org"} {
+			one = viewer.get(viewer.org("/donations?find=" + url.QueryEscape(asked)))
+			viewer.sees(one, "Ada Byron")
+			viewer.doesNotSee(one, "Lovelace")
+		}
+		viewer.sees(viewer.get(viewer.org("/donations?find=RF18000000")), "No donations found")
+		viewer.sees(viewer.get(viewer.org("/donations?state=promised")), "Ada Byron", "Lovelace Ltd")
 		viewer.sees(viewer.get(viewer.org("/donations?created_before=2001-01-01")), "No donations found")
 		viewer.sees(viewer.get(viewer.org("/donations?created_after=2001-01-01")), "Ada Byron", "Lovelace Ltd")
 		viewer.wantStatus(viewer.post(viewer.org("/settings/donations/delete-tests")), http.StatusForbidden)
@@ -251,6 +258,14 @@ func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
 		page := editor.get(plan)
 		editor.sees(page, "Taken by the test provider", "Pause gifts")
 		editor.doesNotSee(page, "Record this gift")
+		p, err := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contact := "/contacts/" + strconv.FormatInt(p.Contact, 10)
+		editor.sees(editor.get(editor.org(contact)), "Next gift", "The donation page")
+		editor.doesNotSee(editor.get(editor.org(contact)), "Record this gift", "Someone")
+		editor.doesNotSee(editor.get(editor.org("/plans")), "Record gift")
 		there := func(want giving.PlanStatus, amount int64) {
 			t.Helper()
 			c, err := desk.Open(donate.Connection{Provider: pay.PretendName, Account: account.ID})
@@ -264,6 +279,7 @@ func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
 		}
 		editor.sees(editor.follow(plan+"/pause"), "was paused.", "Resume gifts")
 		there(giving.Paused, 5000)
+		editor.doesNotSee(editor.get(editor.org(contact)), "Next gift")
 		editor.sees(editor.follow(plan+"/resume"), "was resumed.")
 		there(giving.ActivePlan, 5000)
 		form := editor.get(plan + "/edit")
@@ -296,7 +312,7 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 		editor.sees(list, "Charles Babbage", "Please review", "has another name")
 		editor.doesNotSee(list, "Ada Byron")
 		page := editor.org("/donations/" + d.ID)
-		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Test")
+		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Demo")
 		editor.sees(editor.follow(page+"/reviewed"), "Marked as reviewed.", "Nothing to review")
 		editor.doesNotSee(editor.get(editor.org("")), "to review")
 	})

@@ -161,7 +161,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)
 		a := p.post(old)
-		p.sees(a, "a fresh link is on its way")
+		p.sees(a, "a link is on its way")
 		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
@@ -178,22 +178,23 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 		return link
 	}
 	a := p.get(old)
-	p.sees(a, "This link was used or has expired")
-	p.doesNotSee(a, "$25.00", "Ana")
+	p.sees(a, "we send you a link that works for 15 minutes", "Harbor Light")
+	p.doesNotSee(a, "$25.00", "Ana", "expired")
 	for _, other := range []string{"/give/x", "/give/" + strings.Repeat("A", 16) + "." + strings.Repeat("B", 16) + ".C", "/give/" + form.ManageLink(s.owner.account.ID, strings.Repeat("B", 16), "")} {
-		p.sees(p.get(other), "This link was used or has expired")
-		p.sees(p.post(other), "a fresh link is on its way")
+		p.sees(p.get(other), "Your monthly gift", "to the email address that we have")
+		p.sees(p.post(other), "a link is on its way")
 	}
 	link := fresh()
 	a = p.get(link)
 	p.sees(a, "$25.00 every month", "Active", "Pause")
 	p.doesNotSee(a, "Ana", "Okafor")
+	p.sees(p.post(link, "do", "amount", "amount", ""), "Enter an amount, such as $25.00.")
 	a = p.post(link, "do", "amount", "amount", "2")
 	p.wantStatus(a, http.StatusUnprocessableEntity)
 	p.sees(a, "The smallest gift here is $5.")
 	a = p.post(link, "do", "amount", "amount", "40")
 	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "Your monthly gift was changed.", "$40.00 every month")
+	p.sees(a, "Your monthly gift was changed.", "$40.00 every month", "Send me another link")
 	p.sees(p.get(link), "This link was used or has expired")
 	p.sees(p.post(fresh(), "do", "pause"), "Your monthly gift is paused", "Paused")
 	p.sees(p.post(fresh(), "do", "resume"), "goes on", "Active")

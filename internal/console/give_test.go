@@ -145,9 +145,39 @@ func TestAPageOfThanksIsForWhoHasItsAddress(t *testing.T) {
 		p.sees(a, "Thank you!")
 		p.doesNotSee(a, "$50.00", "on its way")
 	}
-	back := p.post(p.gives(append(p.opens("/coats/donate"), ana...)...), "do", "back").location()
-	if back != "/coats/donate?amount=50&frequency=once" {
+}
+
+// Who comes back from the payment page without paying finds the form as it was sent, for an hour. Sent again, it is the same gift.
+func TestAGiverComesBackToTheForm(t *testing.T) {
+	s := takesGifts(t, rig.Engines[0], form.Settings{Consent: "Send me news.", Cover: form.TickedCover, Rate: form.Rate{Points: 290, Fixed: 30}}).connect()
+	p := s.visitor()
+	typed := append(append(p.opens("/coats/donate"), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe", "consent", "yes")
+	session := p.gives(typed...)
+	back := p.post(session, "do", "back").location()
+	if !strings.HasPrefix(back, "/coats/donate?amount=50&d=") {
 		t.Error(back)
+	}
+	a := p.get(back)
+	p.sees(a, "Nothing was charged. Here is your gift as you left it.")
+	for _, kept := range []string{`value="Okafor"`, `value="ana@example.org"`, `value="Joe"`, `name="consent" value="yes" checked`, `value="in_memory_of" selected`} {
+		if !strings.Contains(a.body, kept) {
+			t.Errorf("the form does not have %s", kept)
+		}
+	}
+	if strings.Contains(a.body, `name="cover" value="yes" checked`) || a.header.Get("Referrer-Policy") != "no-referrer" {
+		t.Error("the fee is added, or the page tells where it is", a.header)
+	}
+	if again := p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe", "consent", "yes")...); again != session || s.begun() != 1 {
+		t.Errorf("sent again, it leads to %s instead of %s, and %d began", again, session, s.begun())
+	}
+	s.now = s.now.Add(2 * time.Hour)
+	for _, late := range []string{back, "/coats/donate?d=" + strings.Repeat("A", 38)} {
+		a = p.get(late)
+		p.sees(a, "Donate to Coats")
+		p.doesNotSee(a, "Nothing was charged")
+		if strings.Contains(a.body, "Okafor") {
+			t.Error("the form names a giver")
+		}
 	}
 }
 

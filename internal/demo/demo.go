@@ -193,7 +193,7 @@ func (m *maker) make(ctx context.Context) error {
 
 // donationForms are those of the organization, which also takes payments that the demo pretends, and of its chapters: one takes checks alone, and one has no way to give yet.
 var donationForms = []donate.Settings{
-	{Cover: donate.OfferCover, Rate: donate.Rate{Points: 220, Fixed: 30}, Consent: "Send me news from the harbor by email, about once a month.", Check: "Harbor Light Foundation\n48 Wharf Street\nBoston, MA 02110"},
+	{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}, Consent: "Send me news from the harbor by email, about once a month.", Check: "Harbor Light Foundation\n48 Wharf Street\nBoston, MA 02110"},
 	{Check: "Harbor Light Portland\n88 Commercial Street\nPortland, ME 04101"},
 	{NoMonthly: true},
 }

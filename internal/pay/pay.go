@@ -72,7 +72,7 @@ func refused(reason donate.Reason, text string, err error) error {
 }
 
 // secret is a key, or a part of one, as a provider's sentences have it.
-var secret = regexp.MustCompile(`\b(?:sk|rk|pk|whsec|ek)_[A-Za-z0-9_*.]+`)
+var secret = regexp.MustCompile(`\b(?:sk|rk|pk|whsec|ek)_(?:live_|test_)?[A-Za-z0-9*.]{6,}`)
 
 // clean is a text without keys.
 func clean(text string) string { return strings.TrimSpace(secret.ReplaceAllString(text, "(key)")) }

@@ -16,7 +16,7 @@ import (
 )
 
 // PretendName is what the provider of the demo is called in references.
-const PretendName = "pretend"
+const PretendName = donate.Pretend
 
 // PretendPath is where its page is; the rest of the path is the id of the session.
 const PretendPath = "/test-payment/"

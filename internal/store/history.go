@@ -36,6 +36,14 @@ func authorOf(ctx context.Context) author {
 	return a
 }
 
+// ByAnyone is a context in which changes are made by whom it names already, or else through a channel by someone who is not known.
+func ByAnyone(ctx context.Context, channel history.Channel) context.Context {
+	if authorOf(ctx).Channel != 0 {
+		return ctx
+	}
+	return By(ctx, channel, "")
+}
+
 // InJob is a context in which changes belong to a job.
 func InJob(ctx context.Context, job int64) context.Context {
 	a := authorOf(ctx)

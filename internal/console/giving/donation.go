@@ -18,14 +18,16 @@ const (
 const (
 	toReview = "review"
 	notHere  = "not_here"
+	promised = "promised"
 )
 
 // DonationListing is the list of gifts that people began to make on a page.
 var DonationListing = &page.Listing{
 	Name: "donations", Things: "online donations", Columns: donationColumns, More: []string{"created_after", "created_before"},
 	Fields: []page.Filter{
-		{Name: "state", Label: "State", Choices: append(page.NewOptions("=All states", toReview+"=Please review", notHere+"=Not from here"), stateOptions()...)},
+		{Name: "state", Label: "State", Choices: append(page.NewOptions("=All states", toReview+"=Please review", notHere+"=Not from here", promised+"=Promised"), stateOptions()...)},
 		{Name: "campaign", Label: "Campaign"},
+		{Name: "find", Label: "Reference or email", Said: "Reference or email "},
 		{Name: "from", Label: "From", Parameter: "created_after", Kind: page.DayAsked, Ends: "Begun"},
 		{Name: "to", Label: "To", Parameter: "created_before", Kind: page.LastDayAsked},
 	},
@@ -79,13 +81,14 @@ func DonationsPage(r *page.Request) error {
 	}
 	state := q.Get("state")
 	filter, err := donate.ParseFilter(func(name string) string {
-		if name == "state" && (state == toReview || state == notHere) {
+		if name == "state" && slices.Contains([]string{toReview, notHere, promised}, state) {
 			return ""
 		}
 		return q.Get(name)
 	})
 	if err == nil {
-		filter.Campaign, filter.Review, filter.NotHere = page.ParseID(q.Get("campaign")), state == toReview, state == notHere
+		filter.Campaign, filter.Find = page.ParseID(q.Get("campaign")), q.Get("find")
+		filter.Review, filter.NotHere, filter.Promised = state == toReview, state == notHere, state == promised
 		err = listDonations(r, &view, filter)
 	}
 	if err := view.Refuse(err); err != nil {

@@ -57,8 +57,11 @@ func donationMarks(d *donate.Donation) (marks []page.Mark) {
 	if d.Wish.Frequency != donate.Once && d.Wish.Frequency != "" {
 		marks = append(marks, page.Mark{Label: page.Spoken(d.Wish.Frequency), Color: "good"})
 	}
-	if d.Provider != "" && !d.Live {
+	switch {
+	case d.IsTest():
 		marks = append(marks, page.Mark{Label: "Test", Color: "warn"})
+	case d.Provider == donate.Pretend:
+		marks = append(marks, page.Mark{Label: "Demo", Color: "warn"})
 	}
 	if d.Doubt != "" {
 		marks = append(marks, page.Mark{Label: "Please review", Color: "bad"})
@@ -68,7 +71,7 @@ func donationMarks(d *donate.Donation) (marks []page.Mark) {
 
 // providerName is what people call a payment provider, "" for none.
 func providerName(provider string) string {
-	if provider == "pretend" {
+	if provider == donate.Pretend {
 		return "the test provider"
 	}
 	return page.Capital(provider)

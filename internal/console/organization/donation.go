@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/store/donations"
 )
@@ -73,6 +74,12 @@ func connection(r *page.Request) (*donations.Connection, error) {
 	return &c, err
 }
 
+// settingLabels are what the page calls its fields, where it does not call them by their names.
+var settingLabels = map[string]string{
+	"once": "One-time amounts", "monthly": "Monthly amounts", "min": "Smallest gift", "max": "Largest gift", "rate": "Percentage", "fixed": "Fixed part", "consent": "Consent to news",
+	"notice": "Tell staff about each gift", "bank_name": "Account holder", "iban": "IBAN", "bic": "BIC", "check": "Where to send checks",
+}
+
 // SaveDonationSettings saves what donation forms offer and ask.
 func SaveDonationSettings(r *page.Request) error {
 	currency, err := r.Store.Currency(r.Context(), r.Account())
@@ -82,6 +89,12 @@ func SaveDonationSettings(r *page.Request) error {
 	settings, err := donate.ReadSettings(r.Form.Value, currency)
 	if err == nil {
 		err = r.Store.SaveDonationSettings(r.Context(), r.Account(), settings)
+	}
+	var invalid *doc.Invalid
+	if errors.As(err, &invalid) {
+		for i := range invalid.Faults {
+			invalid.Faults[i].Label = settingLabels[invalid.Faults[i].Field]
+		}
 	}
 	if err != nil {
 		return err

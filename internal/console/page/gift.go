@@ -172,6 +172,12 @@ type PlanRow struct {
 	Mark  Mark // its status, or how long it is overdue
 }
 
+// Taken tells whether a payment provider takes the gifts, so that nobody records them.
+func (p *PlanRow) Taken() bool {
+	_, plan := p.Provider()
+	return plan != ""
+}
+
 // PlanName is a plan as people call it: $50 monthly.
 func PlanName(p giving.Plan) string {
 	return text.Money(p.Amount, p.Currency) + " " + strings.ToLower(Spoken(p.Frequency))

@@ -273,6 +273,8 @@ func (p People) name(a *history.Activity) string {
 	switch name := p[a.Who]; {
 	case name != "":
 		return name
+	case a.Who == "" && a.Channel == history.PageChannel:
+		return "The donation page"
 	case a.Who == "":
 		return "Someone"
 	case a.Channel == history.APIChannel || a.Channel == history.CommandChannel:

@@ -38,6 +38,7 @@ type formView struct {
 	ShowsDonors bool
 	MoreOpen    bool   // what few people fill in was filled in
 	Shut        string // why paying online is closed for a while
+	Back        bool   // from the provider's page, without paying
 	Provider    string // in words
 	Fee         string // what the provider keeps, in words
 	Smallest    string
@@ -65,11 +66,24 @@ const (
 func (g *Gifts) formPage(v *visit) error {
 	f := page.NewForm()
 	query := v.r.URL.Query()
-	for name, value := range v.offer.Fill(query.Get("amount"), query.Get(donate.FrequencyField)) {
+	fields := v.offer.Fill(query.Get("amount"), query.Get(donate.FrequencyField))
+	d, err := g.named(v, nil)
+	if err != nil {
+		return err
+	}
+	if isBack := d.ID != "" && d.State != donate.Paid && d.State != donate.Processing && g.Now().Sub(d.CreatedAt) < remembered; isBack {
+		v.w.Header().Set("Referrer-Policy", "no-referrer")
+		fields, v.back = v.offer.Again(&d.Wish), true
+		f.Set(idField, d.ID)
+	}
+	for name, value := range fields {
 		f.Set(name, value)
 	}
 	return g.showForm(v, f, 0)
 }
+
+// remembered is for how long who comes back from the provider's page without paying finds the form as it was sent.
+const remembered = time.Hour
 
 // showForm shows the form with what was typed and what is wrong with it.
 func (g *Gifts) showForm(v *visit, f *page.Form, status int) error {
@@ -87,7 +101,7 @@ func (g *Gifts) showForm(v *visit, f *page.Form, status int) error {
 	}
 	view := formView{
 		Offer: o, Form: f, Donation: id, Puzzle: g.puzzles.New(id, now), Zeros: g.brakes.Zeros(v.campaign.ID, v.account.Number, now), Rounds: web.PuzzleRounds,
-		MoreOpen: f.Value("dedication")+f.Value("dedicated_to")+f.Value("company") != "", Shut: v.shut, Provider: providerNames[o.Provider],
+		MoreOpen: f.Value("dedication")+f.Value("dedicated_to")+f.Value("company") != "", Shut: v.shut, Back: v.back, Provider: providerNames[o.Provider],
 		Contact: settings, ShowsDonors: settings.PublicDonors != access.NoDonors, Fee: feeWords(o), Smallest: text.Money(o.Limits.Min, o.Currency),
 		Money: moneyPattern(o.Currency), Decimals: text.Decimals(o.Currency), Step: donate.Chargeable(1, o.Currency),
 	}
@@ -191,7 +205,7 @@ func (g *Gifts) give(v *visit) error {
 	}
 	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
 		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
-		Cancel:  func(*donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, &wish)) },
+		Cancel:  func(d *donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, d)) },
 	})
 	if err != nil {
 		return g.refused(v, f, err)
@@ -215,8 +229,8 @@ func (g *Gifts) start(v *visit, f *page.Form, id string) web.Start {
 }
 
 // again is the query of the form for the same gift.
-func again(o *donate.Offer, w *donate.Wish) string {
-	return url.Values{"amount": {text.MoneyInput(w.Amount, o.Currency)}, donate.FrequencyField: {w.Frequency}}.Encode()
+func again(o *donate.Offer, d *donate.Donation) string {
+	return url.Values{"amount": {text.MoneyInput(d.Wish.Amount, o.Currency)}, donate.FrequencyField: {d.Wish.Frequency}, "d": {token(d)}}.Encode()
 }
 
 // tooMany asks a giver to wait.

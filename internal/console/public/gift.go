@@ -76,6 +76,7 @@ type visit struct {
 	owner    string
 	offer    donate.Offer
 	shut     string // why paying online is closed for a while
+	back     bool   // from the provider's page, without paying
 }
 
 // visit finds the campaign and what its form offers. Where a page is only for members, it does not exist for others.

@@ -25,6 +25,7 @@ type manageView struct {
 	Ended     bool
 	Done      string // what was changed; the link is used up then
 	Sent      bool   // a fresh link is under way
+	Used      bool   // the link was one that worked once
 }
 
 // What a giver can do with a monthly gift.
@@ -132,7 +133,11 @@ func changeError(err error) error {
 
 // freshLink offers to send a link that works, or sends it. It says the same to everyone.
 func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) error {
-	view := &manageView{Form: page.NewForm()}
+	id, _, secret, _ := donate.ParseManageLink(token)
+	view, owner := &manageView{Form: page.NewForm(), Used: secret != ""}, ""
+	if account, err := g.Store.Account(r.Context(), id); err == nil {
+		owner = account.Name
+	}
 	if r.Method == http.MethodPost {
 		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
 			return err
@@ -142,5 +147,5 @@ func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) 
 		}
 		view.Sent = true
 	}
-	return g.showManaged(w, "", page.View{Title: "Your monthly gift", Data: view})
+	return g.showManaged(w, owner, page.View{Title: "Your monthly gift", Data: view})
 }

@@ -48,7 +48,7 @@ func (g *Gifts) thanksPage(v *visit) error {
 	view := thanksView{Test: d.Provider != "" && !d.Live}
 	promised := d.ID != "" && d.Provider == "" && !d.IsOver()
 	if promised || d.ID != "" && g.Now().Sub(d.CreatedAt) < memory {
-		view.State, view.Amount, view.Frequency, view.Again = d.State, text.MoneyExact(d.Charged, d.Currency), d.Wish.Frequency, "/"+v.campaign.Slug+"/donate?"+again(&v.offer, &d.Wish)
+		view.State, view.Amount, view.Frequency, view.Again = d.State, text.MoneyExact(d.Charged, d.Currency), d.Wish.Frequency, "/"+v.campaign.Slug+"/donate?"+again(&v.offer, &d)
 	}
 	if promised {
 		view.Transfer = g.transfer(v, &d)

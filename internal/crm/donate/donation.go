@@ -107,6 +107,12 @@ type Donation struct {
 	UpdatedAt time.Time
 }
 
+// Pretend is the provider of the demo, where no money moves and gifts count.
+const Pretend = "pretend"
+
+// IsTest tells whether a donation is one of a provider's test mode, which counts nowhere.
+func (d *Donation) IsTest() bool { return d.Provider != "" && d.Provider != Pretend && !d.Live }
+
 // Reference is what a giver writes on a promised gift.
 func (d *Donation) Reference() string { return Reference(d.Number) }
 

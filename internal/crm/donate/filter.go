@@ -14,6 +14,8 @@ type Filter struct {
 	State    State
 	Campaign int64
 	Review   bool      // only those that a person must look at
+	Promised bool      // only those that wait for a transfer or a check
+	Find     string    // a reference as the giver wrote it, or an email
 	NotHere  bool      // payments that did not begin on a page of ours, and that no one has taken over
 	From, To time.Time // when they were begun; To is exclusive
 }

@@ -77,6 +77,24 @@ func (o *Offer) Fill(amount, frequency string) map[string]string {
 	return fields
 }
 
+// Again has the values of a form that was sent as a wish.
+func (o *Offer) Again(w *Wish) map[string]string {
+	fields := o.Fill(o.input(w.Amount), w.Frequency)
+	for field, chosen := range map[string]bool{"cover": w.Cover, "anonymous": w.Anonymous, "consent": w.Consent} {
+		if delete(fields, field); chosen {
+			fields[field] = "yes"
+		}
+	}
+	fields["way"], fields["first_name"], fields["last_name"], fields["company"], fields["email"] = string(w.Way), w.FirstName, w.LastName, w.Company, w.Email
+	if w.Dedication != nil {
+		fields["dedication"], fields["dedicated_to"] = w.Dedication.Type, w.Dedication.Name
+	}
+	if a := w.Address; a != nil {
+		fields["address_1"], fields["address_2"], fields["zipcode"], fields["city"], fields["state"], fields["country"] = a.Line1, a.Line2, a.Zipcode, a.City, a.State, a.Country
+	}
+	return fields
+}
+
 func (o *Offer) input(amount int64) string { return text.MoneyInput(amount, o.Currency) }
 
 // Sentences about what is wrong. They name their field.
@@ -195,6 +213,10 @@ func (o *Offer) readAmount(written string) (amount int64, fault doc.Rule) {
 // ReadNewAmount reads another amount of a gift that comes again.
 func (o *Offer) ReadNewAmount(written string) (int64, error) {
 	f := formReader{o: o, sent: map[string][]string{OtherField: {written}}}
+	if strings.TrimSpace(written) == "" {
+		f.fail("amount", noAmount, text.MoneyExact(o.Limits.Min*5, o.Currency))
+		return 0, f.wrong.Err()
+	}
 	amount := f.amount(&Wish{Way: Online})
 	for i := range f.wrong.Faults {
 		f.wrong.Faults[i].Field = "amount"

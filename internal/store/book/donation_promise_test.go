@@ -3,6 +3,7 @@ package book
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
@@ -30,7 +31,11 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 			return d
 		}
 		first, second, check := promise(1, donate.ByTransfer), promise(2, donate.ByTransfer), promise(3, donate.ByCheck)
-		received, err := s.Received(t.Context(), number, second.ID, "2026-11-02")
+		today := time.Now().UTC().Format(time.DateOnly)
+		if _, err := s.Received(t.Context(), number, second.ID, "2026-11-02"); len(faultsOf(err)) != 1 {
+			t.Errorf("it arrived before it was promised: %v", err)
+		}
+		received, err := s.Received(t.Context(), number, second.ID, today)
 		if err != nil || received.State != donate.Paid || received.Gift == "" {
 			t.Fatalf("what has arrived is %+v, %v", received, err)
 		}
@@ -38,9 +43,9 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 			t.Errorf("it arrived twice: %v", err)
 		}
 		statement := "Date,Amount,Name,Details\n" +
-			"2026-11-03,50.00,LEE A,SEPA credit " + strings.ToLower(donate.Groups(first.Reference())) + " thank you\n" +
-			"2026-11-03,50.00,A B LEE2,ref " + second.Reference() + "\n" +
-			"2026-11-04,20.00,Someone Else,RF18000000 no reference of ours\n"
+			today + ",50.00,LEE A,SEPA credit " + strings.ToLower(donate.Groups(first.Reference())) + " thank you\n" +
+			today + ",50.00,A B LEE2,ref " + second.Reference() + "\n" +
+			today + ",20.00,Someone Else,RF18000000 no reference of ours\n"
 		rows := openTable(t, statement)
 		spec := giftImportOf(rows)
 		im, _, err := s.ImportFile(t.Context(), number, rows, spec, 0, false, func(jobs.ImportProgress) {})

@@ -15,6 +15,8 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
 	"donorbook/internal/pay"
 	"donorbook/internal/pay/stripetest"
 	"donorbook/internal/store"
@@ -255,9 +257,18 @@ func TestMoneyThatGoesBack(t *testing.T) {
 		shop.arrive()
 		d = shop.look(d.ID)
 		part := int64(20_0000)
-		g, err := s.RefundGift(t.Context(), shop.account.Number, d.Gift, &part, "")
+		g, err := s.RefundGift(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), shop.account.Number, d.Gift, &part, "")
 		if err != nil || g.Left() != 30_00 {
 			t.Fatalf("a refund leaves %d: %v", g.Left(), err)
+		}
+		if g.Thanks.How != giving.ThankedMail || g.Thanks.By != "" {
+			t.Errorf("who was thanked at once was thanked by %+v", g.Thanks)
+		}
+		changes, err := store.Snapshot(t.Context(), s.Base, func(c db.Conn) ([]store.Change, error) {
+			return store.DocumentChanges(c, shop.account.Number, history.GiftNoun, g.ID, 1)
+		})
+		if err != nil || changes[0].Kind != history.DidRefund || changes[0].Who != "dana@example.org" || changes[0].Channel != history.ConsoleChannel {
+			t.Errorf("the history of the gift ends with %+v, %v", changes, err)
 		}
 		if b := shop.stripe.Books(); b[0].Left != 30_00 {
 			t.Errorf("at the provider, %+v is left", b)

@@ -32,6 +32,16 @@ func listed(account int64, f donate.Filter) (where string, args []any) {
 	if f.NotHere {
 		add("doubt =", string(donate.NotHere))
 	}
+	if f.Promised {
+		add("state =", string(donate.Processing))
+		conditions = append(conditions, "provider = ''")
+	}
+	if number, isReference := donate.FindReference(f.Find); isReference {
+		add("number =", number)
+	} else if f.Find != "" {
+		conditions = append(conditions, "email <> ''")
+		add("email =", strings.ToLower(strings.TrimSpace(f.Find)))
+	}
 	if !f.From.IsZero() {
 		add("created_at >=", f.From.Unix())
 	}

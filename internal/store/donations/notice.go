@@ -74,7 +74,7 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 		return nil, err
 	}
 	return &mail.Message{
-		Says:   []mail.Line{mail.Say("You give " + text.MoneyExact(g.Payment().Amount, g.Currency) + " every month. To change or stop your gift, or to use another card, ask for a link here:")},
+		Says:   []mail.Line{mail.Say("You give " + text.MoneyExact(g.Payment().Amount, g.Currency) + " every month. The link at the end of this mail lets you change or stop your gift, or use another card.")},
 		Action: mail.Say("Change my gift"), Path: donate.ManagePath + donate.ManageLink(s.idOf(c, account), d.ID, ""),
 	}, nil
 }

@@ -24,7 +24,7 @@ func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *givi
 	switch {
 	case errors.Is(err, errNotConnected):
 		return "", "", nil
-	case err != nil, c.Provider != provider, c.Live == g.Test && provider != pretend:
+	case err != nil, c.Provider != provider, c.Live == g.Test && provider != donate.Pretend:
 		return "", "", err
 	}
 	return provider, payment, nil

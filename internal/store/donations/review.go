@@ -103,6 +103,8 @@ func (s *DonationStore) TakeOver(ctx context.Context, account int64, id string, 
 	return d, err
 }
 
+const beforePromise doc.Rule = "must not be before %v, the day on which this was promised"
+
 const notPromised doc.Rule = "This donation is not a promise that waits for its money."
 
 // Received makes a gift of a promised donation whose transfer or check has arrived; day is as a person writes it, "" for today.
@@ -124,6 +126,10 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		return d.Donation, err
 	}
 	made, err := s.changeRow(ctx, account, id, gifts.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
+		begun := d.CreatedAt.In(a.Location()).Format(time.DateOnly)
+		if given, err := time.Parse(time.DateOnly, day); err == nil && given.Format(time.DateOnly) < begun {
+			return doc.NewInvalid("day", beforePromise, begun)
+		}
 		if d.Provider != "" || d.State != donate.Processing {
 			return doc.NewInvalid("", notPromised)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -25,7 +26,7 @@ func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted
 		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
 			some = 0
 			c, err := db.List(t.Conn, scanConnection, sqlConnection, account)
-			if err == nil && len(c) > 0 && !c[0].Live && c[0].Provider != pretend {
+			if err == nil && len(c) > 0 && !c[0].Live && c[0].Provider != donate.Pretend {
 				err = doc.NewInvalid("", testsComeBack)
 			}
 			if err != nil {

@@ -458,7 +458,9 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if err != nil {
 			return made, err
 		}
-		nameThanker(t, &changed)
+		if !old.Thanks.Done() {
+			nameThanker(t, &changed)
+		}
 		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil

@@ -1,0 +1,105 @@
+package donorbook_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"donorbook/internal/rig"
+)
+
+// testers is how many forms a second are sent by someone who tries cards.
+const testers = 100
+
+// While 300 connections attack the form and the events, and someone tries cards at 100 starts a second from one address, people elsewhere give: they are led to the payment page in time, and who
+// tries cards is not.
+func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
+	s := &attacked{t: t, Program: rig.Serve(t, built(t), "--log-level", "error", "--demo"), client: &http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	attack := []string{
+		"GET /winter-coat-drive/donate HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n",
+		"POST /winter-coat-drive/donate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 16005\r\n\r\nname=" + strings.Repeat("<", 16_000),
+		"POST /hooks/pretend/A1b2C3d4E5f6G7h8 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 256000\r\n\r\n" + strings.Repeat("<", 256_000),
+	}
+	if led, err := s.give(clientAt(99), new([]time.Duration)); err != nil || !led {
+		t.Fatalf("the first giver is led to the payment page: %t, %v", led, err)
+	}
+	stop, stolen := make(chan struct{}), 0
+	var running sync.WaitGroup
+	for i := range attackers {
+		running.Go(func() { s.attack(i, attack[i%len(attack)], stop) })
+	}
+	running.Go(func() {
+		thief := clientAt(40)
+		for !s.paused(stop, time.Second/testers) {
+			if led, err := s.give(thief, new([]time.Duration)); err == nil && led {
+				stolen++
+			}
+		}
+	})
+	idle := httptest.NewServer(http.NotFoundHandler())
+	defer idle.Close()
+	var took, bare []time.Duration // of requests
+	for i, end := 0, time.Now().Add(attackTime); time.Now().Before(end); i++ {
+		led, err := s.give(clientAt(byte(100+i%150)), &took)
+		if err != nil || !led {
+			t.Fatalf("giver %d is led to the payment page: %t, %v", i, led, err)
+		}
+		begun := time.Now()
+		response, err := idle.Client().Get(idle.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		bare = append(bare, time.Since(begun))
+		time.Sleep(50 * time.Millisecond) // a page lets 120 a minute begin
+	}
+	close(stop)
+	running.Wait()
+	slow, allowed := percentile(took, 99), slowest+2*percentile(bare, 99)
+	t.Logf("%d requests of people who give, half of them within %v, 99 of 100 within %v of the %v that are allowed; who tries cards began %d; %d MiB at most", len(took), percentile(took, 50), slow, allowed, stolen, s.MemoryPeak()>>20)
+	if slow > allowed {
+		t.Errorf("99 of 100 requests of people who give took up to %v, and may take %v", slow, allowed)
+	}
+	if stolen == 0 || stolen > 20 {
+		t.Errorf("who tries cards began %d", stolen)
+	}
+	if memory := s.MemoryPeak(); memory > largestMemory {
+		t.Errorf("the program took %d MiB", memory>>20)
+	}
+}
+
+// clientAt is someone with an address of their own.
+func clientAt(last byte) *http.Client {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, last)}}
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, address)
+	}}}
+}
+
+// give opens a form and sends it, and tells whether it leads to the payment page.
+func (s *attacked) give(client *http.Client, took *[]time.Duration) (led bool, err error) {
+	address := "http://" + s.Address + "/light-the-harbor/donate"
+	form := url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"}, "monthly": {"25"}, "first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}
+	for _, ask := range []func() (*http.Response, error){func() (*http.Response, error) { return client.Get(address) }, func() (*http.Response, error) { return client.PostForm(address, form) }} {
+		begun := time.Now()
+		response, err := ask()
+		if err != nil {
+			return false, err
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		if response.Body.Close(); err != nil {
+			return false, err
+		}
+		*took = append(*took, time.Since(begun))
+		led = response.StatusCode == http.StatusOK && response.Header.Get("Refresh") != ""
+	}
+	return led, nil
+}
