@@ -24,7 +24,7 @@ var reviews = map[donate.Doubt]review{
 	donate.NotHere: {"This payment was made at the provider, and not on a page of yours: in the dashboard, or by a payment link.",
 		"Take it over to make a gift of it, or mark it as reviewed if it is no gift."},
 	donate.OtherName: {"The contact with this email or phone has another name. The gift was recorded for that contact, whose name was not changed.",
-		"Open the gift and check that it is the right person. If two people share the email, edit the gift and choose the other one."},
+		"Open the gift and check that it is the right person. If two people share the email, edit the gift and choose the other one. A thank-you with the receipt goes out when you mark it as reviewed."},
 }
 
 // donationStates are what people call the states of a donation, in the order in which they follow each other.

@@ -64,14 +64,17 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 	return made, err
 }
 
-// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, and the same doubt is not raised again.
+// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, the same doubt is not raised again, and who gave is thanked.
 func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string) (donate.Donation, error) {
-	return s.changeRow(ctx, account, id, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
-		if d.Doubt != "" {
-			d.Settled, d.Doubt = d.Doubt, ""
+	made, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
+		if d.Doubt == "" {
+			return nil
 		}
-		return nil
+		d.Settled, d.Doubt = d.Doubt, ""
+		return s.thankHeld(t, a, d, s.base.Now())
 	})
+	s.gifts.Wake()
+	return made, err
 }
 
 const notPaidHere doc.Rule = "This payment began on a page of yours, and is recorded already."
