@@ -133,13 +133,15 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if d.Provider != "" || d.State != donate.Processing {
 			return doc.NewInvalid("", notPromised)
 		}
+		doubt, err := archivedGiver(t, a, &in)
+		if err != nil {
+			return err
+		}
 		g, err := gifts.RecordGift(t, a, &in, now)
 		if err != nil {
 			return err
 		}
-		if isCalledOtherwise(t, a, &in, g.Contact) {
-			d.Doubt = donate.OtherName
-		}
+		d.Doubt = cmp.Or(doubt, giverDoubt(t, a, &in, g.Contact))
 		d.State, d.Gift = donate.Paid, g.Code
 		return s.tellArrived(t, a, d, &g.Gift, now)
 	})

@@ -250,14 +250,18 @@ func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.Store
 func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
 	var refused error
 	for _, in := range inputs {
+		doubt, err := archivedGiver(t, a, &in)
+		if err != nil {
+			return giving.Gift{}, err
+		}
 		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
 		made, err := l.recordWith(t, a, o, in)
 		if errors.As(err, new(*doc.Invalid)) && o.Plan != nil { // such as the plan of a contact who was erased
 			made, err = gifts.RecordGift(t, a, &in, l.now)
 		}
 		if !errors.As(err, new(*doc.Invalid)) {
-			if err == nil && d != nil && made.Created && isCalledOtherwise(t, a, &in, made.Contact) {
-				o.Doubt = cmp.Or(o.Doubt, donate.OtherName)
+			if err == nil && d != nil && made.Created {
+				o.Doubt = cmp.Or(o.Doubt, doubt, giverDoubt(t, a, &in, made.Contact))
 			}
 			return made.Gift, err
 		}
@@ -280,10 +284,29 @@ func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in g
 	return gifts.RecordGift(t, a, &in, l.now)
 }
 
-// isCalledOtherwise tells whether the contact that a gift was matched with has another name than its giver.
-func isCalledOtherwise(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) bool {
+// archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an archived one.
+func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.Doubt, error) {
+	if in.Contact != nil || in.Anonymous {
+		return "", nil
+	}
+	matches, err := contacts.MatchesArchived(t, a, &in.Giver)
+	if err != nil || !matches {
+		return "", err
+	}
+	return donate.Archived, nil
+}
+
+// giverDoubt tells that the contact of a gift is not sure to be its giver: it has another name, or is archived.
+func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) donate.Doubt {
 	row, err := contacts.Row(t, a, contact)
-	return err == nil && row != nil && row.Damage == nil && in.Contact == nil && !in.Anonymous && in.Giver.PersonName().Contradicts(row.Contact.PersonName())
+	switch {
+	case err != nil || row == nil || row.Damage != nil:
+	case row.Contact.Archived():
+		return donate.Archived
+	case in.Contact == nil && !in.Anonymous && in.Giver.PersonName().Contradicts(row.Contact.PersonName()):
+		return donate.OtherName
+	}
+	return ""
 }
 
 // planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
@@ -295,7 +318,7 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 		}
 		return nil, err
 	}
-	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(o.Plan.StartAt.UTC().Format(time.RFC3339))}
+	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(a.Day(o.Plan.StartAt).Format(time.DateOnly))}
 	made.Amount, made.Status, made.ExternalID = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), nil, nil
 	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
 		return nil, err
@@ -314,7 +337,7 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 	if err != nil || found == nil {
 		return err
 	}
-	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, o.Plan.Next, o.Plan.CanceledAt)
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
 		return nil
 	}
@@ -420,7 +443,7 @@ func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
 	all := []giving.GiftInput{typed, unplaced, unknown}
 	if contact != 0 {
 		own := unknown
-		own.Anonymous, own.Contact, own.Campaign = false, &contact, made.Campaign
+		own.Anonymous, own.Contact, own.Campaign, own.OfPlan = false, &contact, made.Campaign, true
 		all = append([]giving.GiftInput{own}, all...)
 	}
 	return all
