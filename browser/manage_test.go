@@ -28,7 +28,7 @@ func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	p.fill("Last name", "Monthly")
 	p.fill("Email", "mona@example.org")
 	p.click("Give $25.00 every month")
-	p.click("Pay $25.00 every month by test card")
+	p.click("Pay $25.00 by test card")
 	p.sees("Thank you!", "$25.00 every month")
 	old := mailed("Change my gift")
 

@@ -159,6 +159,9 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 				t.Errorf("an event with %s is %v", name, err)
 			}
 		}
+		if n := s.RefusedEvents(); n != 13 {
+			t.Errorf("%d events were refused", n)
+		}
 		// Genuine signatures on events that say what is not so: only what is found at the provider counts.
 		for _, body := range [][]byte{
 			completed(session), completed("cs_live_none"), completed("../../v1/balance"),

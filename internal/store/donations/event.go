@@ -55,6 +55,7 @@ func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account 
 	}
 	hint, err := p.Verify(header, body, s.base.Now())
 	if err != nil {
+		s.refused.Add(1)
 		return false, err
 	}
 	isNew := false

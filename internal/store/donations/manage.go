@@ -113,7 +113,6 @@ type Managed struct {
 	Donation donate.Donation
 	Plan     giving.Plan
 	Offer    donate.Offer // for the limits of another amount
-	IsPaused bool
 }
 
 // managed finds what a link is for, as long as it works.
@@ -141,7 +140,7 @@ func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error 
 			return err
 		}
 		settings, err := people.AccountSettings(c, d.Account)
-		m.Donation, m.IsPaused = d.Donation, m.Plan.Status == giving.Paused
+		m.Donation = d.Donation
 		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency, &donate.Connection{Provider: d.Provider, Live: d.Live})
 		return err
 	})
