@@ -155,16 +155,19 @@ func (s *killedShop) storm(nodes int, events []stripetest.Delivery) (left []stri
 	return nil
 }
 
+// lanes are the addresses that events come from: more than 1,200 a minute are taken from none.
+const lanes = 16
+
 // deliver posts events, some at the same time.
 func (s *killedShop) deliver(alive []*process, events []stripetest.Delivery) {
 	s.t.Helper()
 	var posting sync.WaitGroup
-	for lane := range 4 {
-		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+lane))}} // more than 1,200 a minute are taken from no address
+	for lane := range lanes {
+		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+lane))}}
 		posting.Go(func() {
 			from := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}}
 			defer from.CloseIdleConnections()
-			for i := lane; i < len(events); i += 4 {
+			for i := lane; i < len(events); i += lanes {
 				if status, err := s.stripe.Post(from, alive[i%len(alive)].url+"/hooks/stripe/"+s.account.ID, events[i]); err != nil || status/100 != 2 {
 					s.t.Error(status, err)
 					return

@@ -3,7 +3,6 @@ package donations
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"donorbook/internal/crm"
@@ -197,16 +196,9 @@ func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gif
 		return err
 	}
 	key := "refund " + g.Code + " " + cmp.Or(store.AttemptKey(ctx), g.Version()+" "+text.MoneyInput(amount, g.Currency))
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	p, _, err := s.provider(ctx, a)
-	if err == nil {
-		err = p.Refund(asking, payment, amount, g.Currency, key)
-	}
-	var refused *donate.Refused
-	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
-		return errors.Join(doc.NewInvalid("", refundFaults, refused.Text), s.trouble(ctx, a, err))
-	}
+	err = refusal(s.ask(ctx, a, func(ctx context.Context, p donate.Provider) error {
+		return p.Refund(ctx, payment, amount, g.Currency, key)
+	}), refundFaults)
 	if err != nil {
 		return err
 	}

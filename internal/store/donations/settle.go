@@ -91,6 +91,14 @@ func (l *look) reference(id string) string {
 	return l.is.Provider + ":" + id
 }
 
+// planReference is what we call the plan, "" for none.
+func (l *look) planReference() string {
+	if l.is.Plan == nil {
+		return ""
+	}
+	return l.reference(l.is.Plan.ID)
+}
+
 // apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
 func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
 	err = store.Repeat(func() error {
@@ -183,10 +191,7 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 
 // promised is the plan of the payment, nil where the books have none.
 func (l *look) promised(t *store.Tx, a *store.Account) (*gifts.StoredPlan, error) {
-	if l.is.Plan == nil {
-		return nil, nil
-	}
-	return gifts.PlanCalled(t, a, l.reference(l.is.Plan.ID))
+	return gifts.PlanCalled(t, a, l.planReference())
 }
 
 // isNotHere tells whether a payment did not begin on a page of ours, and waits for a person who takes it over.
@@ -212,38 +217,27 @@ func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 }
 
 // ledger makes the gift, or lets it follow what is true, and its plan.
-func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (*giving.Gift, *giving.Plan, error) {
-	if stored == nil && !isNew {
-		return nil, nil, l.followPlan(t, a, d, o)
-	}
-	var after giving.Gift
-	if isNew {
+func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
+	switch {
+	case isNew:
 		made, err := l.record(t, a, d, o, inputs)
 		if err != nil {
 			return nil, nil, err
 		}
-		after = made
-	} else {
-		after = stored.Gift
+		gift = &made
+	case stored != nil:
+		gift = &stored.Gift
 	}
-	if changed := o.Apply(after); string(changed.AppendBody(nil)) != string(after.AppendBody(nil)) {
-		if err := gifts.SaveGift(t, a, gifts.Stored(a, after.ID), &changed, l.now); err != nil {
-			return nil, nil, err
-		}
-		after = changed
-	}
-	if err := l.followPlan(t, a, d, o); err != nil {
-		return nil, nil, err
-	}
-	var plan *giving.Plan
-	if o.Plan != nil {
-		if found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID)); err != nil || found == nil {
-			return &after, nil, err
-		} else {
-			plan = &found.Plan
+	if gift != nil {
+		if changed := o.Apply(*gift); string(changed.AppendBody(nil)) != string(gift.AppendBody(nil)) {
+			if err := gifts.SaveGift(t, a, gifts.Stored(a, gift.ID), &changed, l.now); err != nil {
+				return nil, nil, err
+			}
+			gift = &changed
 		}
 	}
-	return &after, plan, nil
+	plan, err = l.followPlan(t, a, d, o)
+	return gift, plan, err
 }
 
 // record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is in the books.
@@ -328,24 +322,24 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 	return &plan, err
 }
 
-// followPlan lets a plan follow what is true, and tells its giver when its card was declined.
-func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) error {
+// followPlan lets a plan follow what is true, and tells its giver when its card was declined. It is nil where the books have none.
+func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) (*giving.Plan, error) {
 	if o.Plan == nil {
-		return nil
+		return nil, nil
 	}
 	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
 	if err != nil || found == nil {
-		return err
+		return nil, err
 	}
 	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
-		return nil
+		return &now, nil
 	}
 	was := found.Plan.Status
 	if err := gifts.SavePlan(t, a, found, &now); err != nil || d == nil || was == giving.PastDue || now.Status != giving.PastDue {
-		return err
+		return &now, err
 	}
-	return l.s.tellDeclined(t, l.account, d, &now)
+	return &now, l.s.tellDeclined(t, l.account, d, &now)
 }
 
 // note is what the donation itself keeps of a look.
@@ -364,10 +358,9 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 		d.Plan = cmp.Or(d.Plan, o.Plan.ID)
 	}
 	if gift != nil {
-		d.Gift = cmp.Or(d.Gift, gift.Code)
-	}
-	if plan != nil {
-		d.GiftPlan = plan.Code
+		if d.Gift = cmp.Or(d.Gift, gift.Code); plan != nil {
+			d.GiftPlan = plan.Code
+		}
 	}
 	switch {
 	case o.Doubt != "" && o.Doubt != d.Settled:
@@ -383,15 +376,9 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 // needs are the gifts that a payment may become, the best one first, and what recording them will look up.
 func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n store.Needs) {
 	if l.is.Payment == nil {
-		if l.is.Plan != nil {
-			n = gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.reference(l.is.Plan.ID))
-		}
-		return nil, n
+		return nil, gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.planReference())
 	}
-	plan, contact := "", int64(0)
-	if l.is.Plan != nil {
-		plan = l.reference(l.is.Plan.ID)
-	}
+	contact := int64(0)
 	if d != nil && d.GiftPlan != "" {
 		if found, err := l.s.gifts.Plan(ctx, l.account.Number, d.GiftPlan); err == nil {
 			contact = found.Contact
@@ -399,7 +386,7 @@ func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n 
 	}
 	inputs = l.valid(l.inputs(d, contact))
 	for i := range inputs {
-		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], plan))
+		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], l.planReference()))
 	}
 	return inputs, n
 }
