@@ -130,9 +130,11 @@ func changeError(err error) error {
 func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) error {
 	id, _, secret, _ := donate.ParseManageLink(token)
 	view, owner := &manageView{Form: page.NewForm(), Used: secret != ""}, ""
-	if account, err := g.Store.Account(r.Context(), id); err == nil {
-		owner = account.Name
+	account, err := g.Store.Account(r.Context(), id)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
 	}
+	owner = account.Name
 	if r.Method == http.MethodPost {
 		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
 			return err
