@@ -168,13 +168,16 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	to := p.post(p.gives(typed...), "do", "pay").location()
 	p.sees(p.get(to), "Thank you!", "$25.00 every month")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
+	send := func() {
+		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)
 		a := p.post(old)
 		p.sees(a, "a link is on its way")
-		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		send()
 		letters, _ := s.store.Shelved() // newest first, with the thanks for the gift
 		link := ""
 		for _, l := range letters {
@@ -214,6 +217,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p.sees(a, "This link was used or has expired")
 	p.doesNotSee(a, "$40.00")
 	p.sees(p.post(link, "do", "end"), "a link is on its way") // and no more
+	send()
 	desk.sees = func(is *form.Snapshot) { is.Plan.Status = giving.PastDue }
 	link = fresh()
 	p.sees(p.get(link), "The last payment failed. Another card may help.", "Use another card")
