@@ -86,13 +86,12 @@ func (s *DonationStore) provider(ctx context.Context, account access.Account) (d
 // ask has a provider do something within the time that people wait for, and notes where it refuses the key.
 func (s *DonationStore) ask(ctx context.Context, account access.Account, do func(context.Context, donate.Provider) error) error {
 	p, _, err := s.provider(ctx, account)
-	if err != nil {
-		return err
-	}
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	if err = do(asking, p); err != nil && asking.Err() != nil {
-		err = errors.Join(donate.ErrTemporary, err)
+	if err == nil {
+		asking, cancel := context.WithTimeout(ctx, startTime)
+		defer cancel()
+		if err = do(asking, p); err != nil && asking.Err() != nil {
+			err = errors.Join(donate.ErrTemporary, err)
+		}
 	}
 	return errors.Join(err, s.trouble(ctx, account, err))
 }

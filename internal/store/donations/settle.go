@@ -140,21 +140,13 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 			return d, err
 		}
 	}
-	promised, err := l.promised(t, a)
+	promised, err := gifts.PlanCalled(t, a, l.planReference())
 	if err != nil {
 		return d, err
 	}
-	known := donate.Known{Order: donate.Order{Account: l.account.ID, Live: l.live}}
-	if stored != nil {
-		known.Gift = &stored.Gift
-	}
-	switch {
-	case d != nil && d.ID == l.is.Donation:
-		known.Order = d.order(l.account)
-	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
-		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
-	case d == nil && l.is.Account != "" && l.is.Live == l.live:
-		return nil, nil // of another organization that shares the account at the provider
+	known, ok := l.known(d, stored, promised)
+	if !ok {
+		return nil, nil
 	}
 	o := donate.Settle(known, &l.is)
 	switch {
@@ -189,9 +181,21 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	return d, l.s.tellArrived(t, a, d, gift, l.now)
 }
 
-// promised is the plan of the payment, nil where the books have none.
-func (l *look) promised(t *store.Tx, a *store.Account) (*gifts.StoredPlan, error) {
-	return gifts.PlanCalled(t, a, l.planReference())
+// known is what the books know of the payment. ok is false where it is one of another organization that shares the account at the provider.
+func (l *look) known(d *row, stored *gifts.StoredGift, promised *gifts.StoredPlan) (known donate.Known, ok bool) {
+	known.Order = donate.Order{Account: l.account.ID, Live: l.live}
+	if stored != nil {
+		known.Gift = &stored.Gift
+	}
+	switch {
+	case d != nil && d.ID == l.is.Donation:
+		known.Order = d.order(l.account)
+	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
+		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
+	case d == nil && l.is.Account != "" && l.is.Live == l.live:
+		return known, false
+	}
+	return known, true
 }
 
 // isNotHere tells whether a payment did not begin on a page of ours, and waits for a person who takes it over.
