@@ -262,7 +262,7 @@ func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
 		editor := s.member(account, access.Editor)
 		plan := editor.org("/plans/" + d.GiftPlan)
 		page := editor.get(plan)
-		editor.sees(page, "Taken by the test provider", "Pause gifts")
+		editor.sees(page, "The test provider takes these gifts: they are recorded automatically", "Pause gifts", "End this recurring gift at the test provider? Nothing more is charged, and it can’t be resumed")
 		editor.doesNotSee(page, "Record this gift")
 		p, err := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
 		if err != nil {

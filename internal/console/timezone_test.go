@@ -102,6 +102,15 @@ func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 			day := strings.TrimPrefix(want[1], "Next gift ")
 			p.sees(p.get(p.org("/plans")), day)
 			p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))), "Next gift "+day)
+			next := "2026-12-25T01:00:00Z"
+			change := giving.PlanInput{NextBill: &next}
+			if err := change.Validate(nil, false, "US", givingNow); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.store.UpdatePlan(t.Context(), p.account.Number, made.Code, change); err != nil {
+				t.Fatal(err)
+			}
+			p.sees(p.get(p.org("/plans/"+made.Code)), "changed next gift from "+day+" to Dec 24, 2026")
 		}
 	})
 }

@@ -140,7 +140,7 @@ func PercentText(part, whole int64) string {
 
 // mailState says how far a mail is.
 func mailState(m mail.Mail) string {
-	return [...]string{mail.Waiting: "Waiting", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
+	return [...]string{mail.Waiting: "Waiting to be sent", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
 }
 
 // mailKind says what a mail is for.
