@@ -125,6 +125,7 @@ func TestAKeyIsNeverShownAgain(t *testing.T) {
 	s.useDesk()
 	connect := owner.org("/settings/donations/connect")
 	owner.sees(owner.post(connect, "key", " "), "Restricted key is required.")
+	owner.sees(owner.post(connect, "key", "not_a_key_at_all"), "This is not a Stripe key. It begins with rk_live_, or with rk_test_ for test mode.")
 	refused := owner.post(connect, "key", "not_a_key_at_all", "hook", "nonsense_secret", "host", "pay.example.org")
 	owner.wantStatus(refused, http.StatusUnprocessableEntity)
 	if strings.Contains(refused.body, "not_a_key_at_all") || strings.Contains(refused.body, "nonsense_secret") || !strings.Contains(refused.body, "pay.example.org") {
