@@ -107,9 +107,12 @@ func CheckTime(c *doc.Checker, at doc.Place, name, sent string, latest time.Time
 	return t
 }
 
-// isAfter tells whether a date or a time is after the latest one. A date is compared with the date there.
+// isAfter tells whether a date or a time is after the latest one. A date is compared with the date there, also one that was kept as a time: a gift of today is none of the future in the morning.
 func isAfter(value string, latest time.Time) bool {
 	t, isDay, _ := text.ParseMoment(value)
+	if IsDay(t) {
+		t, isDay = t.Truncate(24*time.Hour), true
+	}
 	if isDay {
 		latest = text.WallClock(latest, latest.Location())
 	}

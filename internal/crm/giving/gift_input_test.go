@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
@@ -58,6 +59,16 @@ func TestAnAmountThatCouldBeAnotherIsRefused(t *testing.T) {
 		n := ParseMoney(&v, "amount", c.text, c.currency, c.grouped)
 		if refused := len(v.Faults) > 0; refused != (c.want < 0) || !refused && *n != c.want {
 			t.Errorf("%q in %q is %d, %v, want %d", c.text, c.currency, *n, v.Faults, c.want)
+		}
+	}
+}
+
+// A gift of today, of which only the day is known, is none of the future in the morning either, as when an account moves to another server.
+func TestAGiftOfTodayIsNoneOfTheFuture(t *testing.T) {
+	now := time.Date(2026, time.November, 19, 1, 44, 0, 0, time.UTC)
+	for at, isFuture := range map[string]bool{"2026-11-19": false, "2026-11-19T12:00:00Z": false, "2026-11-19T12:30:00Z": true, "2026-11-20T12:00:00Z": true, "2026-11-20": true} {
+		if is := isAfter(at, now); is != isFuture {
+			t.Errorf("%s lies in the future: %t", at, is)
 		}
 	}
 }
