@@ -77,9 +77,9 @@ func (r *Request) GiftRows(all []gifts.GiftRecord) (rows []*GiftRow, err error) 
 	return rows, err
 }
 
-// WaitWords say for how long a gift waits for thanks.
+// WaitWords say for how long a gift waits for thanks: how many days ago it was made, by the clock where today is.
 func WaitWords(g *giving.Gift, today time.Time) string {
-	switch days := int64(today.Sub(g.Local.Truncate(24*time.Hour)) / (24 * time.Hour)); {
+	switch days := int64(text.WallClock(today, today.Location()).Sub(g.Local.Truncate(24*time.Hour)) / (24 * time.Hour)); {
 	case days <= 0:
 		return "Since today"
 	default:

@@ -97,7 +97,7 @@ func TestAPromiseOfAnArchivedGiverIsListedForReview(t *testing.T) {
 		w := wish(1)
 		w.Way = donate.ByCheck
 		d, _ := shop.give(w)
-		if d, err := s.Received(t.Context(), shop.account.Number, d.ID, ""); err != nil || d.Doubt != donate.Archived {
+		if d, err := s.Received(t.Context(), shop.account.Number, d.ID, "", nil); err != nil || d.Doubt != donate.Archived {
 			t.Errorf("a check of who was archived is %+v, %v", d, err)
 		}
 	})

@@ -150,6 +150,6 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 		Subject: mail.Say("Your donation pages take no payments at the moment"),
 		Says: []mail.Line{mail.Say("The payment provider refuses the key of {}. It says: {}", account.Name, fault),
 			mail.Say("Until it is mended, your pages offer the other ways to give, if there are any. Nothing that was given is lost.")},
-		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/payments",
+		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/donations",
 	})
 }
