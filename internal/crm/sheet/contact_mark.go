@@ -132,13 +132,19 @@ func readConsent(r *row, c *cell, value string) {
 	readMark(r, c, value)
 }
 
+// withoutConsent is what "Express Consent" and "No Consent" say.
+func withoutConsent(value string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(value), " Consent"), " consent")
+}
+
 // isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
 func isMarked(c *cell, value string) (yes, known bool) {
+	value = withoutConsent(value)
 	plain := plainName(value)
 	switch {
 	case c.isConsent && !c.isStatus && plain == "none":
 		return true, true
-	case slices.Contains(noMarks, strings.TrimSuffix(plain, "consent")), c.isConsent && plain == allOfThem:
+	case slices.Contains(noMarks, plain), c.isConsent && plain == allOfThem:
 		return false, true
 	case c.target != "deceased" && isOptedOut(plain), c.mark != "" && markCalled(value) == c.mark:
 		return true, true

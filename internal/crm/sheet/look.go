@@ -82,6 +82,7 @@ var kinds = [kindCount]func(value string) bool{
 	frequencyKind: among(frequencyWords),
 	listedKind:    isListed,
 	answerKind: func(value string) bool {
+		value = withoutConsent(value)
 		_, isAnswer := text.ReadYesNo(value)
 		return isAnswer || isListed(value) || isWrittenDay(value)
 	},
@@ -108,7 +109,7 @@ var kinds = [kindCount]func(value string) bool{
 }
 
 func isListed(value string) bool {
-	plain := plainName(value)
+	plain := plainName(withoutConsent(value))
 	return plain == allOfThem || slices.Contains(noMarks, plain) || isOptedOut(plain)
 }
 
