@@ -14,7 +14,11 @@ func TestAGiftIsThankedFor(t *testing.T) {
 	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))
 	home := p.path()
 	p.visit(home + "/contacts/1")
-	today := time.Now().UTC().Format(time.DateOnly)
+	zone, err := time.LoadLocation("America/New_York") // of the demo
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := time.Now().In(zone).Format(time.DateOnly)
 	p.gives("$42", today, "Check", "No campaign")
 	p.sees("Recorded $42 from")
 	p.visit(home)

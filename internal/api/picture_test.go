@@ -13,6 +13,47 @@ import (
 	"donorbook/internal/crm/picture"
 )
 
+// Pictures in the story and in what guests read have addresses of this server, too.
+func TestACampaignAnswersTheAddressesOfPicturesInItsTexts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "Harbor", "")
+		key := newKey(t, s.store, account)
+		var file bytes.Buffer
+		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
+			t.Fatal(err)
+		}
+		made, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "story")
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, story := `Gala <img src="/pictures/`, `<p>Dinner</p><p><img src="`+made.Address+`" alt="src=&#34;/pictures/"></p>`
+		event := &campaign.Event{Details: story}
+		stored, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story, Event: &event, Pictures: []picture.Picture{made}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, shown := fmt.Sprintf("/v1/campaigns/%d", stored.ID), strings.Replace(story, `src="`, `src="`+s.url, 1)
+		sent, _ := json.Marshal(map[string]any{"description": shown, "event": map[string]any{"details": shown}})
+		for i, a := range []answer{s.ask(t, "GET", path, key, ""), s.ask(t, "PATCH", path, key, string(sent)), s.ask(t, "GET", path, key, "")} {
+			var got struct {
+				Title       string
+				Description string
+				Event       struct{ Details string }
+			}
+			if err := json.Unmarshal([]byte(a.body), &got); err != nil || got.Title != title || got.Description != strings.Replace(shown, `">`, `"/>`, 1) && got.Description != shown || got.Event.Details != got.Description {
+				t.Errorf("answer %d: %d %s, %v", i, a.status, a.body, err)
+			}
+		}
+		after, err := s.store.Campaign(t.Context(), account.Number, stored.ID)
+		if err != nil || after.Campaign.Description != stored.Description || after.Campaign.UpdatedAt != stored.UpdatedAt {
+			t.Errorf("a story that was sent back is %s, %v", after.Campaign.Description, err)
+		}
+		if a := s.ask(t, "PATCH", path, key, `{"description":"<img src='/pictures/aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg'>"}`); a.status != 422 || !strings.Contains(a.body, "no longer exists here") {
+			t.Errorf("a story with a picture that is not there: %d %s", a.status, a.body)
+		}
+	})
+}
+
 // A picture that was uploaded has an address like any other, and a client that sends it back changes nothing.
 func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {

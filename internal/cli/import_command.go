@@ -178,6 +178,7 @@ type giftImport struct {
 	Campaigns   string `help:"What to do about campaigns, funds and appeals that do not exist: create them as drafts, or leave the gift without one." name:"campaigns" enum:"create,leave" default:"create"`
 	MatchByName bool   `help:"If no contact has the ID, email or phone of a row, use the only contact with the same name and the same street or ZIP code." name:"match-by-name"`
 	OtherName   string `help:"What to do with a row that has the ID, email or phone of a contact with a different name: keep (record the gift for a new contact), merge (record it for that contact) or skip the row." name:"other-name" enum:"keep,merge,skip" default:"keep"`
+	Thanks      bool   `help:"New gifts of the last 90 days wait for thanks, like gifts that were typed."`
 	JSON        bool   `help:"Print a JSON object with rows, recorded, updated, known, rejected, skipped, other_name, new_contacts, marked and counted." name:"json"`
 }
 
@@ -198,6 +199,8 @@ The donor is the contact with contact_id, or with that ID in another system (con
 
 A recurring gift goes to the contact of its plan, even if it comes with another email or only a name. If the names differ, it is recorded without the plan, and the row is listed.
 
+Gifts of a file do not wait for thanks. With --thanks, new ones of the last 90 days do: the console lists them under "To thank", and so does "donorbook gift list --thanks waiting".
+
 A row with an amount and a date is recorded. A value that a gift cannot have, such as a bad email, is left out and listed; an unknown method is "other", with its name in the note. A donor known only by an email, a phone or an ID is called by that until a name is known. A row that names no donor is a gift of the anonymous donor. Rows that say they are no gift (fees, payouts, withdrawals) are skipped. A row whose status or type has an unknown value is rejected until --map says what it means.
 
 A bad row is rejected, and the import continues: fix it in the file that --rejected writes, then import that file. It is CSV, or .xlsx if its name ends that way; rows of JSON Lines stay JSON Lines.
@@ -211,7 +214,7 @@ Exit codes: 0 all rows recorded; 1 rows were rejected, or the import failed; 2 w
 
 // Run imports the file. Whether it was imported before does not matter: no gift is recorded twice.
 func (c *giftImport) Run(t *terminal) error {
-	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName, OtherName: jobs.ImportMode(c.OtherName)}
+	spec := jobs.FileImport{Of: jobs.ImportGifts, MatchNames: c.MatchByName, Thanks: c.Thanks, OtherName: jobs.ImportMode(c.OtherName)}
 	if c.Campaigns == "leave" {
 		spec.Mode = jobs.LeaveCampaigns
 	}

@@ -58,3 +58,24 @@ func TestAPreviewTellsHowNamesWereUnderstood(t *testing.T) {
 	p.until(path, "Done")
 	p.sees(p.get(p.org("/contacts")), "Jane McDonald", "Paul Greene", "Harbor Rotary Club")
 }
+
+// A person who imports gifts chooses whether they wait for thanks. A preview keeps the choice.
+func TestImportedGiftsWaitForThanksIfSomeoneWants(t *testing.T) {
+	s := anySite(t)
+	s.works()
+	p := s.member(s.organization("Harbor"), access.Owner)
+	file := "Date,Amount,First name,Last name,Email\n" + s.store.Now().Format("2006-01-02") + ",35,Ada,Lovelace,ada@example.org\n"
+	path := p.uploadsOf("gifts", p.org("/contacts/import"), "gifts.csv", file).location()
+	a := p.get(path)
+	p.sees(a, "New gifts wait for thanks")
+	p.follow(path, append(mapping(a), "other_name", "keep", "thanks", "1", "do", "try")...)
+	if a = p.until(path, "Nothing was changed yet."); !strings.Contains(a.body, `name="thanks" value="1" checked`) {
+		t.Error("the preview has forgotten the choice")
+	}
+	p.follow(path, append(mapping(a), "other_name", "keep", "thanks", "1", "do", "import")...)
+	p.until(path, "Done")
+	p.sees(p.get(p.org("/gifts?thanks=waiting")), "Ada Lovelace", "$35")
+	p.follow(path + "/undo")
+	p.until(path, "Import undone")
+	p.doesNotSee(p.get(p.org("/gifts?thanks=waiting")), "Ada Lovelace")
+}

@@ -115,6 +115,42 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	})
 }
 
+func TestAStoryHasPictures(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p, visitor := s.member(s.organization("Harbor"), access.Owner), s.visitor()
+		made := p.postsFiles(p.org("/campaigns"), map[string][]byte{"story_file": pictured(t, 900, 450), "cover.url_file": nil},
+			"title", "Gala", "type", "collect", "currency", "USD", "description", "Come and **eat**.", "story_shows", "Volunteers [serve]\ndinner")
+		p.wantStatus(made, http.StatusSeeOther)
+		public := visitor.get("/gala").body
+		address := pictureAddress.FindString(public)
+		if !strings.Contains(public, `<p>Come and <strong>eat</strong>.</p>`) || !strings.Contains(public, `<p><img src="`+address+`" srcset="`) || !strings.Contains(public, `alt="Volunteers [serve] dinner"`) || !strings.Contains(public, "-400.jpg 400w") {
+			t.Fatalf("the story is shown as %s", public)
+		}
+		if shown := visitor.get(address); shown.status != http.StatusOK {
+			t.Errorf("its picture answers %d", shown.status)
+		}
+		line := `![Volunteers \[serve\] dinner](` + address + `)`
+		if form := p.get(made.location() + "/edit").body; !strings.Contains(form, line) {
+			t.Errorf("the form does not have the line of the picture: %s", form)
+		}
+		save := func(story string, files map[string][]byte) answer {
+			return p.postsFiles(made.location(), files, "title", "Gala", "slug", "gala", "currency", "USD", "description", story)
+		}
+		p.wantStatus(save(line+"\n\nCome and eat.", map[string][]byte{"story_file": nil}), http.StatusSeeOther)
+		if public = visitor.get("/gala").body; strings.Index(public, address) > strings.Index(public, "Come and eat.</p>") || visitor.get(address).status != http.StatusOK {
+			t.Errorf("the picture was not moved to the beginning: %s", public)
+		}
+		refused := p.postsFiles(made.location(), map[string][]byte{"story_file": pictured(t, 9, 9)}, "title", "", "currency", "USD", "description", "Come and eat.")
+		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "Choose the picture for the story again.") || !strings.Contains(refused.body, ">Come and eat.</textarea>") {
+			t.Errorf("a form that was refused: %d %s", refused.status, refused.body)
+		}
+		p.wantStatus(save("Come and eat.", nil), http.StatusSeeOther)
+		if visitor.get(address).status != http.StatusNotFound || pictureAddress.MatchString(visitor.get("/gala").body) {
+			t.Error("a picture is left that no story shows")
+		}
+	})
+}
+
 func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)

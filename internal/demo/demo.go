@@ -296,6 +296,9 @@ func (m *maker) createCampaigns(ctx context.Context, account access.Account, cam
 		if err == nil && c.Cover != "" {
 			err = m.cover(ctx, account, &in[0], c.Cover)
 		}
+		if err == nil && c.Picture != "" {
+			err = m.illustrate(ctx, account, &in[0], c.Picture, c.Shows)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -47,6 +47,8 @@ type drive struct {
 	Plans       bool   // monthly gifts are for it
 	Gala        string // last or next
 	Cover       string // the name of its picture
+	Picture     string // the name of the one in its story
+	Shows       string // what that picture shows
 }
 
 // donation is a gift to record.

@@ -27,6 +27,16 @@ func (m *maker) picture(ctx context.Context, account access.Account, file string
 func (m *maker) cover(ctx context.Context, account access.Account, in *campaign.Input, name string) error {
 	made, err := m.picture(ctx, account, name+".webp", picture.Cover)
 	cover := &campaign.Cover{Type: "image", Source: "upload", URL: made.Address}
-	in.Cover, in.Pictures = &cover, []picture.Picture{made}
+	in.Cover, in.Pictures = &cover, append(in.Pictures, made)
+	return err
+}
+
+// illustrate puts the picture of a name at the end of a story.
+func (m *maker) illustrate(ctx context.Context, account access.Account, in *campaign.Input, name, shows string) error {
+	made, err := m.picture(ctx, account, name+".webp", picture.Cover)
+	if err == nil {
+		*in.Description = campaign.AddPicture(*in.Description, made.Address, shows)
+		in.Pictures = append(in.Pictures, made)
+	}
 	return err
 }

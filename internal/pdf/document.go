@@ -5,9 +5,10 @@ package pdf
 import (
 	"bytes"
 	"compress/zlib"
+	"encoding/binary"
 	"fmt"
 	"io"
-	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -33,9 +34,31 @@ type Document struct {
 	err     error
 	objects []int64 // where each object begins
 	page    *bytes.Buffer
-	used    map[*typeface]map[uint16]string // glyphs, and what they say
-	y       float64                         // where the next line goes, from the top
+	used    map[*typeface]*usage
+	y       float64 // where the next line goes, from the top
 	margin  float64
+}
+
+// said is a glyph, and what it says where it is drawn: the same one may stand for another text elsewhere.
+type said struct {
+	glyph uint16
+	text  string
+}
+
+// usage is what a document has drawn of a font: a number for each glyph with what it says, from 1.
+type usage struct {
+	numbers map[said]uint16
+	all     []said
+}
+
+func (u *usage) number(s said) uint16 {
+	known, is := u.numbers[s]
+	if !is && len(u.all) < math.MaxUint16 {
+		u.all = append(u.all, s)
+		known = uint16(len(u.all))
+		u.numbers[s] = known
+	}
+	return known
 }
 
 type counter struct {
@@ -60,7 +83,7 @@ const (
 
 // New begins a document. Its title is what a reader shows as the name of its window.
 func New(w io.Writer, size Size, title string) *Document {
-	d := &Document{size: size, out: &counter{w: w}, used: map[*typeface]map[uint16]string{}, margin: Inch, objects: make([]int64, firstPage-1)}
+	d := &Document{size: size, out: &counter{w: w}, used: map[*typeface]*usage{}, margin: Inch, objects: make([]int64, firstPage-1)}
 	d.printf("%%PDF-1.7\n%%\xE2\xE3\xCF\xD3\n")
 	d.object(infoObject, fmt.Sprintf("<</Title %s>>", hexText("\uFEFF"+clean(title))))
 	return d
@@ -136,29 +159,46 @@ func (d *Document) Close() error {
 }
 
 // faces in the order in which documents number them.
-var faces = []*typeface{regular, bold, chinese, emoji}
+var faces = func() []*typeface {
+	all := []*typeface{regular, bold, chinese, emoji}
+	for _, s := range scripts {
+		all = append(all, s.typeface)
+	}
+	return all
+}()
 
 // font writes what a document has used of a font, and what its glyphs say, so that text can be found and copied.
 func (d *Document) font(face *typeface) int {
-	numbers := slices.Sorted(maps.Keys(d.used[face]))
-	data := face.subset(numbers)
+	all := d.used[face].all
+	var glyphs []uint16
+	places := []byte{0, 0} // of the glyphs in the font, by their numbers
+	for _, s := range all {
+		glyphs, places = append(glyphs, s.glyph), binary.BigEndian.AppendUint16(places, s.glyph)
+	}
+	slices.Sort(glyphs)
+	data := face.subset(glyphs)
 	file := d.stream(fmt.Sprintf("/Length1 %d", len(data)), data)
+	order := d.stream("", places)
 	var widths, meaning strings.Builder
 	meaning.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo<</Registry(Adobe)/Ordering(UCS)/Supplement 0>>def\n" +
 		"/CMapName/Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000><FFFF>\nendcodespacerange\n")
-	for part := range slices.Chunk(numbers, 100) { // as many as a list may have
+	widths.WriteString("1[")
+	number := 0
+	for part := range slices.Chunk(all, 100) { // as many as a list may have
 		fmt.Fprintf(&meaning, "%d beginbfchar\n", len(part))
-		for _, glyph := range part {
-			fmt.Fprintf(&widths, "%d[%.0f]", glyph, 1000*face.width(glyph))
-			fmt.Fprintf(&meaning, "<%04X>%s\n", glyph, hexText(d.used[face][glyph]))
+		for _, s := range part {
+			number++
+			fmt.Fprintf(&widths, "%.0f ", 1000*face.width(s.glyph))
+			fmt.Fprintf(&meaning, "<%04X>%s\n", number, hexText(s.text))
 		}
 		meaning.WriteString("endbfchar\n")
 	}
+	widths.WriteString("]")
 	meaning.WriteString("endcmap\nCMapName currentdict/CMap defineresource pop\nend\nend")
 	unicode := d.stream("", []byte(meaning.String()))
 	name := "DONORB+" + face.name // six letters say that this is a part of a font
 	descriptor := d.object(0, fmt.Sprintf("<</Type/FontDescriptor/FontName/%s/Flags 4/FontBBox[-1000 -400 2000 1200]/ItalicAngle 0/Ascent 928/Descent -236/CapHeight 729/StemV 80/FontFile2 %d 0 R>>", name, file))
-	inner := d.object(0, fmt.Sprintf("<</Type/Font/Subtype/CIDFontType2/BaseFont/%s/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/FontDescriptor %d 0 R/DW 1000/W[%s]/CIDToGIDMap/Identity>>", name, descriptor, widths.String()))
+	inner := d.object(0, fmt.Sprintf("<</Type/Font/Subtype/CIDFontType2/BaseFont/%s/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/FontDescriptor %d 0 R/DW 1000/W[%s]/CIDToGIDMap %d 0 R>>", name, descriptor, widths.String(), order))
 	return d.object(0, fmt.Sprintf("<</Type/Font/Subtype/Type0/BaseFont/%s/Encoding/Identity-H/DescendantFonts[%d 0 R]/ToUnicode %d 0 R>>", name, inner, unicode))
 }
 
@@ -177,20 +217,23 @@ func (d *Document) draw(x, y float64, style Style, line []drawn) {
 	for len(line) > 0 {
 		face, advance := line[0].face, 0.0
 		if d.used[face] == nil {
-			d.used[face] = map[uint16]string{}
+			d.used[face] = &usage{numbers: map[said]uint16{}}
 		}
-		fmt.Fprintf(d.page, "BT /F%d %.2f Tf %.2f %.2f Td <", slices.Index(faces, face), style.Size, x, d.size.Height-y)
-		for len(line) > 0 && line[0].face == face {
-			if _, known := d.used[face][line[0].glyph]; !known {
-				d.used[face][line[0].glyph] = line[0].text
-			}
-			fmt.Fprintf(d.page, "%04X", line[0].glyph)
+		fmt.Fprintf(d.page, "BT /F%d %.2f Tf %.2f %.2f Td <", slices.Index(faces, face), style.Size, x+line[0].right*style.Size, d.size.Height-y+line[0].rise*style.Size)
+		for isPlaced := false; len(line) > 0 && line[0].face == face && !isPlaced; line = line[1:] {
+			fmt.Fprintf(d.page, "%04X", d.used[face].number(said{line[0].glyph, line[0].text}))
 			advance += line[0].width * style.Size
-			line = line[1:]
+			isPlaced = len(line) > 1 && !line[0].isBefore(&line[1])
 		}
 		d.page.WriteString("> Tj ET\n")
 		x += advance
 	}
+}
+
+// isBefore tells whether a glyph is followed by another one without a move of the pen that is not in the font.
+func (g *drawn) isBefore(next *drawn) bool {
+	moved := g.right != 0 || g.rise != 0 || next.right != 0 || next.rise != 0
+	return !moved && math.Abs(g.width-g.face.width(g.glyph)) < 0.001
 }
 
 // rule draws a thin line.

@@ -7,9 +7,11 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
-	"golang.org/x/image/font/sfnt"
+	"github.com/go-text/typesetting/font"
 )
 
 //go:embed fonts
@@ -20,7 +22,7 @@ type typeface struct {
 	file, name string
 	once       sync.Once
 	tables     map[string][]byte
-	cmap       *sfnt.Font
+	shapes     *font.Face // which only the shaper may use
 	perEm      float64
 }
 
@@ -30,6 +32,22 @@ var (
 	chinese = &typeface{file: "droid-sans-fallback", name: "DroidSansFallback"} // and Japanese, and Korean
 	emoji   = &typeface{file: "noto-emoji", name: "NotoEmoji"}
 )
+
+// script is a font for the letters of one script. What the fonts for many scripts have goes before.
+type script struct {
+	letters *unicode.RangeTable
+	*typeface
+}
+
+var scripts = []script{
+	{unicode.Thai, noto("Thai")}, {unicode.Devanagari, noto("Devanagari")}, {unicode.Bengali, noto("Bengali")}, {unicode.Gurmukhi, noto("Gurmukhi")}, {unicode.Gujarati, noto("Gujarati")},
+	{unicode.Oriya, noto("Oriya")}, {unicode.Tamil, noto("Tamil")}, {unicode.Telugu, noto("Telugu")}, {unicode.Kannada, noto("Kannada")}, {unicode.Malayalam, noto("Malayalam")},
+	{unicode.Sinhala, noto("Sinhala")}, {unicode.Myanmar, noto("Myanmar")}, {unicode.Khmer, noto("Khmer")}, {unicode.Ethiopic, noto("Ethiopic")}, {unicode.Thaana, noto("Thaana")},
+}
+
+func noto(name string) *typeface {
+	return &typeface{file: "noto-sans-" + strings.ToLower(name), name: "NotoSans" + name}
+}
 
 // load unpacks the font. The files are our own: one that cannot be read is a mistake in the program, which any test of a page finds.
 func (f *typeface) load() {
@@ -46,10 +64,10 @@ func (f *typeface) load() {
 		if err != nil {
 			panic(err)
 		}
-		if f.cmap, err = sfnt.Parse(data); err != nil {
+		if f.shapes, err = font.ParseTTF(bytes.NewReader(data)); err != nil {
 			panic(err)
 		}
-		f.perEm = float64(f.cmap.UnitsPerEm())
+		f.perEm = float64(f.shapes.Upem())
 		f.tables = map[string][]byte{}
 		for at := range int(binary.BigEndian.Uint16(data[4:])) {
 			entry := data[12+16*at:]
@@ -62,11 +80,7 @@ func (f *typeface) load() {
 // glyph is the number of the glyph that draws a character, or 0.
 func (f *typeface) glyph(r rune) uint16 {
 	f.load()
-	var buffer sfnt.Buffer
-	found, err := f.cmap.GlyphIndex(&buffer, r)
-	if err != nil {
-		return 0
-	}
+	found, _ := f.shapes.Font.NominalGlyph(r)
 	return uint16(found)
 }
 

@@ -90,7 +90,7 @@ func wrap(paragraphs []string, space float64, style Style) (lines []wrapped) {
 				}
 				for _, r := range word {
 					one := width(glyphs([]rune{r}, style.Bold)) * style.Size
-					if line != "" && used+one > space {
+					if line != "" && used+one > space && !unicode.Is(unicode.M, r) {
 						flush()
 					}
 					line, used = line+string(r), used+one

@@ -59,23 +59,30 @@ func reversed(s string) string {
 
 func TestNamesInAnyScriptAreDrawnAndReadBack(t *testing.T) {
 	for name, want := range map[string]string{
-		"Ada Lovelace":           "Ada Lovelace",
-		"Nguyễn Thị Hồng Ánh":    "Nguyễn Thị Hồng Ánh",
-		"Nguye\u0302\u0303n":     "Nguyễn", // the same, written with single accents
-		"Владимир Đorđević":      "Владимир Đorđević",
-		"Αθηνά Παπαδοπούλου":     "Αθηνά Παπαδοπούλου",
-		"王小明 山田太郎 김철수 カタカナ":      "王小明 山田太郎 김철수 カタカナ",
-		"Ada 🎉💖🐕":                "Ada 🎉💖🐕",
-		"👩‍👧 👍🏽":                 "👩👧 👍", // joined pictures and skins are drawn one by one
-		"محمد":                   reversed("محمد"),
-		"سلام":                   "م" + "ﻼ" + "س", // two letters that are written as one
-		"Dear محمد علي, thanks":  "Dear " + reversed("محمد علي") + ", thanks",
-		"For שלום (2026) דוד, x": "For " + reversed("דוד") + " (2026) " + reversed("שלום") + ", x",
-		"שלום (2026) דוד":        reversed("דוד") + " (2026) " + reversed("שלום"),
-		"Dear שרה 12, hi":        "Dear 12 " + reversed("שרה") + ", hi",
-		"नमस्ते":                 strings.Repeat("□", 6), // in no font: visibly
-		"a\tb\x07c":              "a b c",
-		"\xff":                   "\uFFFD",
+		"Ada Lovelace":             "Ada Lovelace",
+		"Nguyễn Thị Hồng Ánh":      "Nguyễn Thị Hồng Ánh",
+		"Nguye\u0302\u0303n":       "Nguyễn", // the same, written with single accents
+		"Владимир Đorđević":        "Владимир Đorđević",
+		"Αθηνά Παπαδοπούλου":       "Αθηνά Παπαδοπούλου",
+		"王小明 山田太郎 김철수 カタカナ":        "王小明 山田太郎 김철수 カタカナ",
+		"Ada 🎉💖🐕":                  "Ada 🎉💖🐕",
+		"👩‍👧 👍🏽":                   "👩‍👧 👍🏽",
+		"محمد":                     reversed("محمد"),
+		"سلام":                     reversed("سلام"), // two of its letters are written as one
+		"Dear محمد علي, thanks":    "Dear " + reversed("محمد علي") + ", thanks",
+		"For שלום (2026) דוד, x":   "For " + reversed("דוד") + " (2026) " + reversed("שלום") + ", x",
+		"שלום (2026) דוד":          reversed("דוד") + " (2026) " + reversed("שלום"),
+		"Dear שרה 12, hi":          "Dear 12 " + reversed("שרה") + ", hi",
+		"हिन्दी नमस्ते":            "हिन्दी नमस्ते",
+		"สมชาย ที่รัก":             "สมชาย ที่รัก",
+		"বাংলা ਪੰਜਾਬੀ ગુજરાતી":     "বাংলা ਪੰਜਾਬੀ ગુજરાતી",
+		"தமிழ் తెలుగు ಕನ್ನಡ":       "தமிழ் తెలుగు ಕನ್ನಡ",
+		"മലയാളം සිංහල ଓଡ଼ିଆ":       "മലയാളം සිංහල ଓଡ଼ିଆ",
+		"မြန်မာ ខ្មែរ አማርኛ ລາວ":    "မြန်မာ ខ្មែរ አማርኛ ລາວ",
+		"Dear Ms. अर्चना देवी, hi": "Dear Ms. अर्चना देवी, hi",
+		"ᏣᎳᎩ":       "□□□", // in no font: visibly
+		"a\tb\x07c": "a b c",
+		"\xff":      "\uFFFD",
 	} {
 		for _, style := range []pdf.Style{body, {Size: 11, Bold: true}} {
 			pages := read(t, written(t, pdf.Letter, func(d *pdf.Document) { d.Paragraph(style, name) }))

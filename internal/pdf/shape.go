@@ -5,18 +5,22 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/go-text/typesetting/di"
+	"github.com/go-text/typesetting/language"
+	"github.com/go-text/typesetting/shaping"
+	"golang.org/x/image/math/fixed"
 	"golang.org/x/text/unicode/bidi"
 	"golang.org/x/text/unicode/norm"
 )
 
-// drawn is one glyph of a line, and the text that it stands for.
+// drawn is one glyph of a line, and the text that it stands for; none where other glyphs of its cluster say all of it.
 type drawn struct {
-	face  *typeface
-	glyph uint16
-	text  string
-	width float64 // for a size of 1
+	face        *typeface
+	glyph       uint16
+	text        string
+	width       float64 // by which the pen moves, for a size of 1
+	right, rise float64 // of the glyph from the pen
 }
 
 // clean is text as it can be drawn on one line: composed letters, and spaces instead of what controls a terminal or ends a line.
@@ -49,13 +53,24 @@ func class(r rune) bidi.Class {
 
 // shape turns a line into the glyphs that are drawn, from left to right.
 func shape(line string, rtl, heavy bool) []drawn {
-	simple := !rtl
+	simple, mixed := !rtl, rtl
 	for _, r := range line {
-		simple = simple && r < 0x590 // before the first script from right to left
+		if r >= 0x590 { // the first script from right to left
+			c := class(r)
+			simple, mixed = false, mixed || c == bidi.R || c == bidi.AL || c == bidi.AN
+		}
 	}
-	if simple {
+	switch {
+	case simple:
 		return glyphs([]rune(line), heavy)
+	case mixed:
+		return reorder(line, rtl, heavy)
 	}
+	return shapePart([]rune(line), di.DirectionLTR, heavy)
+}
+
+// reorder splits a line by direction, and puts the parts in the order in which they are seen.
+func reorder(line string, rtl, heavy bool) (all []drawn) {
 	var p bidi.Paragraph
 	if rtl {
 		_, _ = p.SetString(line, bidi.DefaultDirection(bidi.RightToLeft))
@@ -64,7 +79,7 @@ func shape(line string, rtl, heavy bool) []drawn {
 	}
 	order, err := p.Order()
 	if err != nil {
-		return glyphs([]rune(line), heavy)
+		return shapePart([]rune(line), di.DirectionLTR, heavy)
 	}
 	// The library splits the line by direction. Which level a run is on follows from the line's own: numbers among words from right to left belong to these.
 	type run struct {
@@ -74,7 +89,7 @@ func shape(line string, rtl, heavy bool) []drawn {
 	var runs []run
 	for i := range order.NumRuns() {
 		part := order.Run(i)
-		runes := []rune(part.String())
+		runes := []rune(strings.TrimPrefix(part.String(), "\u200E"))
 		switch {
 		case part.Direction() == bidi.RightToLeft:
 			runs = append(runs, run{runes, 1})
@@ -105,44 +120,107 @@ func shape(line string, rtl, heavy bool) []drawn {
 		slices.Reverse(runs[first:last])
 		first = max(first, last-1)
 	}
-	var all []drawn
 	for _, run := range runs {
-		if run.level != 1 {
-			all = append(all, glyphs(run.runes, heavy)...)
-			continue
+		direction := di.DirectionLTR
+		if run.level == 1 {
+			direction = di.DirectionRTL
 		}
-		all = append(all, backwards(glyphs(join(run.runes), heavy))...)
+		all = append(all, shapePart(run.runes, direction, heavy)...)
 	}
 	return all
 }
 
-// backwards reverses glyphs. A mark stays behind the letter it is on.
-func backwards(line []drawn) []drawn {
-	out := make([]drawn, 0, len(line))
-	for end := len(line); end > 0; {
-		start := end - 1
-		for start > 0 && unicode.Is(unicode.Mn, []rune(line[start].text)[0]) {
-			start--
-		}
-		out = append(out, line[start:end]...)
-		end = start
-	}
-	return out
+// piece is a part of a line in one font and script.
+type piece struct {
+	face   *typeface
+	script language.Script
+	end    int
 }
 
-var mirrored = map[rune]rune{'(': ')', ')': '(', '[': ']', ']': '[', '{': '}', '}': '{', '<': '>', '>': '<', '«': '»', '»': '«'}
+// pieces finds a font for each character. Marks and joiners stay in that of the letter before them, which they belong to.
+func pieces(runes []rune, heavy bool) (all []piece) {
+	for at, r := range runes {
+		face, script := faceOf(r, heavy), language.LookupScript(r)
+		if n := len(all); n > 0 {
+			last := &all[n-1]
+			if belongs(r) && (ignorable(r) || last.face.glyph(r) != 0) {
+				face = last.face
+			}
+			isCommon := script == language.Common || script == language.Inherited
+			if last.script == language.Common {
+				last.script = script
+			}
+			if face == last.face && (isCommon || script == last.script) {
+				last.end = at + 1
+				continue
+			}
+		}
+		all = append(all, piece{face, script, at + 1})
+	}
+	return all
+}
+
+// belongs tells whether a character says something about the letter before it.
+func belongs(r rune) bool { return ignorable(r) || unicode.In(r, unicode.M, unicode.Common) }
+
+// shaper is for one at a time: it and the fonts keep what they have worked out.
+var shaper struct {
+	sync.Mutex
+	shaping.HarfbuzzShaper
+}
+
+// shapePart draws what runs in one direction: HarfBuzz puts together what stands for several letters, and marks where they belong.
+func shapePart(runes []rune, direction di.Direction, heavy bool) (all []drawn) {
+	all, start := make([]drawn, 0, len(runes)), 0
+	parts := pieces(runes, heavy)
+	shaper.Lock()
+	defer shaper.Unlock()
+	for _, p := range parts {
+		made := shaper.Shape(shaping.Input{Text: runes, RunStart: start, RunEnd: p.end, Direction: direction, Face: p.face.shapes, Size: fixed.I(int(p.face.perEm)), Script: p.script})
+		line := make([]drawn, 0, len(made.Glyphs))
+		for i := 0; i < len(made.Glyphs); i += made.Glyphs[i].GlyphCount {
+			line = append(line, p.face.cluster(runes, made.Glyphs[i:i+made.Glyphs[i].GlyphCount], direction)...)
+		}
+		if direction == di.DirectionRTL {
+			all = append(line, all...)
+		} else {
+			all = append(all, line...)
+		}
+		start = p.end
+	}
+	return all
+}
+
+// cluster are the glyphs of letters that belong together, which share out what they say in the order in which it is read. Readers turn text from right to left around by the character, so it is
+// backwards here.
+func (f *typeface) cluster(runes []rune, glyphs []shaping.Glyph, direction di.Direction) (line []drawn) {
+	letters := runes[glyphs[0].ClusterIndex : glyphs[0].ClusterIndex+glyphs[0].RuneCount]
+	if direction == di.DirectionRTL {
+		letters = []rune(bidi.ReverseString(string(letters)))
+	}
+	em, last := 64*f.perEm, 0
+	for i, g := range glyphs {
+		if line = append(line, drawn{face: f, glyph: uint16(g.GlyphID), width: float64(g.Advance) / em, right: float64(g.XOffset) / em, rise: float64(g.YOffset) / em}); g.GlyphID == 0 {
+			line[i].glyph, letters = f.glyph(box), []rune{box}
+		}
+		if len(letters) > 0 && g.Advance > 0 {
+			line[i].text, letters, last = string(letters[:1]), letters[1:], i
+		}
+	}
+	line[last].text += string(letters)
+	return line
+}
 
 // box is drawn for a character that no font has.
 const box = '\u25A1'
 
-// glyphs finds a font for each character.
+// glyphs finds a font for each character of a simple line.
 func glyphs(runes []rune, heavy bool) []drawn {
 	out := make([]drawn, 0, len(runes))
 	for _, r := range runes {
-		if ignorable(r) {
-			continue
+		if !ignorable(r) {
+			out = append(out, glyphOf(r, heavy))
 		}
-		out = append(out, glyphOf(r, heavy))
 	}
 	return out
 }
@@ -158,100 +236,37 @@ func glyphOf(r rune, heavy bool) drawn {
 	if glyph, ok := known.Load(r); ok {
 		return glyph.(drawn)
 	}
-	faces := []*typeface{regular, chinese, emoji}
-	if heavy {
-		faces = []*typeface{bold, regular, chinese, emoji}
+	face := faceOf(r, heavy)
+	if glyph := face.glyph(r); glyph != 0 {
+		one := drawn{face: face, glyph: glyph, text: string(r), width: face.width(glyph)}
+		known.Store(r, one)
+		return one
 	}
-	for _, face := range faces {
-		if glyph := face.glyph(r); glyph != 0 {
-			one := drawn{face, glyph, plain(r), face.width(glyph)}
-			known.Store(r, one)
-			return one
+	return drawn{face: face, glyph: face.glyph(box), text: string(box), width: face.width(face.glyph(box))}
+}
+
+// faceOf is the first font that has a character. Where none has it, it is one that has the box.
+func faceOf(r rune, heavy bool) *typeface {
+	if heavy && bold.glyph(r) != 0 {
+		return bold
+	}
+	if regular.glyph(r) != 0 {
+		return regular
+	}
+	for _, s := range scripts {
+		if unicode.Is(s.letters, r) && s.glyph(r) != 0 {
+			return s.typeface
 		}
 	}
-	if base := plain(r); base != string(r) {
-		return glyphOf([]rune(base)[0], heavy) // a form of a letter that no font has: the letter itself
+	for _, face := range []*typeface{chinese, emoji} {
+		if face.glyph(r) != 0 {
+			return face
+		}
 	}
-	glyph := regular.glyph(box)
-	return drawn{regular, glyph, string(box), regular.width(glyph)}
+	return regular
 }
-
-// plain is the text that a character stands for: for a form of an Arabic letter, the letter.
-func plain(r rune) string {
-	if letters := norm.NFKC.String(string(r)); form(r) && utf8.RuneCountInString(letters) == 1 {
-		return letters
-	}
-	return string(r) // two letters in one stay one: readers put text from right to left in order by the character
-}
-
-func form(r rune) bool { return r >= 0xFB50 && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFC }
 
 // ignorable characters say how others are to be written, and are not drawn.
 func ignorable(r rune) bool {
-	return r == '\u00AD' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r >= 0x1F3FB && r <= 0x1F3FF || r == '\u034F'
-}
-
-// forms are the shapes of the Arabic letters, by letter: alone, at the end of a word, and for those that join on both sides at its beginning and in the middle. Unicode
-// lists them in this order, each with the letter it stands for.
-var forms = func() map[string][]rune {
-	out := map[string][]rune{}
-	last := ""
-	for r := rune(0xFB50); r <= 0xFEFC; r++ {
-		if !form(r) {
-			continue
-		}
-		letter := norm.NFKC.String(string(r))
-		if letter == string(r) || strings.ContainsRune(letter, ' ') {
-			last = ""
-			continue
-		}
-		if letter != last {
-			out[letter] = nil
-		}
-		out[letter] = append(out[letter], r)
-		last = letter
-	}
-	return out
-}()
-
-// join replaces Arabic letters by the shapes that they have next to each other, and mirrors brackets.
-func join(runes []rune) []rune {
-	// Whether the letter at a place reaches to the one before it or after it. Marks between two letters are transparent.
-	reaches := func(at, step int) bool {
-		for at += step; at >= 0 && at < len(runes); at += step {
-			if unicode.Is(unicode.Mn, runes[at]) {
-				continue
-			}
-			if r := runes[at]; r == '\u0640' || r == '\u200D' { // a stroke that lengthens a word, and a joiner
-				return true
-			}
-			shapes := len(forms[string(runes[at])])
-			return shapes == 4 || shapes == 2 && step > 0
-		}
-		return false
-	}
-	out := make([]rune, 0, len(runes))
-	for at := 0; at < len(runes); at++ {
-		r := runes[at]
-		if other, found := mirrored[r]; found {
-			r = other
-		}
-		letter, width := string(r), 1
-		if r == 'ل' && at+1 < len(runes) && strings.ContainsRune("آأإا", runes[at+1]) { // these two are written as one
-			letter, width = letter+string(runes[at+1]), 2
-		}
-		if shapes := forms[letter]; len(shapes) > 0 {
-			shape := 0
-			if reaches(at, -1) {
-				shape = 1
-			}
-			if len(shapes) == 4 && reaches(at+width-1, 1) {
-				shape += 2
-			}
-			r = shapes[min(shape, len(shapes)-1)]
-		}
-		out = append(out, r)
-		at += width - 1
-	}
-	return out
+	return r == '\u00AD' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u034F'
 }

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 )
@@ -29,12 +30,13 @@ type campaignFormView struct {
 	Zones         []string
 	Currencies    []string
 	Cover, Logo   page.PictureField
-	NoWay         bool // visitors will not be able to give
+	Picture       page.PictureField // for the story
+	NoWay         bool              // visitors will not be able to give
 }
 
 // Story is what the page will show of the text that was typed.
 func (v campaignFormView) Story() template.HTML {
-	return template.HTML(campaign.Story(v.Form.Value("description")))
+	return template.HTML(campaign.Shown(campaign.Story(v.Form.Value("description"))))
 }
 
 // IsHTML tells whether a text of the form is HTML, which light formatting could not say.
@@ -193,11 +195,14 @@ func Own(r *page.Request) (campaigns.CampaignRecord, error) {
 	return record, err
 }
 
-// campaignValues are the fields as crm reads them: the boxes and the ids that were typed are one list.
+// campaignValues are the fields as crm reads them: the boxes and the ids that were typed are one list, and a picture that was uploaded for the story is in it.
 func campaignValues(f *page.Form) func(field string) string {
 	return func(field string) string {
 		if field == "beneficiaries" {
 			return strings.Join(append(slices.Clone(f.Values(field)), f.Value(otherField)), " ")
+		}
+		if address := f.Value(page.StoryPicture.Name); field == "description" && picture.IsAddress(address) {
+			return campaign.AddPicture(f.Value(field), address, f.Value("story_shows"))
 		}
 		return f.Value(field)
 	}
@@ -221,7 +226,7 @@ func refuseCampaign(r *page.Request, in campaign.Input, old campaign.Campaign, e
 func campaignForm(r *page.Request, status int, old campaign.Campaign) error {
 	view := campaignFormView{
 		Form: r.Form, Title: "New campaign", Action: r.Path("/campaigns"), Back: r.Path("/campaigns"), Save: "Create campaign",
-		EventTypes: eventTypes(r.Form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes, Cover: page.CoverField, Logo: page.LogoField,
+		EventTypes: eventTypes(r.Form.Value("event.type")), Zones: timeZones, Currencies: currencyCodes, Cover: page.CoverField, Logo: page.LogoField, Picture: page.StoryPicture,
 		Open: map[string]bool{"event": r.Form.Value("type") == "event" || says(r.Form, "event."), "livestream": says(r.Form, "event.livestream"), "other": says(r.Form, otherField)},
 	}
 	for name, fields := range folds {

@@ -59,7 +59,7 @@ func StatementPage(r *page.Request) error {
 		}
 		view.add(&contact, made)
 		view.Mails, view.NoMail = r.Store.Mails(), contact.NoMail().Sentence()
-		if view.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), jobs.AboutContact(contact.ID)); err != nil {
+		if view.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), jobs.AboutStatement(contact.ID, view.Year)); err != nil {
 			return err
 		}
 	}

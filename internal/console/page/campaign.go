@@ -59,10 +59,10 @@ type ShownCampaign struct {
 func NewShownCampaign(c campaign.Campaign, now time.Time) ShownCampaign {
 	shown := ShownCampaign{
 		Campaign: c, Progress: newProgress(c), Ended: ended(c, now),
-		Description: template.HTML(campaign.Paragraphs(c.Description)), Logo: NewShownImage(c.Logo),
+		Description: template.HTML(campaign.Shown(c.Description)), Logo: NewShownImage(c.Logo),
 	}
 	if c.Event != nil {
-		shown.Details = template.HTML(campaign.Paragraphs(c.Event.Details))
+		shown.Details = template.HTML(campaign.Shown(c.Event.Details))
 	}
 	switch {
 	case c.Cover == nil:

@@ -8,7 +8,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"donorbook/internal/crm/doc"
@@ -28,7 +27,8 @@ type PictureField struct {
 var (
 	CoverField       = PictureField{"cover.url", "Cover image", picture.Cover}
 	LogoField        = PictureField{"logo", "Logo", picture.Logo}
-	CampaignPictures = []PictureField{CoverField, LogoField}
+	StoryPicture     = PictureField{"story", "Picture for the story", picture.Cover} // it becomes part of the text, at its end
+	CampaignPictures = []PictureField{CoverField, LogoField, StoryPicture}
 )
 
 // File is the control for a file, Kept holds the address of what was uploaded before, and Remove is a box.
@@ -165,13 +165,9 @@ func (p PictureField) draw(r *Request, file []byte, made map[string]picture.Pict
 
 // sourceSet names all sizes of a picture, for a browser to choose from; "" for one of another site.
 func sourceSet(address any) string {
-	var all []string
 	text, _ := address.(string)
 	if shown, ok := address.(shownImage); ok {
 		text = string(shown)
 	}
-	for name, width := range picture.Sizes(text) {
-		all = append(all, picture.Root+name+" "+strconv.Itoa(width)+"w")
-	}
-	return strings.Join(all, ", ")
+	return picture.SourceSet(text)
 }

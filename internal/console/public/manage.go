@@ -21,8 +21,6 @@ type manageView struct {
 	Amount    string
 	Frequency string
 	Next      string // when it is paid next, "" for unknown
-	Paused    bool
-	Ended     bool
 	Done      string // what was changed; the link is used up then
 	Sent      bool   // a fresh link is under way
 	Used      bool   // the link was one that worked once
@@ -71,11 +69,8 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 }
 
 func newManageView(m *donations.Managed, f *page.Form) *manageView {
-	view := &manageView{
-		Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency,
-		Paused: m.IsPaused, Ended: m.Plan.Status == giving.Ended,
-	}
-	if !m.Plan.NextBill.IsZero() && !view.Paused {
+	view := &manageView{Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
+	if !m.Plan.NextBill.IsZero() && m.Plan.Status != giving.Paused {
 		view.Next = page.Day(m.Plan.NextBill)
 	}
 	return view
@@ -135,9 +130,11 @@ func changeError(err error) error {
 func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) error {
 	id, _, secret, _ := donate.ParseManageLink(token)
 	view, owner := &manageView{Form: page.NewForm(), Used: secret != ""}, ""
-	if account, err := g.Store.Account(r.Context(), id); err == nil {
-		owner = account.Name
+	account, err := g.Store.Account(r.Context(), id)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
 	}
+	owner = account.Name
 	if r.Method == http.MethodPost {
 		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
 			return err

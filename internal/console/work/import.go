@@ -262,7 +262,7 @@ func BeginImport(r *page.Request, im jobs.Import) (err error) {
 			return err
 		}
 	}
-	chosen := jobs.Choices{Mode: jobs.ImportMode(r.Form.Value("mode")), OtherName: jobs.ImportMode(r.Form.Value("other_name")), FileIsRight: r.Form.Value("file_is_right") != "", MatchNames: r.Form.Value("match_names") != "", UsualNames: r.Form.Value("usual_names") != "", Trial: r.Form.Value("do") != "import"}
+	chosen := jobs.Choices{Mode: jobs.ImportMode(r.Form.Value("mode")), OtherName: jobs.ImportMode(r.Form.Value("other_name")), FileIsRight: r.Form.Value("file_is_right") != "", MatchNames: r.Form.Value("match_names") != "", Thanks: r.Form.Value("thanks") != "", UsualNames: r.Form.Value("usual_names") != "", Trial: r.Form.Value("do") != "import"}
 	if !chosen.Trial && im.Spec.Of == jobs.ImportContacts && r.Membership.Role >= access.Owner {
 		if mapping, chosen.Fields, err = r.Store.MakeFields(r.Context(), r.Account(), mapping); err != nil {
 			return err

@@ -28,6 +28,9 @@ func fillColumns(r *page.Request, view *jobPageView) error {
 	if view.Import.Spec.MatchNames {
 		r.Form.SetUnsent("match_names", "1")
 	}
+	if view.Import.Spec.Thanks {
+		r.Form.SetUnsent("thanks", "1")
+	}
 	if view.Import.Spec.UsualNames {
 		r.Form.SetUnsent("usual_names", "1")
 	}

@@ -338,13 +338,13 @@ func valueOf(t *time.Time) time.Time {
 func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given Given, status string) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
-	dst = append(dst, body[:urlAt-1]...)
-	quoted, err := jsontext.AppendQuote(dst, strings.TrimSuffix(baseURL, "/"))
+	quoted, err := jsontext.AppendQuote(nil, strings.TrimSuffix(baseURL, "/"))
 	if err != nil {
 		panic(fmt.Sprintf("campaign: the base URL is not UTF-8: %v", err))
 	}
-	base := string(quoted[len(dst)+1 : len(quoted)-1])
-	dst = given.appendTo(quoted[:len(quoted)-1], body[urlAt:], base)
+	base := string(quoted[1 : len(quoted)-1])
+	dst = appendPictures(dst, body[:urlAt], base)
+	dst = given.appendTo(append(dst, base...), body[urlAt:], base)
 	slug, _, _ := bytes.Cut(body[urlAt+1:], []byte(`"`))
 	dst = append(append(dst[:len(dst)-1], `,"code":"`...), slug...)
 	return append(append(append(dst, `","status":"`...), status...), `"}`...)

@@ -10,6 +10,7 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
 
+	"donorbook/internal/crm/picture"
 	"donorbook/internal/crm/text"
 )
 
@@ -28,17 +29,23 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup",
 		"blockquote", "pre", "code", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6")
-	p.AllowAttrs("href").OnElements("a")
-	p.AllowAttrs("src").OnElements("img")
+	p.AllowAttrs("href").Matching(foreignAddress).OnElements("a")
+	p.AllowAttrs("src").Matching(imageAddress).OnElements("img")
 	p.AllowAttrs("alt", "title").OnElements("img")
 	p.AllowAttrs("width", "height").Matching(bluemonday.Integer).OnElements("img")
 	p.RequireParseableURLs(true)
-	p.AllowRelativeURLs(false)
+	p.AllowRelativeURLs(true) // those that match
 	p.AllowURLSchemeWithCustomPolicy("https", func(u *url.URL) bool { return text.IsWebURL(u.String()) })
 	p.RequireNoFollowOnLinks(true)
 	p.AddTargetBlankToFullyQualifiedLinks(true) // and rel=noopener
 	return p
 })
+
+// Links lead to other sites. Images are on other sites, or were uploaded here.
+var (
+	foreignAddress = regexp.MustCompile(`^\s*(?i:https):`)
+	imageAddress   = regexp.MustCompile(foreignAddress.String() + `|^` + picture.Form + `$`)
+)
 
 // maxRemovedKinds is how many kinds of elements are worth listing. Listing each of thousands would take long, too.
 const maxRemovedKinds = 20

@@ -131,7 +131,13 @@ func isSecureURL(value string) bool {
 
 // htmlText is sanitized where it is short enough to be.
 func htmlText() doc.Kind[string] {
-	k := doc.String(maxHTML).And(func(_ *doc.Checker, _ doc.Place, _ string, value *string) { *value = sanitizeHTML(*value) })
+	k := doc.String(maxHTML).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
+		*value = sanitizeHTML(*value)
+		pictures := 0
+		if eachInText(name, value, func(string, *string) { pictures++ }); pictures > maxInText {
+			c.AddAt(at, name, "must not have more than %v pictures", maxInText)
+		}
+	})
 	k.Take = func(form doc.Form, name string) string { return campaignFormOf(form).html(name, form.Value(name)) }
 	return k
 }

@@ -33,6 +33,7 @@ type Filed struct {
 	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
 	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
 
+	Thank     bool           // a new gift waits for thanks as one that was typed does
 	OtherName crm.CreateMode // of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own, Dedupe one of that contact, Skip none
 }
 

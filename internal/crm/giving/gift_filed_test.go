@@ -33,3 +33,19 @@ func TestRowsTellThePartsOfARefund(t *testing.T) {
 		t.Error("more was refunded than is left")
 	}
 }
+
+// A gift of today, which has noon as its time, is in the file of an account in the morning, too; one of the day after tomorrow is a mistake.
+func TestAGiftOfTodayIsTakenOverInTheMorning(t *testing.T) {
+	t.Parallel()
+	morning := time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)
+	for days, fits := range map[int]bool{0: true, 2: false} {
+		amount, method := int64(50_0000), "check"
+		g, err := NewGift(&GiftInput{Amount: &amount, Method: &method, at: morning.AddDate(0, 0, days).Add(11 * time.Hour)}, &crm.Contact{ID: 7, FirstName: "Ada", LastName: "Byron"}, "USD", "", morning)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.CheckImported(morning); (err == nil) != fits {
+			t.Errorf("a gift of the day %d days from now: %v", days, err)
+		}
+	}
+}

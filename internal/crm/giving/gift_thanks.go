@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Thanks is whether a gift still has to be thanked for, or how that was done, when and by whom. It is empty for a gift that no one was asked to thank for: one that came with a file, or long after it was given.
+// Thanks is whether a gift still has to be thanked for, or how that was done, when and by whom. It is empty for a gift that no one was asked to thank for: one that came with a file whose gifts need no thanks, or long after it was given.
 type Thanks struct {
 	How string
 	At  time.Time
@@ -35,7 +35,8 @@ const thanksTime = 90 * 24 * time.Hour
 
 // ask lets a gift wait for thanks that has just arrived.
 func (g *Gift) ask(in *GiftInput, now time.Time) {
-	if in.Filed == nil && !in.Anonymous && g.Thanks.How == "" && g.Status == Succeeded && !g.Test && now.Sub(g.At) < thanksTime {
+	isAsked := in.Filed == nil || in.Filed.Thank
+	if isAsked && !in.Anonymous && g.Thanks.How == "" && g.Status == Succeeded && !g.Test && now.Sub(g.At) < thanksTime {
 		g.Thanks = Thanks{How: ToThank}
 	}
 }

@@ -60,8 +60,10 @@ type File struct {
 // Root is where pictures are found. What follows it cannot be guessed, so that the picture of a draft is as hidden as the draft.
 const Root = "/pictures/"
 
-// addressForm is that of the largest size: the number of the account that it was made for, a random name, its width and its type. Older ones have no account.
-var addressForm = regexp.MustCompile(`^/pictures/((?:([1-9][0-9]{0,9})-)?[a-z2-7]{26})-([1-9][0-9]{0,3})\.(jpg|png)$`)
+// Form is how the address of a largest size looks: the number of the account that it was made for, a random name, its width and its type. Older ones have no account.
+const Form = `/pictures/((?:([1-9][0-9]{0,9})-)?[a-z2-7]{26})-([1-9][0-9]{0,3})\.(jpg|png)`
+
+var addressForm = regexp.MustCompile("^" + Form + "$")
 
 // IsAddress tells whether a text is the address of a picture that was uploaded here.
 func IsAddress(text string) bool { return addressForm.MatchString(text) }
@@ -87,6 +89,15 @@ func Sizes(address string) iter.Seq2[string, int] {
 			}
 		}
 	}
+}
+
+// SourceSet names all sizes of the picture at an address, for a browser to choose from.
+func SourceSet(address string) string {
+	var all []string
+	for name, width := range Sizes(address) {
+		all = append(all, Root+name+" "+strconv.Itoa(width)+"w")
+	}
+	return strings.Join(all, ", ")
 }
 
 // sizesBelow are the widths of a picture whose largest size has this one.

@@ -335,7 +335,7 @@ func dropPart(in *giving.GiftInput, part string) bool {
 
 // IsNoGift tells whether a row says of itself that it is no gift: it is skipped, and not rejected.
 func (g *GiftRow) IsNoGift() bool {
-	return g.kind == noGift || slices.ContainsFunc(g.faults.Faults, func(f doc.Fault) bool { return f.Rule == refundFailed })
+	return !g.isBroken && (g.kind == noGift || slices.ContainsFunc(g.faults.Faults, func(f doc.Fault) bool { return f.Rule == refundFailed }))
 }
 
 // Rejected is a row of a JSON file as it was, with the reason: one JSON object.

@@ -8,6 +8,9 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/pay/stripetest"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
@@ -80,5 +83,59 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		if succeeded != 1 {
 			t.Errorf("%d gifts are left", succeeded)
 		}
+	})
+}
+
+// Someone gives with the email of a contact of another name: nothing is mailed about the gift, and no receipt made, until a person has looked. Then the thanks go to whom the gift is from.
+func TestNoThanksGoOutInAnotherName(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		account := shop.account.Number
+		ada := create(t, s, account, `{"first_name":"Ada","last_name":"Byron","emails":[{"value":"home@example.org"}]}`)
+		ann := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@example.org"}]}`)
+		give := func(frequency string) donate.Donation {
+			t.Helper()
+			w := wish(1)
+			w.Email, w.Frequency = "home@example.org", frequency
+			d, session := shop.give(w)
+			shop.stripe.Pay(session, stripetest.Card)
+			shop.arrive()
+			return shop.look(d.ID)
+		}
+		once, monthly := give(donate.Once), give("monthly")
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		shop.arrive()
+		if once.Doubt != donate.OtherName || monthly.Doubt != donate.OtherName || len(shop.allGifts()) != 3 {
+			t.Fatalf("%+v, %+v, %d gifts", once, monthly, len(shop.allGifts()))
+		}
+		if got := shop.mails("home@example.org"); len(got) != 0 || len(receiptsOf(t, s, account)) != 0 || waiting(t, s, account) != 0 {
+			t.Errorf("before anyone has looked: the mails %q, the receipts %v, %d gifts to thank for", got, receiptsOf(t, s, account), waiting(t, s, account))
+		}
+		if _, err := s.UpdateGift(t.Context(), account, once.Gift, giving.GiftInput{Contact: &ann.ID}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for _, d := range []donate.Donation{once, monthly} {
+				if _, err := s.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if a, b := shop.mails("ann@example.org"), shop.mails("home@example.org"); len(a) != 1 || len(b) != 2 {
+				t.Errorf("after someone has looked: %q to the donor who was chosen, %q for the monthly gift", a, b)
+			}
+		}
+		if g, err := s.GiftRecord(t.Context(), account, once.Gift); err != nil || g.Thanks.How != giving.ThankedMail || g.Thanks.By != "dana@example.org" {
+			t.Errorf("the gift says %+v: %v", g.Thanks, err)
+		}
+		give(donate.Once)
+		data, err := s.ContactData(t.Context(), account, ada.ID)
+		var own strings.Builder
+		if err == nil {
+			err = data.Write(t.Context(), &own)
+		}
+		if err != nil || strings.Count(own.String(), `"typed":`) != 2 || strings.Count(own.String(), `"kind":"thanks"`) != 2 {
+			t.Errorf("%v: what is known of Ada is %s", err, own.String())
+		}
+		shop.sound(s)
 	})
 }

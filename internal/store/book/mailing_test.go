@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -268,7 +270,7 @@ func TestStatementsToMany(t *testing.T) {
 		if pages := sheets(t, s, file, err); len(pages) != 3 || !strings.Contains(pages[0], "Acme") {
 			t.Error(pages)
 		}
-		if told, err := s.MailAbout(t.Context(), account, jobs.AboutContact(ids[0])); err != nil || told == nil {
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil || told == nil {
 			t.Errorf("%v %v", err, told)
 		}
 		data, err := s.ContactData(t.Context(), account, ids[0])
@@ -281,7 +283,7 @@ func TestStatementsToMany(t *testing.T) {
 		}
 		erase(t, s, t.Context(), account, ids[0])
 		erase(t, s, t.Context(), account, ids[2])
-		if told, err := s.MailAbout(t.Context(), account, jobs.AboutContact(ids[0])); err != nil || told != nil {
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil || told != nil {
 			t.Errorf("an erased person is in a mail: %v %v", err, told)
 		}
 		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{})
@@ -317,5 +319,68 @@ func TestAMailingCanBeStopped(t *testing.T) {
 		if n := waiting(t, s, account); n != 20 {
 			t.Errorf("%d wait", n)
 		}
+	})
+}
+
+// The statement of one year says nothing about that of another: both can be mailed within the hour, each once.
+func TestStatementsOfTwoYearsAreTwoMails(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		office := new(postOffice)
+		s.UseRelay(office)
+		account := newAccount(t, s).Number
+		ada := create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
+		eve := create(t, s, account, `{"first_name":"Eve","last_name":"Later","emails":[{"value":"later@example.org"}]}`)
+		var set db.Set
+		for _, id := range []int64{ada.ID, eve.ID} {
+			set.Add(id % 1_000_000_000)
+			for _, day := range []string{"2024-05-05", "2025-05-05"} {
+				in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+day+`"}`, false, s.Now())
+				in.Contact = &id
+				if _, err := s.CreateGift(t.Context(), account, in); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		mailed := func(year int64) (at jobs.MailingProgress) {
+			t.Helper()
+			j, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			finishJobs(t, s)
+			office.sendAll(t, s)
+			done, err := s.Job(t.Context(), account, j.ID)
+			if err != nil || json.Unmarshal(done.Progress, &at) != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		if at := mailed(2024); at.Mailed != 2 {
+			t.Errorf("of 2024: %+v", at)
+		}
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, 2025)); err != nil || told != nil {
+			t.Errorf("the statement of 2025 was mailed, says %+v: %v", told, err)
+		}
+		if at := mailed(2025); at.Mailed != 2 {
+			t.Errorf("of 2025: %+v", at)
+		}
+		for year, subject := range map[int64]string{2024: "Your giving statement for 2024", 2025: "Your giving statement for 2025"} {
+			told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, year))
+			if err != nil || told == nil || !slices.ContainsFunc(office.taken, func(l *mail.Letter) bool { return strings.HasPrefix(l.Subject.String(), subject) }) {
+				t.Errorf("of %d, it tells %+v: %v", year, told, err)
+			}
+			if at := mailed(year); at.Mailed != 0 || at.Already != 2 { // the mail to Eve, whose mailbox is full, still waits
+				t.Errorf("of %d again: %+v", year, at)
+			}
+		}
+		data, err := s.ContactData(t.Context(), account, ada.ID)
+		var own strings.Builder
+		if err == nil {
+			err = data.Write(t.Context(), &own)
+		}
+		if err != nil || strings.Count(own.String(), `"kind":"statement"`) != 2 {
+			t.Errorf("%v %s", err, own.String())
+		}
+		wantSound(t, s)
 	})
 }

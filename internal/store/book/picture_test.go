@@ -121,6 +121,41 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 	})
 }
 
+func TestPicturesInAStoryLiveAsLongAsTheStory(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s)
+		kept, cut := draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Cover, 300)
+		shows := func(p picture.Picture) string { return `<img src="` + p.Address + `" alt="Harbor">` }
+		gala, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"), Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)), Pictures: []picture.Picture{kept, cut}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 2 {
+			t.Error("the pictures of the story are not there")
+		}
+		twin := createCampaign(t, s, account, fmt.Sprintf(`{"title":"Twin","description":%q}`, shows(kept)+shows(kept)))
+		updateCampaign(t, s, account, gala.ID, fmt.Sprintf(`{"title":"Gala","description":%q}`, "<p>Again</p>"+shows(kept)))
+		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 0 {
+			t.Error("the picture that was cut from the story is still there, or the other is not")
+		}
+		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		copied := twin.Pictures()
+		if len(copied) != 1 || copied[0] == kept.Address || served(t, s, kept.Address, kept) != 0 || served(t, s, copied[0], kept) != 3 {
+			t.Errorf("the story of another campaign shows %v", copied)
+		}
+		if err := createCampaignError(t, s, account, "Many", strings.Repeat(shows(kept), 2)); err == nil {
+			t.Error("a story shows a picture that is gone")
+		}
+	})
+}
+
+func createCampaignError(t testing.TB, s *Book, account access.Account, title, story string) error {
+	_, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story})
+	return err
+}
+
 func pictureRows(t testing.TB, s *Book) int64 { return rowCounts(t.(*testing.T), s)["picture"] }
 
 func TestAnAddressOfAPictureThatIsNotThereIsRefused(t *testing.T) {

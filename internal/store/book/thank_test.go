@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
 
@@ -243,6 +244,45 @@ func TestThankYouTexts(t *testing.T) {
 		}
 		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-2].Template != thanks.Default(thanks.Large) {
 			t.Errorf("%v %+v", err, all)
+		}
+		wantSound(t, s)
+	})
+}
+
+// Gifts of a file wait for thanks only if someone wants that, and then as those that were typed: new ones that arrived lately. Undoing the import takes them off the list.
+func TestAnImportCanAskForThanks(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		giveNow(t, s, account, ofAda)
+		file := strings.ReplaceAll("Amount,Date,Name,Email,Status,Gift ID\n10,TODAY,Ada Lovelace,ada@example.org,Succeeded,g1\n20,TODAY,Bo Lee,bo@example.org,Succeeded,g2\n"+
+			"30,2001-02-03,Long Ago,long@example.org,Succeeded,g3\n40,TODAY,Pat Promise,pat@example.org,Pending,g4\n50,TODAY,Re Funded,re@example.org,Refunded,g5\n60,TODAY,,,Succeeded,g6\n", "TODAY", s.Now().Format(time.DateOnly))
+		imports := func(thank bool) int64 {
+			t.Helper()
+			rows := openTable(t, file)
+			spec := giftImportOf(rows)
+			spec.Thanks = thank
+			im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, true, func(jobs.ImportProgress) {})
+			if err != nil || im.Progress.Rejected != 0 {
+				t.Fatal(err, im.Progress)
+			}
+			return im.ID
+		}
+		plain := imports(false)
+		if n := waiting(t, s, account); n != 1 {
+			t.Errorf("%d gifts wait after an import that asks for no thanks", n-1)
+		}
+		finishUndo(t, s, account, plain)
+		asking := imports(true)
+		if n := waiting(t, s, account); n != 3 {
+			t.Errorf("%d gifts of the file wait, want those of Ada and Bo", n-1)
+		}
+		imports(true)
+		if n := waiting(t, s, account); n != 3 {
+			t.Errorf("%d gifts wait after the same file again", n-1)
+		}
+		finishUndo(t, s, account, asking)
+		if n := waiting(t, s, account); n != 1 {
+			t.Errorf("%d gifts wait after the undo", n-1)
 		}
 		wantSound(t, s)
 	})

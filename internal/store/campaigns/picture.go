@@ -8,11 +8,17 @@ import (
 	"donorbook/internal/store"
 )
 
-// pictures are the files that a campaign needs and does not have.
+// pictures are the files that a campaign needs and does not have. It may show a picture in many places.
 func (c *campaignChange) pictures(of *campaign.Campaign, uploaded []picture.Picture) (files []picture.File, err error) {
+	became := make(map[string]string)
 	of.EachPicture(func(field string, address *string) {
-		more, failed := store.NewFiles(c.Conn, c.owner.Number, cmp.Or(of.ID, store.NoCampaign), field, address, uploaded)
-		files, err = append(files, more...), FirstOrFaults(err, failed)
+		was := *address
+		if _, seen := became[was]; !seen {
+			more, failed := store.NewFiles(c.Conn, c.owner.Number, cmp.Or(of.ID, store.NoCampaign), field, address, uploaded)
+			files, err = append(files, more...), FirstOrFaults(err, failed)
+			became[was] = *address
+		}
+		*address = became[was]
 	})
 	return files, err
 }

@@ -18,9 +18,13 @@ import (
 // about is what a mail about a donation is for.
 func about(d *row) string { return "donation " + d.ID }
 
-// tellArrived thanks the giver for money that has arrived, and tells the staff.
+// tellArrived thanks the giver for money that has arrived, and tells the staff. Of a donation in doubt, the contact may be someone else, to whom nothing is said about it until a person has looked.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
-	if err := s.gifts.ThankAtOnce(t, a, g, now); err != nil {
+	thank := s.gifts.ThankAtOnce
+	if d.Doubt != "" {
+		thank = holdThanks
+	}
+	if err := thank(t, a, g, now); err != nil {
 		return err
 	}
 	settings, err := people.AccountSettings(t.Conn, a.Account)
@@ -41,6 +45,32 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 		m.Says = append(m.Says, mail.Say("It honors {}.", g.Dedication.Name))
 	}
 	return s.gifts.Queue(t, a.Account, mail.Arrived, gifts.AboutGift(g.ID), to, m)
+}
+
+// holdThanks asks no one to thank for a gift, until thankHeld does.
+func holdThanks(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
+	held := *g
+	held.Thanks = giving.Thanks{}
+	return gifts.SaveGift(t, a, gifts.Stored(a, g.ID), &held, now)
+}
+
+// thankHeld thanks for what has arrived of a donation while it was in doubt. Where no mail can be, the gifts wait for thanks.
+func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now time.Time) error {
+	ids, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, gifts.CodeID(a.Account, d.GiftPlan))
+	for _, id := range append(ids, gifts.CodeID(a.Account, d.Gift)) {
+		if err != nil {
+			return err
+		}
+		var stored *gifts.StoredGift
+		if stored, err = gifts.Of(a).Gifts.Get(t, a.Account, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
+			continue
+		}
+		waits := stored.Thanked(giving.ToThank, "", now)
+		if err = gifts.SaveGift(t, a, stored, &waits, now); err == nil {
+			err = s.gifts.ThankAtOnce(t, a, &waits, now)
+		}
+	}
+	return err
 }
 
 // idOf is the public id of an account.

@@ -3,7 +3,6 @@ package donations
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"donorbook/internal/crm"
@@ -64,14 +63,17 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 	return made, err
 }
 
-// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, and the same doubt is not raised again.
+// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, the same doubt is not raised again, and who gave is thanked.
 func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string) (donate.Donation, error) {
-	return s.changeRow(ctx, account, id, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
-		if d.Doubt != "" {
-			d.Settled, d.Doubt = d.Doubt, ""
+	made, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
+		if d.Doubt == "" {
+			return nil
 		}
-		return nil
+		d.Settled, d.Doubt = d.Doubt, ""
+		return s.thankHeld(t, a, d, s.base.Now())
 	})
+	s.gifts.Wake()
+	return made, err
 }
 
 const notPaidHere doc.Rule = "This payment began on a page of yours, and is recorded already."
@@ -133,13 +135,15 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if d.Provider != "" || d.State != donate.Processing {
 			return doc.NewInvalid("", notPromised)
 		}
+		doubt, err := archivedGiver(t, a, &in)
+		if err != nil {
+			return err
+		}
 		g, err := gifts.RecordGift(t, a, &in, now)
 		if err != nil {
 			return err
 		}
-		if isCalledOtherwise(t, a, &in, g.Contact) {
-			d.Doubt = donate.OtherName
-		}
+		d.Doubt = cmp.Or(doubt, giverDoubt(t, a, &in, g.Contact))
 		d.State, d.Gift = donate.Paid, g.Code
 		return s.tellArrived(t, a, d, &g.Gift, now)
 	})
@@ -195,16 +199,9 @@ func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gif
 		return err
 	}
 	key := "refund " + g.Code + " " + cmp.Or(store.AttemptKey(ctx), g.Version()+" "+text.MoneyInput(amount, g.Currency))
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	p, _, err := s.provider(ctx, a)
-	if err == nil {
-		err = p.Refund(asking, payment, amount, g.Currency, key)
-	}
-	var refused *donate.Refused
-	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
-		return errors.Join(doc.NewInvalid("", refundFaults, refused.Text), s.trouble(ctx, a, err))
-	}
+	err = refusal(s.ask(ctx, a, func(ctx context.Context, p donate.Provider) error {
+		return p.Refund(ctx, payment, amount, g.Currency, key)
+	}), refundFaults)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type FileImport struct {
 	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
 	UsualNames  bool       `json:"usual_names,omitempty"`   // names in capitals are written in the usual form
 	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
+	Thanks      bool       `json:"thanks,omitempty"`        // of gifts: new ones wait for thanks
 	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
 	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
 }

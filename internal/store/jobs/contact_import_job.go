@@ -54,6 +54,7 @@ type Choices struct {
 	Mode, OtherName ImportMode
 	FileIsRight     bool
 	MatchNames      bool    // of gifts alone
+	Thanks          bool    // the same: new ones wait for thanks
 	UsualNames      bool    // names in capitals are written in the usual form
 	Fields          []int64 // custom fields that were made for it
 	Trial           bool    // it is a dry run
@@ -73,7 +74,7 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 		spec.UsualNames = as.UsualNames
 		if spec.Mapping, spec.Trial, spec.OtherName = as.Mapping, as.Trial, as.OtherName; spec.Of == ImportContacts {
 			spec.Mode, spec.FileIsRight, spec.Fields = as.Mode, as.FileIsRight, as.Fields
-		} else if spec.MatchNames = as.MatchNames; as.Mode == LeaveCampaigns || as.Mode == "" {
+		} else if spec.MatchNames, spec.Thanks = as.MatchNames, as.Thanks; as.Mode == LeaveCampaigns || as.Mode == "" {
 			spec.Mode = as.Mode
 		}
 		if err := spec.check(); err != nil {
@@ -343,6 +344,6 @@ func (s *JobStore) importFailure(ctx context.Context, j *Job, err error) error {
 func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
 	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
-		im.Spec.rule() == spec.rule() && im.Spec.MatchNames == spec.MatchNames && im.Spec.UsualNames == spec.UsualNames &&
+		im.Spec.rule() == spec.rule() && im.Spec.MatchNames == spec.MatchNames && im.Spec.UsualNames == spec.UsualNames && im.Spec.Thanks == spec.Thanks &&
 		slices.Equal(JSONOf(im.Spec.Mapping), JSONOf(spec.Mapping))
 }

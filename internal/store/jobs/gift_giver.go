@@ -24,7 +24,7 @@ func (row *giftRow) giverKeys() []string {
 	return row.Giver.NameKeys()
 }
 
-// meet tells a row which contact rows before have had for the same giver, or files before from the same source, and which contacts may have its name and address.
+// meet tells a row which contact rows before have had for the same giver, or files before from the same source, which contacts may have its name and address, and what a person has chosen for all rows.
 func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
 	filed := row.Gift.Filed
 	if filed == nil {
@@ -34,6 +34,7 @@ func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before i
 	if filed.Same, filed.Neighbors, filed.OtherName = r.givers.first(keys...), 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
 		filed.Neighbors = before
 	}
+	filed.Thank = r.spec.Thanks
 	if filed.Same == 0 && len(keys) > 0 {
 		filed.Same, err = r.knownBefore(t, a, &row.Gift.Giver, before)
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
@@ -204,14 +204,14 @@ func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, s
 	return made, err
 }
 
-// A statement is not mailed twice within an hour: two people may send the same ones.
+// A statement is not mailed twice within an hour, or while it waits: two people may send the same ones.
 const (
 	sentAgain      = time.Hour
-	sqlMailedSince = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND error = '' AND created_at > $3 LIMIT 1`
+	sqlMailedSince = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND (due_at <> 0 OR error = '' AND created_at > $3) LIMIT 1`
 )
 
-// AboutContact is what a mail to a contact is for that is about no gift.
-func AboutContact(id int64) string { return "contact " + strconv.FormatInt(id, 10) }
+// AboutStatement is what a mail with the statement of a contact for a year is about. What it begins with finds the mails to a contact that are about no gift.
+func AboutStatement(contact, year int64) string { return fmt.Sprintf("contact %d %d", contact, year) }
 
 // mailingStep writes to a few people more. Their statements are made before the unit of work begins, which decides again whether they may be written to.
 func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
@@ -275,13 +275,13 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			way, why := r.way(w.Mails())
 			if way == crm.ByMail {
-				if mailed, err := t.Exists(sqlMailedSince, a.Account, AboutContact(r.id), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
+				if mailed, err := t.Exists(sqlMailedSince, a.Account, AboutStatement(r.id, m.Year), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
 					if note(r.id, r.id, crm.NoWay, ""); err != nil {
 						return err
 					}
 					continue
 				}
-				err = w.Queue(t, a.Account, mail.Statement, AboutContact(r.id), r.contact.Emails[0].Value,
+				err = w.Queue(t, a.Account, mail.Statement, AboutStatement(r.id, m.Year), r.contact.Emails[0].Value,
 					thanks.StatementMail(r.gave, &r.contact, head.Organization, head.Settings.TaxID, head.Settings.NoReturn))
 			}
 			if err != nil {

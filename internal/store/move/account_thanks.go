@@ -37,8 +37,8 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 
 const (
 	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
-		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about = 'contact ' || c.id AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
-	sqlMailsByID   = `SELECT kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about >= 'contact ' || c.id AND m.about < 'contact ' || c.id || '!' AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
+	sqlMailsByID   = `SELECT id, kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
 	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> ''`
 )
@@ -52,7 +52,7 @@ var mailData = &personal{list: "mails", of: sqlMailsAbout, byID: sqlMailsByID,
 			Error     string `json:"error"`
 			CreatedAt int64  `json:"created_at"`
 			EndedAt   int64  `json:"ended_at"`
-		}{r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Int(4)})
+		}{r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5)})
 	}}
 
 // mails deletes mails to a person about gifts that are someone else's now, such as after a merge was undone.

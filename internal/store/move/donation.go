@@ -11,7 +11,7 @@ import (
 
 const (
 	sqlDonationsAbout = `SELECT d.number, d.number AS head FROM gift g JOIN donation d ON d.account_id = $1 AND d.code = g.code WHERE g.account_id = $1 AND g.contact_id = $2 AND d.code <> '' AND d.number > $3 ORDER BY d.number LIMIT $4`
-	sqlDonationsByID  = `SELECT id, state, wish, created_at FROM donation WHERE account_id = $1 AND number = ANY($2) ORDER BY number`
+	sqlDonationsByID  = `SELECT number, id, state, wish, created_at FROM donation WHERE account_id = $1 AND number = ANY($2) ORDER BY number`
 	sqlNextDonations  = `SELECT number, wish FROM donation WHERE account_id = $1 AND number > $2 AND wish <> '{}' ORDER BY number LIMIT $3`
 
 	// What a person typed is forgotten; that they gave is in the ledger. One that never became a gift is gone.
@@ -28,7 +28,7 @@ var donationData = &personal{list: "donations", of: sqlDonationsAbout, byID: sql
 			State     string          `json:"state"`
 			Typed     json.RawMessage `json:"typed"`
 			CreatedAt int64           `json:"created_at"`
-		}{r.Text(0), r.Text(1), json.RawMessage(r.Text(2)), r.Int(3)})
+		}{r.Text(1), r.Text(2), json.RawMessage(r.Text(3)), r.Int(4)})
 	}}
 
 // donations forgets what was typed about a person on pages, where that became no gift or one that is someone else's now.
