@@ -99,11 +99,18 @@ func GiftRows(g *giving.Gift) *Rows {
 		r.References = append(r.References, IDReference(id))
 	}
 	slices.Sort(r.References)
+	r.References = slices.Compact(r.References)
 	return r
 }
 
-// IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two gifts.
-func IDReference(id crm.ExternalID) string { return GiftReference + id.Source + "\t" + id.Value }
+// IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two gifts, unless the value tells by itself: other files of
+// one system have it in a column of another name.
+func IDReference(id crm.ExternalID) string {
+	if giving.TellsAlone(id) {
+		id.Source = ""
+	}
+	return GiftReference + id.Source + "\t" + id.Value
+}
 
 // PaymentReferences is what the references begin with that lead from what a pledge is called elsewhere to its payments.
 func PaymentReferences(pledge string) string { return paymentReference + pledge + "\t" }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -21,6 +22,7 @@ type Filed struct {
 	Plan     string           // what its plan is called elsewhere; one that is not known is made. "" is none
 	Every    string           // how often the gifts of that plan come; "" is not known
 	Pledge   string           // the external id of the pledge that it pays for; "" is none
+	Pays     bool             // it pays for a pledge, whichever that is
 	WriteOff bool             // the row is no gift, but gives that pledge up
 	RefundOf string           // of a row that is a refund: the external id of the gift; "" is not told
 	IsRefund bool             // the row is no gift, but gives one back
@@ -47,6 +49,15 @@ func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Value, b.Value))
 	})
 	return clean[:min(len(clean), maxIDs)]
+}
+
+// shortestTelling is how long an id is, at least, that no other table has by chance.
+const shortestTelling = 8
+
+// TellsAlone tells whether an id names one gift in whatever column it stands: it is long, and has letters and digits, such as ch_3PAAA1.
+func TellsAlone(id crm.ExternalID) bool {
+	return len(id.Value) >= shortestTelling && !isWaiting(id) && id.Source != PledgeSource &&
+		strings.ContainsAny(id.Value, "0123456789") && strings.ContainsFunc(id.Value, unicode.IsLetter)
 }
 
 // Learn is the gift with the ids that a row has for it, beside those that it has.

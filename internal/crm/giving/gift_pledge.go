@@ -17,6 +17,20 @@ func (in *GiftInput) NamesPledge() bool {
 	return in.Filed != nil && in.Filed.Pledge != "" && in.Filed.Pledge != value(in.ExternalID) && (in.Filed.WriteOff || value(in.Status) == string(Pending))
 }
 
+// PledgesPaid are the pledges among gifts that a payment may be for: open ones in its currency that are as large and were made before, and of these the ones for its campaign.
+func PledgesPaid(gifts []*Gift, in *GiftInput, currency string) (open []*Gift) {
+	units, _ := text.MinorUnits(value(in.Amount), currency)
+	for _, g := range gifts {
+		if g.Status == Pending && g.ExternalID != "" && g.Currency == currency && g.Payment().Amount >= units && !g.At.After(in.at.Add(24*time.Hour)) {
+			open = append(open, g)
+		}
+	}
+	if len(open) > 1 {
+		open = slices.DeleteFunc(open, func(g *Gift) bool { return g.Campaign != value(in.Campaign) })
+	}
+	return open
+}
+
 // PledgeSource is the source of the id by which a payment names its pledge, which may come in a later file.
 const PledgeSource = "pledge"
 

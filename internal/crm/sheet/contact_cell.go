@@ -168,7 +168,11 @@ func isCompanyInTwo(first, last string) bool {
 // splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
 func splitName(name string) (first, last string) {
 	if last, first, found := strings.Cut(name, ","); found && !crm.IsSuffix(strings.TrimSpace(first)) {
-		return strings.TrimSpace(first), strings.TrimSpace(last)
+		first, last = strings.TrimSpace(first), strings.TrimSpace(last)
+		if at := strings.LastIndex(first, " "); at > 0 && crm.IsSuffix(first[at+1:]) { // Quill, Roy Jr.
+			first, last = first[:at], last+first[at:]
+		}
+		return first, last
 	}
 	words := strings.Fields(name)
 	for len(words) > 2 && crm.IsTitle(words[0]) {
@@ -253,8 +257,10 @@ func splitAddress(value string) (a crm.Address) {
 	if _, ok := text.FindCountry(parts[len(parts)-1]); ok && !isState(parts[len(parts)-1], parts) {
 		a.Country = pop()
 	}
-	if words := strings.Fields(parts[len(parts)-1]); len(words) == 2 && isZip(words[1]) { // IL 62701
-		parts = append(parts[:len(parts)-1], words...)
+	if code, zip, found := strings.Cut(parts[len(parts)-1], " "); found && isZip(zip) { // IL 62701, ON M5H 1A1
+		if _, known := text.FindState(code); known || !strings.Contains(zip, " ") {
+			parts = append(parts[:len(parts)-1], code, zip)
+		}
 	}
 	if len(parts) > 2 && isZip(parts[len(parts)-1]) {
 		a.Zipcode = pop()

@@ -15,10 +15,10 @@ var marks = strings.Fields("not out block consent recurring status email mail ph
 // mark is the mark that a heading or a value means, "" for none. isConsent tells that it says who may be reached, and not who must not.
 func (h *heading) mark() (target string, isConsent bool) {
 	isOut := h.has("not", "out", "block")
-	isConsent = !isOut && (h.has("consent") || h.has("recurring") && h.has("status"))
+	isConsent = !isOut && (h.has("consent") || h.has("status") && slices.ContainsFunc(h.words, func(word string) bool { return strings.HasPrefix(word, "subscri") }))
 	isReach := h.has("email", "mail", "phone", "cell", "landline", "sms", "call", "letter", "mailing", "address")
 	switch {
-	case h.has("deceased") && len(h.means) == 1:
+	case h.has("deceased") && !slices.ContainsFunc(h.means, func(m string) bool { return m != "deceased" && m != "date" && m != "who" }):
 		return "deceased", false
 	case !isOut && !isConsent || slices.ContainsFunc(h.means, func(m string) bool { return !slices.Contains(marks, m) }):
 		return "", false
@@ -34,7 +34,7 @@ func (h *heading) mark() (target string, isConsent bool) {
 
 // asksReach tells whether a heading names nothing but a way to reach someone. If its values are yes and no, they tell who may be reached so.
 func (h *heading) asksReach() bool {
-	return len(h.means) > 0 && h.unknown == 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "who" && !slices.Contains(channels, m) })
+	return len(h.means) > 0 && h.unknown == 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "who" && m != "mailing" && !slices.Contains(channels, m) })
 }
 
 // channelMark is the mark that keeps someone from being reached in the way that a heading names.
@@ -132,8 +132,14 @@ func readConsent(r *row, c *cell, value string) {
 	readMark(r, c, value)
 }
 
+// withoutConsent is what "Express Consent" and "No Consent" say.
+func withoutConsent(value string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(value), " Consent"), " consent")
+}
+
 // isMarked reads whether a mark is set. A day is when it was. Who has opted in has not opted out, whatever the column asks.
 func isMarked(c *cell, value string) (yes, known bool) {
+	value = withoutConsent(value)
 	plain := plainName(value)
 	switch {
 	case c.isConsent && !c.isStatus && plain == "none":

@@ -48,7 +48,7 @@ func (r *row) finish() {
 		r.settleNames()
 	}
 	r.applyMarks()
-	if r.fullName != "" {
+	if r.takeSuffix(); r.fullName != "" {
 		r.fillName()
 	}
 	if !r.isOwn || r.gift != nil {
@@ -72,6 +72,17 @@ func (r *row) finish() {
 	}
 	if r.tags != nil {
 		in.Tags = &r.tags
+	}
+}
+
+// takeSuffix takes the whole name from the cell of a first name that ends with a suffix, where the last name is missing: Kai Lum Jr.
+func (r *row) takeSuffix() {
+	in := &r.contact
+	if r.fullName != "" || in.FirstName == nil || in.LastName != nil {
+		return
+	}
+	if words := strings.Fields(*in.FirstName); len(words) > 2 && crm.IsSuffix(words[len(words)-1]) {
+		r.fullName, in.FirstName = *in.FirstName, nil
 	}
 }
 

@@ -51,6 +51,9 @@ type together struct {
 	matchedBy                     string   // which one
 	matchState                    giving.GiftStatus
 	isPaidOut, isPayment          bool   // a column for that says so; the row calls itself a payment, by whomever
+	namesRefund                   bool   // the column of what the row belongs to is one of refunds
+	isCharge                      bool   // the row asked someone for money
+	paidTo                        string // who was asked, or was paid
 	noGiftIn                      string // the field that says that the row is no gift, and how
 	noGiftRule                    doc.Rule
 	awaitsRefund                  bool // it was refunded, and another row has to say how much

@@ -233,7 +233,7 @@ func (g *GiftRow) GivesBack() (gift string, ok bool) {
 
 // OfPledge tells whether the row is about a pledge that another row may have: a payment that came or is to come, or a write-off.
 func (g *GiftRow) OfPledge() bool {
-	return g.Filed != nil && g.Filed.Pledge != "" && !g.Filed.IsRefund && (g.ExternalID == nil || g.Filed.Pledge != *g.ExternalID)
+	return g.Filed != nil && (g.Filed.Pays || g.Filed.Pledge != "") && !g.Filed.IsRefund && (g.ExternalID == nil || g.Filed.Pledge != *g.ExternalID)
 }
 
 // AwaitsRefund tells whether another row of the file may say how much of this gift was refunded.
@@ -271,9 +271,9 @@ func (g *GiftRow) settleFee() {
 // settlePlan finds what a payment belongs to. A column with the gift that is refunded has its plan in files of PayPal, and its pledge in others.
 func (g *GiftRow) settlePlan() {
 	if f := g.Filed; f.RefundOf != "" && !f.IsRefund {
-		if isPlan := strings.HasPrefix(f.RefundOf, "I-"); isPlan && f.Plan == "" {
+		if isPlan := strings.HasPrefix(f.RefundOf, "I-") || f.Every != ""; isPlan && f.Plan == "" {
 			f.Plan = f.RefundOf
-		} else if !isPlan && f.Pledge == "" {
+		} else if !isPlan && f.Pledge == "" && !g.namesRefund {
 			f.Pledge = f.RefundOf
 		}
 	}

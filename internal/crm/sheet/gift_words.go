@@ -29,7 +29,7 @@ func byWord(lists map[string]string) map[string]string {
 var methodWords = byWord(map[string]string{
 	"card":          "card cc creditcard credit debit debitcard onlinecreditcard stripe creditordebitcard visa mastercard amex americanexpress discover applepay googlepay digitalwallet kreditkarte debitkarte karte eckarte girocard carte cartebancaire cartedecredit cartebleue cb tarjeta tarjetadecredito tarjetadedebito",
 	"ach":           "ach acheft eftach bankdraft achtransfer achdebit eft echeck electroniccheck electronicfundstransfer usbankaccount",
-	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa domiciliacion domiciliacionbancaria",
+	"direct_debit":  "directdebit sepa sepadebit sepadirectdebit sepalastschrift lastschrift bankeinzug einzug einzugsermachtigung pad preauthorizeddebit bacs bacsdebit bacsdirectdebit prelevement prelevementautomatique prelevementsepa domiciliacion domiciliacionbancaria",
 	"bank_transfer": "banktransfer bank directdeposit bankwire wire wiretransfer standingorder uberweisung bankuberweisung sepauberweisung sepacredittransfer dauerauftrag virement virementbancaire virementsepa virementpermanent transferencia transferenciabancaria bizum etransfer interac gutschrift",
 	"check":         "check cheque ck chk checks personalcheck businesscheck papercheck scheck verrechnungsscheck chequebancaire",
 	"cash":          "cash ca bar efectivo bargeld barspende barzahlung especes liquide",
@@ -144,8 +144,8 @@ var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyR
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled erfolgreich bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht erledigt gutgeschrieben",
-	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled confirmed erfolgreich bestatigt bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht erledigt gutgeschrieben",
+	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid unfulfilled scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
 	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida rucklastschrift ruckgabe impaye impayee impagado impagada ruckgebucht rejete rejetee",
 	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
 	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee reembolsado devuelto",
@@ -190,10 +190,10 @@ var kindWords = byWord(map[string]string{
 	pledgeKind:  "invoice rechnung facture factura pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
-	refundKind:  "refund paymentrefund partialrefund chargeback paymentreversal reversal donationrefund",
+	refundKind:  "refund paymentrefund partialrefund dispute chargeback paymentreversal reversal donationrefund",
 	unclear:     "disputereversal chargebackreversal refundreversal refundfailure disputewon chargebackwon",
 	writeOff:    "writeoff writtenoff pledgewriteoff mgwriteoff covenantwriteoff",
-	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer standardtransfer instanttransfer virementstandard virementinstantane payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 
 func readKind(r *row, c *cell, text string) {
@@ -210,7 +210,10 @@ func readKind(r *row, c *cell, text string) {
 	if r.gift.kind = kind; !isKind {
 		r.gift.kind, _ = r.meaning(c, kindWords, text)
 	}
+	h := parseHeading(text)
+	r.gift.Filed.Pays = r.gift.kind == paymentKind && h.has("pledge")
 	r.gift.isPayment = r.gift.kind == giftKind && slices.ContainsFunc(headingWords(text), func(word string) bool { h := parseHeading(word); return h.has("pay") })
+	r.gift.isCharge = plainWord(text) == "charge"
 	if method == "in_kind" || method == "stock" { // where no other column says more
 		r.gift.kindMethod = method
 	}
@@ -245,7 +248,7 @@ var kindMeans = strings.Fields("deposit gift pay txn amount received recurring m
 // frequencyWords are how often a gift comes again.
 var frequencyWords = byWord(map[string]string{
 	"weekly": "weekly week everyweek wochentlich hebdomadaire semanal", "monthly": "monthly month everymonth monatlich mensuel mensuelle mensual", "quarterly": "quarterly quarter everythreemonths vierteljahrlich quartalsweise trimestriel trimestrielle trimestral",
-	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na einmalig ponctuel ponctuelle unique unica unico onetimegift",
+	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na notrecurring nonrecurring einmalig ponctuel ponctuelle unique unica unico onetimegift",
 })
 
 func readFrequency(r *row, c *cell, value string) {

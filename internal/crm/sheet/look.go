@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ const (
 	planKind   // ids, and no answers
 	modeKind   // live and test
 	answerKind // whether someone may be reached
+	dedicationKind
 	kindCount
 )
 
@@ -80,6 +82,7 @@ var kinds = [kindCount]func(value string) bool{
 	frequencyKind: among(frequencyWords),
 	listedKind:    isListed,
 	answerKind: func(value string) bool {
+		value = withoutConsent(value)
 		_, isAnswer := text.ReadYesNo(value)
 		return isAnswer || isListed(value) || isWrittenDay(value)
 	},
@@ -87,7 +90,7 @@ var kinds = [kindCount]func(value string) bool{
 	prefixKind:  isPrefix,
 	placeKind:   func(value string) bool { return !strings.ContainsAny(value, "@0123456789") && groupOf(value) != "" },
 	idKind: func(value string) bool {
-		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "/")
+		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "//") && !(strings.Contains(value, "/") && isWrittenDay(value))
 	},
 	serialKind: func(value string) bool { return !strings.ContainsAny(value, ".,$€£") },
 	planKind: func(value string) bool {
@@ -99,13 +102,14 @@ var kinds = [kindCount]func(value string) bool{
 		_, isAnswer := text.ReadYesNo(value)
 		return isAnswer || modes[plainWord(value)] != ""
 	},
+	dedicationKind: func(value string) bool { return dedicationWords[plainWord(value)] != "" },
 	nameKind: func(value string) bool {
 		return len(value) <= 80 && strings.Contains(value, " ") && !strings.ContainsAny(value, "0123456789@:;#%/=_")
 	},
 }
 
 func isListed(value string) bool {
-	plain := plainName(value)
+	plain := plainName(withoutConsent(value))
 	return plain == allOfThem || slices.Contains(noMarks, plain) || isOptedOut(plain)
 }
 
@@ -149,7 +153,7 @@ type seen struct {
 	looked   int // of these
 	fits     [kindCount]int
 	distinct map[string]uint32 // the kinds of values, as bits
-	counts   bool              // the values number the rows
+	counts   int               // how many values number the rows
 }
 
 // NewLook is for a file with so many columns.
@@ -166,7 +170,9 @@ func (l *Look) See(cells []string) {
 			continue
 		}
 		c := &l.columns[i]
-		c.counts = cell == strconv.Itoa(l.rows) && (c.counts || l.rows == 1)
+		if cell == strconv.Itoa(l.rows) {
+			c.counts++
+		}
 		if c.filled++; len(cell) <= longestLook {
 			l.left--
 			c.see(cell)
@@ -214,6 +220,14 @@ func (c *seen) part(of kind) float64 {
 
 // isUnique tells whether the values name one row each. Refunds may have the id of their gift.
 func (c *seen) isUnique() bool { return c != nil && float64(len(c.distinct)) >= 0.9*float64(c.looked) }
+
+// equals tells whether two columns have the same values, such as the currency of an amount and that of a balance.
+func (c *seen) equals(other *seen) bool {
+	return c != nil && c.filled == other.filled && maps.Equal(c.distinct, other.distinct)
+}
+
+// isCount tells whether the values number the rows, but for a remark below them.
+func (c *seen) isCount() bool { return c.counts > 1 && c.counts >= c.filled-1 }
 
 // few tells whether the values are those of a closed set.
 func (c *seen) few() bool { return c != nil && len(c.distinct) <= 12+c.filled/20 }

@@ -12,6 +12,32 @@ import (
 
 // contactFiles are files of people.
 var contactFiles = map[string]judged{
+	"a mailing list": {"US", []string{
+		"Mr. Gus Hale [gus@example.org] 1 Fir Cambridge 2139 born 1955-03-04 do_not_email",
+		"Mrs. IDA JONES [ida.j@example.org] 2 Fir Cambridge 2139 born 1960-12-01 do_not_mail do_not_email",
+		"Kai Lum [kai@example.org] 3 Fir Cambridge 2139 do_not_call",
+		"remark",
+	}},
+	"une association": {"FR", []string{
+		"M. Jean-Pierre DUPONT [jp@example.fr] 3 rue Haute Bourg-en-Bresse 01000 born 1948-07-14",
+		"Mme Soizic LE GALL [soizic@example.fr] 4 rue Haute Quimper 29000 do_not_email do_not_call",
+		"M. et Mme MARTIN [] 5 rue Haute Quimper 29000",
+	}},
+	"raisers edge query": {"US", []string{
+		"Mr. Alan B. Yates [alan@example.org] 12 Low Rd Reno NV 89501 born 1950-01-31",
+		"Mrs. Opal Zest [opal.z@example.org] 13 Low Rd Reno NV 89501 deceased",
+		"Acorn & Sons [] 14 Low Rd Reno NV 89501 do_not_mail do_not_email do_not_call",
+	}},
+	"socios": {"ES", []string{
+		"Sra. MARÍA JOSÉ DEL RÍO PÉREZ [mj.rio@example.es] C/ LUNA 3 BARCELONA 08001 born 1955-03-02",
+		"Sr. JUAN DE LA CRUZ [juan@example.es] C/ LUNA 4 MADRID 28001 do_not_email",
+		"TALLERES VEGA S.L. [vega@example.es] C/ LUNA 5 MADRID 28001 do_not_email",
+	}},
+	"bloomerang with interests": {"US", []string{
+		"Ivo Park [ivo@example.org ivo2@example.org] 1 Bay Salem OR 97301 do_not_mail do_not_email do_not_call",
+		"Jan Quist [jan@example.org] 2 Bay Salem OR 97301",
+		"Linden Co-op [] 3 Bay Salem OR 97301 do_not_mail",
+	}},
 	"keela consent": {"CA", []string{
 		"Mme Josée Bélanger [josee@example.ca] 14 rue St-Denis Montréal QC h2x1k4 born 1984-07-01 do_not_call",
 		"Fondation Maple [info@fondationmaple.example]",
@@ -85,7 +111,12 @@ func peopleSaid(t *testing.T, file, region string) (said []string) {
 	}
 	m := Contacts.Recognize(r.Header(), nil, lookAt([]byte(file), "people.csv"))
 	for cells, _, err := r.Next(); err == nil; cells, _, err = r.Next() {
-		in := Contacts.Rows(m, region).Input(cells)
+		rows := Contacts.Rows(m, region)
+		if rows.IsRemark(cells) {
+			said = append(said, "remark")
+			continue
+		}
+		in := rows.Input(cells)
 		if _, err := in.ValidateRow(nil, region, today); err != nil {
 			said = append(said, "rejected: "+err.Error())
 			continue

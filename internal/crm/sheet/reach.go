@@ -59,19 +59,20 @@ func (g *recognition) placeFound() {
 	}
 }
 
-// joinHalves makes one address of a street and a city whose headings do not say that they belong together, where there are no others: Mailing Address, City, State.
+// joinHalves makes one address of a street and a city whose headings do not say that they belong together, where there are no others: Mailing Address, City, State. What the street
+// has as well is left out of the other half.
 func joinHalves(all []*element) []*element {
 	if len(all) != 2 {
 		return all
 	}
 	lines, place := all[0], all[1]
-	if lines.has(city, zipcode, zipAndCity) {
+	if !lines.has(street, wholeAddress) {
 		lines, place = place, lines
 	}
-	if lines.has(city, zipcode, zipAndCity, state, country) || place.has(street, wholeAddress, line2) || !place.has(city, zipcode, zipAndCity) || !lines.has(street, wholeAddress) {
+	if lines.has(city, zipAndCity) || place.has(street, wholeAddress, line2) || !place.has(city, zipcode, zipAndCity) || !lines.has(street, wholeAddress) {
 		return all
 	}
-	lines.parts = append(lines.parts, place.parts...)
+	lines.parts = append(lines.parts, slices.DeleteFunc(place.parts, func(p foundPart) bool { return lines.has(p.target) })...)
 	for i := range lines.parts {
 		if lines.parts[i].target == wholeAddress {
 			lines.parts[i].target = street

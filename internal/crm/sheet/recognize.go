@@ -85,7 +85,7 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 	switch {
 	case words == 0 && c.kind == rowKind && h.has("id") && values.part(idKind) >= 0.9 && values.isUnique():
 		return 0
-	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode")) && isOpen(h):
+	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode") || h.has("state") && c.kind == statusKind) && isOpen(h):
 		return byValues
 	case words == 0:
 		return 0
@@ -93,7 +93,7 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return fitting
 	case c.kind == idKind:
 		return rateID(h, values, part)
-	case (c.kind == serialKind || c.kind == planKind || c.kind == modeKind) && part < 0.9:
+	case (c.kind == serialKind || c.kind == planKind || c.kind == modeKind || c.kind == dedicationKind && len(h.means) == 1) && part < 0.9:
 		return 2 * unfitting
 	case c.kind == amountKind && max(values.part(yesKind), values.part(dayKind)) >= 0.9 && part < 0.9:
 		return 2 * unfitting
@@ -123,7 +123,7 @@ func rateID(h *heading, values *seen, part float64) int {
 		return 2 * unfitting
 	case values.filled < 3:
 		return 0
-	case part < 0.5 || !values.isUnique() || values.counts && len(h.means) == 1 && values.filled > 2: // 1, 2, 3 number the rows of this file alone
+	case part < 0.5 || !values.isUnique() || values.isCount() && len(h.means) == 1: // 1, 2, 3 number the rows of this file alone
 		return 2 * unfitting
 	}
 	return fitting
@@ -157,8 +157,16 @@ func (s *Sheet) newRecognition(header []string, look *Look) *recognition {
 	for i, name := range header {
 		g.mapping[i] = Column{Name: strings.TrimSpace(name), Target: Skip}
 		g.headings[i] = parseHeading(name)
+		if i > 0 && isNumber(&g.headings[i]) && g.headings[i-1].has("street") && !g.headings[i-1].has("house") { // Straße; Nr.
+			g.headings[i] = parseHeading("house number")
+		}
 	}
 	return g
+}
+
+// isNumber tells a heading that says number, and nothing else.
+func isNumber(h *heading) bool {
+	return len(h.words) == 1 && h.unknown == 0 && h.system == "" && h.has("id") && h.words[0] != "id"
 }
 
 // candidates are the targets of columns that are open, the most likely first.
@@ -218,17 +226,21 @@ func (g *recognition) settle(all []candidate, done map[int]bool) {
 			done[one.column], g.mapping[one.column].score = true, one.score
 		case one.target == FullName && slices.Equal(g.headings[one.column].means, []string{"name"}) && g.taken["first_name"]: // Nom, beside Prénom
 			done[one.column] = g.place(one.column, "last_name")
-		case g.mapping.hasSame(one): // no one can tell which is meant, so that Check refuses them
+		case g.hasSame(one): // no one can tell which is meant, so that Check refuses them
 			g.mapping[one.column].Target, done[one.column] = one.target, true
 		}
 	}
 }
 
-// hasSame tells whether a column of the same name has the target.
-func (m Mapping) hasSame(one candidate) bool {
-	return slices.ContainsFunc(m, func(c Column) bool {
-		return c.Target == one.target && plainName(c.Name) == plainName(m[one.column].Name)
-	})
+// hasSame tells whether a column of the same name has the target, and other values.
+func (g *recognition) hasSame(one candidate) bool {
+	for i, c := range g.mapping {
+		if c.Target == one.target && plainName(c.Name) == plainName(g.mapping[one.column].Name) {
+			has, other := g.look.column(i), g.look.column(one.column)
+			return (has == nil) == (other == nil) && !has.equals(other)
+		}
+	}
+	return false
 }
 
 // recognizeContacts tells what the columns of a file of contacts are.
@@ -272,15 +284,16 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 
 // markPrefixes takes the column of titles, or of greetings, for Mr. and Dr. whose values are such most often; where jobs or greetings have another column, half of them are enough.
 func (g *recognition) markPrefixes(done map[int]bool) {
-	for _, meaning := range []string{"title", "salutation"} {
+	for _, meaning := range []string{"title", "salutation", ""} {
 		best, most, columns := -1, 0.0, 0
 		for i, h := range g.headings {
-			if !h.has(meaning) || h.has("other", "campaign", "fund") {
+			isMr := meaning == "" && len(h.means) == 0 && isPrefix(strings.Trim(g.mapping[i].Name, " :*")) // Mr/Mrs
+			if !isMr && !h.has(meaning) || h.has("other", "campaign", "fund") {
 				continue
 			}
 			columns++
 			values := g.look.column(i)
-			if part := values.part(prefixKind); !done[i] && !slices.ContainsFunc(h.means, func(m string) bool { return m != meaning && m != "who" }) && h.unknown == 0 && part >= 0.5 && part*float64(values.filled) > most {
+			if part := values.part(prefixKind); !done[i] && !slices.ContainsFunc(h.means, func(m string) bool { return m != meaning && m != "who" }) && (h.unknown == 0 || isMr) && part >= 0.5 && part*float64(values.filled) > most {
 				best, most = i, part*float64(values.filled)
 			}
 		}

@@ -23,7 +23,7 @@ type Rows struct {
 	names  map[string]string // what the columns are called, by the paths of what they become
 	usual  bool              // names in capitals are written in the usual form
 
-	isStatement bool   // of a bank
+	isStatement bool   // of a bank: it has a balance, and knows no one but by name
 	isGiverless bool   // no column says who gave
 	group       string // what the rows after it have in a column, where they have nothing
 	groupAt     int
@@ -85,6 +85,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), mark: mark, kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
+	rows.isStatement = rows.isStatement && !m.has("email", "contact_id", giving.GiverID, "pledge", "pledged")
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
 }
@@ -268,6 +269,9 @@ func (r *row) read(cells []string) {
 	if r.isGiverless && r.gift != nil && r.gift.Note != nil {
 		r.fullName = payerIn(*r.gift.Note)
 	}
+	if r.gift != nil && r.gift.isCharge && r.gift.paidTo != "" { // someone was asked for money, and has paid
+		r.fullName = r.gift.paidTo
+	}
 	r.finish()
 }
 
@@ -304,7 +308,7 @@ func (c *cell) isNothing(text string) bool {
 	if len(text) > 40 || c.target == "currency" || c.target == customTarget || c.target == "note" {
 		return false
 	}
-	isReach := c.list != "" || c.target == "dob" || c.target == externalID || c.target == "company" || c.target == "title"
+	isReach := c.list != "" || c.target == "prefix" || c.target == "dob" || c.target == externalID || c.target == "company" || c.target == "title"
 	is := func(said string) bool { return strings.EqualFold(text, said) }
 	switch text = strings.Trim(text, "#()[]<>*-–—_.?!/ "); {
 	case text == "", is("n/a"), is("n.a"):
@@ -321,7 +325,7 @@ func begins(text string, starts []string) bool {
 
 // What people write for no value; withheld is what such cells begin with, and hidden what those do of people who do not share theirs.
 var (
-	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty", "anon", "anonymous", "private", "privat"}
+	nothings = []string{"na", "none", "null", "nil", "unknown", "unbekannt", "inconnu", "keine", "aucun", "aucune", "ninguno", "nada", "no phone", "no email", "empty", "anon", "anonymous", "private", "privat", "divers", "neutral", "keine angabe"}
 	withheld = []string{"not provided", "not available", "not given", "not applicable"}
 	hidden   = []string{"not shared", "not disclosed", "withheld", "undisclosed"}
 )

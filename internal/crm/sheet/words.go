@@ -16,7 +16,7 @@ import (
 // vocabulary is what words mean. "" adds nothing; "other" makes the heading one of something that contacts and gifts do not have.
 var vocabulary = byWord(map[string]string{
 	"": "requests requested desea deseo souhaite wunscht wants wishes of de del the and und et y for fur pour to a an your our is has was s die das dem der den von vom zu zur du des le les la el los las d l c npe npsp value values wert valeur valor please " +
-		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record rec online web npo nonprofit charity metadata meta etre par allgemeine allgemeiner",
+		"utc gmt est edt cst cdt mst mdt pst pdt cet cest local iso field info information data detail details record rec online web npo nonprofit charity internal interne intern interno tracking metadata meta etre par allgemeine allgemeiner",
 	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt prefere preferido hauptsachlich",
 
 	// who
@@ -29,7 +29,7 @@ var vocabulary = byWord(map[string]string{
 	"company":  "company companies organization organisation org organizations business firma firmen unternehmen verein entreprise societe organisme association empresa organizacion institution corporation",
 	"employer": "employer arbeitgeber employeur empleador", "title": "title position titre titulo occupation profession beruf berufs funktion fonction poste puesto berufsbezeichnung bezeichnung", "job": "job prof professional",
 	"prefix": "prefix honorific anrede civilite tratamiento titel namenstitel prefijo prefixe", "suffix": "suffix suffixe sufijo namenszusatz", "salutation": "salutation greeting briefanrede salutations saludo",
-	"birth": "birth dob birthday birthdate bday born geburt geburts geboren geburtstag naissance geb nacimiento neele", "deceased": "deceased verstorben decede decedee fallecido died",
+	"birth": "birth dob birthday birthdate bday born geburt geburts geboren geburtstag naissance geb nacimiento nac neele", "deceased": "deceased death verstorben decede decedee fallecido died",
 	"tags":    "tag tags label labels group groups membership groupmembership keyword keywords category categories schlagwort schlagworte schlagworter stichworte stichwort gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie etiquetas grupo grupos categorias",
 	"note":    "note notes comment comments remark remarks memo message messages narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires nota notas comentario comentarios observaciones description libelle nachricht mensaje verwendungszweck avisierungstext mitteilung mitteilungen hinweis hinweise buchungstext betreff concepto",
 	"twitter": "twitter", "linkedin": "linkedin", "facebook": "facebook", "profile": "url profile handle link profil",
@@ -38,8 +38,8 @@ var vocabulary = byWord(map[string]string{
 	"email": "email emails courriel courriels correoe emailadresse mailadresse mel correo", "mail": "mail mails", "phone": "phone phones ph telephone tel telefon fon rufnummer ruf telefono", "cell": "mobile cell handy mobil portable cellular gsm natel movil celular mobiltelefon cellphone", "landline": "festnetz fixe landline fijo",
 	"home": "home privat private personal perso personnel personnelle domicile residential maison prive privee personlich casa residence", "work": "work office dienstlich geschaftlich arbeit buro beruflich professionnel professionnelle pro travail bureau dienst trabajo oficina",
 	"mailing": "mailing postal versand", "second": "other alternate alternative secondary second additional permanent seasonal autre weitere zweite zweiter andere supplementaire otro adicional", "shipping": "shipping lieferung delivery livraison",
-	"address": "address adresse addresses anschrift addr dadresse direccion addressline adress adresszeile", "street": "street strasse str rue voie calle avenue domicilio", "line": "line zeile ligne linea", "extra": "extended supplemental zusatz adresszusatz complement pobox postfach apt apartment unit suite",
-	"house": "hausnummer hausnr", "city": "city town ort stadt wohnort ville locality commune ciudad municipio localidad localite", "state": "state st province region bundesland kanton etat canton provincia estado county", "zip": "zip zipcode postcode plz postleitzahl cp codepostal postalcode npa",
+	"address": "address adresse addresses anschrift addr direccion addressline adress adresszeile", "street": "street strasse str rue voie calle avenue domicilio", "line": "line lines zeile zeilen ligne lignes linea lineas", "extra": "extended supplemental zusatz adresszusatz complement pobox postfach apt apartment unit suite",
+	"house": "hausnummer hausnr", "city": "city town ort stadt wohnort ville locality commune ciudad municipio poblacion localidad localite", "state": "state st province region bundesland kanton etat canton provincia estado county", "zip": "zip zipcode postcode plz postleitzahl cp codepostal postalcode npa",
 	"country": "country land pays staat pais", "place": "district neighborhood territory prefecture republic",
 
 	// what was given
@@ -52,29 +52,29 @@ var vocabulary = byWord(map[string]string{
 	"status": "status stage statut situation", "method": "method instrument tender weise mittel methode moyen medio forma metodo weg", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types forme nature", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity periodicidad periodicite period rhythmus schedule",
 	"recurring": "recurring recurrence subscription subscriptions abonnement abonnements plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges pledged promised zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
 	"campaign": "initiative drive campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
-	"page": "page pages form forms seite formular formulaire formulario",
-	"id":   "id ids number numbers nummer nr numero num identifier key kennung kennzeichen referenz reference references ref referencia guid uuid token identificador", "code": "code codes slug", "invoice": "invoice rechnung rechnungs facture factura beleg belegs confirmation bestatigung vorgangs vorgang recibo", "receipt": "receipt receipts quittung quittungs recu", "external": "external extern foreign legacy externe",
+	"event": "event events veranstaltung evenement evento", "page": "page pages form forms seite formular formulaire formulario",
+	"id": "id ids number numbers nummer nr numero num identifier key kennung kennzeichen referenz reference references ref referencia guid uuid token identificador", "code": "code codes slug", "invoice": "invoice rechnung rechnungs facture factura beleg belegs confirmation bestatigung vorgangs vorgang recibo", "receipt": "receipt receipts quittung quittungs recu", "external": "external extern foreign legacy externe",
 	"check": "check checks ck chk cheque cheques scheck schecks chq", "honor": "tribute dedication honoree honor honour widmung hommage dedicatoria dedicated honoring honouring honore", "memory": "memory memoriam memorial gedenken memoire memoria", "recipient": "recipient notify notification notified empfanger destinataire",
 	"soft": "soft softcredit", "credit": "credit credits haben haber abono abonos gutschrift gutschriften", "paidout": "withdrawal withdrawals debit debits soll auszahlung auszahlungen debe cargo cargos belastung belastungen abbuchung abbuchungen retrait retraits retirada", "match": "match matching matched", "live": "live livemode", "test": "test tests", "original": "original parent linked adjusted zugehorig zugehoriger zugehorige",
 
 	// how they must not be reached
 	"not": "no not dont donot never nicht kein keine keinen keinerlei sans sin ne pas", "out": "optout optedout unsub unsubscribe unsubscribed unsubscribes unsubscription desinscrit desinscrite desinscription desabonne abgemeldet abmeldung austragung baja desuscrito bounced bounce widerruf widerspruch suppressed suppression optouts",
-	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "preference preferences optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito permission permissions erlaubnis consentement consentimiento marketing werbung publicidad publicite interest interests",
-	"call": "call calls anruf anrufe anrufen appels llamar llamadas", "sms": "sms texts texting", "letter": "letters brief briefe post courrier carta", "any": "all any everything alle communication communications kommunikation bulk",
+	"block": "sperre werbesperre kontaktsperre sperrvermerk restriction restrictions solicit solicitations blocked gesperrt bloque robinson exclude excluded", "consent": "preference preferences optin optedin subscribed subscribe consent consents newsletter einwilligung abonne abonnee suscrito infolettre boletin accepte acepta akzeptiert permission permissions erlaubnis consentement consentimiento marketing werbung publicidad publicite interest interests",
+	"call": "call calls anruf anrufe anrufen appels appeler llamar llamadas", "sms": "sms texts texting", "letter": "letters brief briefe post courrier carta", "any": "all any everything alle communication communications kommunikation bulk",
 
 	"other": "acknowledgment acknowledgement acknowledged thank thanked thankyou tax taxes fair market goods benefit benefits modified updated changed changes lastchanged expiry expiration expires expire end ended start started next due owner officer solicitor fundraiser fundraisers assigned staff user agent ip browser utm referrer referring referral medium website " +
-		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma department photo picture image file ext extension fax team teams event ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
-		"quarter visitor session device hidden public tracking converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected eligible potential estimated reminder reminders percent percentage rate raised remaining hold iban bic bank routing pan last4 digits question answer campaignowner attribution dni nif lifecycle financial",
+		"latitude longitude gender geschlecht sexe sexo sex age alter language sprache langue idioma department photo picture image file ext extension fax team teams ticket tickets quantity qty batch relationship relation spouse partner wife husband ehepartner conjoint conyuge timezone tz offset score rating level average avg lifetime largest smallest highest lowest latest count counts ytd year years fiscal month " +
+		"quarter visitor session device hidden public converted exchange tip tips anniversary formal informal addressee envelope recognition nickname nick phonetic yomi signature reason balance solde saldo kontostand guthaben goal target deductible nondeductible anonymous anon by since impact seller statement descriptor brand expected eligible potential estimated reminder reminders percent percentage rate raised remaining hold iban bic bank routing pan last4 digits question answer campaignowner attribution dni nif lifecycle financial",
 })
 
 // phrases are several words that mean one thing.
 var phrases = func() map[string]string {
 	all := map[string]string{}
 	for meaning, list := range map[string]string{
-		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "": "to be acknowledged", "zip": "c p,postal zip code,postal zip,zip postal,postal code,post code,code postal,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
-		"out": "opt out,opted out,opt outs,user opt out,sign off,on hold,clean time,cleaned at,hard bounce reason,hard bounce,bounce reason", "consent": "opt in,opted in,further contact,may contact,can contact,ok to contact,mailing list,join mailing list", "not": "do not,does not,don t,no mas,ne pas", "who": "bill to,received from,name on card", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
-		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
-		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "names": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,refund of,refund for,reversal of", "other": "last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business,raison sociale,razon social",
+		"email": "e mail,e mails,adresse electronique,correo electronico,electronic mail", "": "to be acknowledged", "zip": "c p,zip postal,postal code,post code,code postal,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
+		"out": "opt out,opted out,opt outs,user opt out,sign off,on hold,clean time,cleaned at,hard bounce reason,hard bounce,bounce reason", "consent": "opt in,opted in,further contact,may contact,can contact,ok to contact,mailing list,join mailing list,lettre d information,lettre d informations,lettre information", "not": "do not,does not,don t,no mas,ne pas", "who": "bill to,received from,name on card", "birth": "date of birth,geboren am,nee le,ne e le", "soft": "soft credit,soft credits,soft credited",
+		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,in honour,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
+		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "names": "vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,transaction de reference,refund of,refund for,reversal of", "gross": "avant commission,before fees,vor gebuhren,antes de comision", "other": "charity name,charity id,nonprofit name,last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business,raison sociale,razon social",
 		"salutation": "informal greeting,informal salutation,email greeting", "donotcontact": "do not contact,no contact,nicht kontaktieren,ne pas contacter,no contactar", "solicit": "do not solicit,no solicitation,no solicitations,keine werbung,solicit code,solicit codes", "frequency": "how often", "pledgelink": "pledge link", "receipt": "recu fiscal,recus fiscaux", "txn": "balance transaction", "method": "paid by,paid with,bezahlt per,paye par,pagado con", "gift": "gift lookup,line item", "fund": "giving type,giving category", "paidout": "paid out,money out,payments out", "credit": "paid in,money in,payments in",
 	} {
 		for _, phrase := range strings.Split(list, ",") {
@@ -88,10 +88,19 @@ var phrases = func() map[string]string {
 var signs = strings.NewReplacer("N°", " number ", "n°", " number ", "Nº", " number ", "nº", " number ", "№", " number ", "#", " number ", "(s)", "s", "(e)", "", "·e", "")
 
 // womanToo is how German headings name women and men together: Spender/in, Spender*innen.
-var womanToo = regexp.MustCompile(`(?i)(\p{L})[/*:_(]-?in(?:nen)?\b\)?`)
+var womanToo = regexp.MustCompile(`(?i)(er|or|ent|ant|ist|at)[/*:_(]-?in(?:nen)?\b\)?`)
+
+// zoneName is a time zone in the name of a column: Payment Date (America/New_York).
+var zoneName = regexp.MustCompile(`(?i)\b(?:Africa|America|Asia|Atlantic|Australia|Europe|Pacific|Etc)/[A-Za-z_/]+`)
+
+// elision is a short word that French writes together with the next one: d'abonnement.
+var elision = regexp.MustCompile(`(?i)(^|[^\pL])([dl])['’]`)
 
 // headingWords are the words of the name of a column in small letters, with numbers apart: "E-mail 1 - Value", "MailingStreet", "email2".
 func headingWords(name string) []string {
+	if strings.ContainsAny(name, "'’") {
+		name = elision.ReplaceAllString(name, "$1$2 ")
+	}
 	var spaced strings.Builder
 	var last, before rune
 	for i, r := range name {
@@ -127,7 +136,7 @@ func (h *heading) has(meanings ...string) bool {
 // parseHeading reads the name of a column.
 func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
-	all := headingWords(signs.Replace(womanToo.ReplaceAllString(name, "$1")))
+	all := headingWords(signs.Replace(womanToo.ReplaceAllString(zoneName.ReplaceAllString(name, ""), "$1")))
 	h.plain = plainName(name)
 	for _, r := range name {
 		if unicode.Is(unicode.Sc, r) {
@@ -174,6 +183,8 @@ func meaningAt(all []string, isFirst bool) (meaning string, n int) {
 		return "who", 1
 	case word == "postal" && isFirst && len(all) == 1:
 		return "zip", 1
+	case word == "postal" && next == "zip":
+		return "", 1
 	}
 	if word == "no" && !isFirst || word == "no" && len(all) == 1 { // Gift No. is a number, and No Mail is none
 		return "id", 1
@@ -181,7 +192,7 @@ func meaningAt(all []string, isFirst bool) (meaning string, n int) {
 	if word == "n" && len(all) > 1 {
 		return "id", 1
 	}
-	if word == "to" && isFirst && len(all) > 1 { // To Email Address is where the money goes
+	if isFirst && (word == "to" || len(all) > 1 && (word == "a" || word == "an")) { // To, and À l'adresse email, are where the money goes
 		return "recipient", 1
 	}
 	for _, spelled := range []string{word, umlauts.Replace(word)} {

@@ -107,7 +107,7 @@ func TestAnImportKnowsContactsByTheirExternalIDs(t *testing.T) {
 		gone := create(t, s, account, `{"first_name":"Old","last_name":"Friend","external_ids":[{"source":"import","value":"3"}]}`)
 		archive(t, s, account, gone.ID)
 		const file = "Donor ID,First,Last,Email,Do Not Mail,Type,Company\n1,Ana,Lopez-Ruiz,ana@example.org,yes,,\n2,Cleo,Marsh,cleo@example.org,,,\n2,Cleo,Marsh-Fox,cleo@example.org,yes,,\n3,Old,Friend,,,,\n4,,,bob@example.org,,Organization,Acme\n"
-		want := jobs.ImportCounts{Rows: 5, Created: 2, Merged: 2, Rejected: 1, OtherName: 1, LeftOut: 2} // two names that the id overrules
+		want := jobs.ImportCounts{Rows: 5, Created: 2, Merged: 2, Rejected: 1, OtherName: 1, LeftOut: 2, Marked: 2} // two names that the id overrules
 		rows := openTable(t, file)
 		tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
 		if err != nil || tried.ImportCounts != want {

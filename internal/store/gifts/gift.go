@@ -217,6 +217,9 @@ func decideGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Ti
 	case others:
 		return made, from, store.Fault("plan_id", doc.OtherGiver)
 	}
+	if err := namePledge(t, a, in, from.contact.ID); err != nil {
+		return made, from, err
+	}
 	currency, code := CurrencyOf(a, in), ""
 	if campaign != nil {
 		made.Slug = campaign.Slug

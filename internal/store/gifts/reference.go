@@ -169,6 +169,32 @@ func aboutPledge(t *store.Tx, a *store.Account, in *giving.GiftInput) (made Gift
 	return made, true, nil
 }
 
+// namePledge finds the pledge of a payment whose row names none: the only open one of the giver that is as large, or the only one of these for the same campaign.
+func namePledge(t *store.Tx, a *store.Account, in *giving.GiftInput, giver int64) error {
+	if in.Filed == nil || !in.Filed.Pays || in.Filed.Pledge != "" || giver == 0 {
+		return nil
+	}
+	ids, err := lastGiven(t, a, giver)
+	if err != nil {
+		return err
+	}
+	open := giving.PledgesPaid(loadedOf(a, giver, ids), in, CurrencyOf(a, in))
+	if len(open) == 1 {
+		in.Filed.Pledge = open[0].ExternalID
+	}
+	return nil
+}
+
+// loadedOf are the gifts of a giver that are loaded.
+func loadedOf(a *store.Account, giver int64, ids []int64) (all []*giving.Gift) {
+	for _, id := range ids {
+		if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil && g.Contact == giver && !g.Waits() {
+			all = append(all, &g.Gift)
+		}
+	}
+	return all
+}
+
 // sqlPayments are the payments that name a pledge.
 const sqlPayments = `SELECT id FROM external_reference WHERE account_id = $1 AND reference >= $2 AND reference < $3 ORDER BY reference`
 
@@ -290,12 +316,7 @@ func takenBack(t *store.Tx, a *store.Account, in *giving.GiftInput, reference st
 	if err != nil {
 		return nil, err
 	}
-	var all []*giving.Gift
-	for _, id := range ids {
-		if g := Of(a).Gifts.Rows[id]; g != nil && g.Damage == nil && g.Contact == contact && !g.Waits() {
-			all = append(all, &g.Gift)
-		}
-	}
+	all := loadedOf(a, contact, ids)
 	if at := giving.TakenBack(all, reference, in); at >= 0 {
 		return Of(a).Gifts.Rows[all[at].ID], nil
 	}
