@@ -326,6 +326,7 @@ func measureStore(metrics *web.Metrics, s *book.Book) {
 		return time.Since(d.Oldest).Seconds()
 	}))
 	metrics.Gauge("donorbook_donation_declines", "Cards that were declined since the server was started.", func() float64 { return float64(s.Declined()) })
+	metrics.Gauge("donorbook_donation_events_refused", "Events with a wrong signature, or from another time, since the server was started.", func() float64 { return float64(s.RefusedEvents()) })
 	pools := func(number func(store.Pool) int64) func() map[string]float64 {
 		return func() map[string]float64 {
 			values := make(map[string]float64)

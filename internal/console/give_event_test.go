@@ -11,6 +11,7 @@ import (
 	"time"
 
 	form "donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
 	"donorbook/internal/rig"
 	"donorbook/internal/store/donations"
@@ -21,6 +22,7 @@ import (
 type strangeDesk struct {
 	*pay.Desk
 	start func(*form.Order) (form.Handover, error)
+	sees  func(*form.Snapshot)
 }
 
 type strangeProvider struct {
@@ -38,6 +40,14 @@ func (p *strangeProvider) Start(ctx context.Context, o *form.Order) (form.Handov
 		return p.desk.start(o)
 	}
 	return p.Provider.Start(ctx, o)
+}
+
+func (p *strangeProvider) Look(ctx context.Context, ref form.Ref) (form.Snapshot, error) {
+	is, err := p.Provider.Look(ctx, ref)
+	if err == nil && p.desk.sees != nil {
+		p.desk.sees(&is)
+	}
+	return is, err
 }
 
 func (p *strangeProvider) Verify(header func(string) string, body []byte, now time.Time) (form.Hint, error) {
@@ -150,21 +160,24 @@ var manageLink = regexp.MustCompile(`/give/[\w.-]{40,}`)
 
 // A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has a fresh one sent to the address on file.
 func TestAGiverManagesAMonthlyGift(t *testing.T) {
-	s := takesGifts(t, rig.Engines[0], form.Settings{}).connect()
-	shelf := new(mails.Shelf)
+	s := takesGifts(t, rig.Engines[0], form.Settings{})
+	desk, shelf := s.strange(), new(mails.Shelf)
 	s.store.UseRelay(shelf)
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
 	to := p.post(p.gives(typed...), "do", "pay").location()
 	p.sees(p.get(to), "Thank you!", "$25.00 every month")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
+	send := func() {
+		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)
 		a := p.post(old)
 		p.sees(a, "a link is on its way")
-		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		send()
 		letters, _ := s.store.Shelved() // newest first, with the thanks for the gift
 		link := ""
 		for _, l := range letters {
@@ -199,6 +212,16 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p.sees(p.post(fresh(), "do", "pause"), "Your monthly gift is paused", "Paused")
 	p.sees(p.post(fresh(), "do", "resume"), "goes on", "Active")
 	link = fresh()
+	s.now = s.now.Add(16 * time.Minute)
+	a = p.get(link)
+	p.sees(a, "This link was used or has expired")
+	p.doesNotSee(a, "$40.00")
+	p.sees(p.post(link, "do", "end"), "a link is on its way") // and no more
+	send()
+	desk.sees = func(is *form.Snapshot) { is.Plan.Status = giving.PastDue }
+	link = fresh()
+	p.sees(p.get(link), "The last payment failed. Another card may help.", "Use another card")
+	desk.sees = nil
 	if a := p.post(link, "do", "card"); !strings.HasSuffix(a.header.Get("Refresh"), link) { // the provider without money has nothing to ask
 		t.Errorf("%d %v", a.status, a.header)
 	}

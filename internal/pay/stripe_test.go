@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -523,6 +524,22 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		if h, err := p.Start(t.Context(), order(1, donate.Once)); (err == nil) != ok || err != nil && h.URL != "" {
 			t.Errorf("%q: %v", address, err)
 		}
+	}
+}
+
+// No redirect is followed, whoever stands between a provider and us: the key would go with it.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	asked := 0
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	t.Cleanup(elsewhere.Close)
+	between := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(between.Close)
+	p, err := pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: between.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Look(t.Context(), donate.Ref{Kind: donate.PaymentRef, ID: "pi_00000001"}); !errors.Is(err, donate.ErrTemporary) || asked != 0 {
+		t.Errorf("someone else was asked %d times: %v", asked, err)
 	}
 }
 

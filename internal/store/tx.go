@@ -289,6 +289,14 @@ func (row *Tally) Location() *time.Location { return text.Location(row.Timezone)
 // Clock is a time as the organization's clock shows it.
 func (row *Tally) Clock(t time.Time) time.Time { return text.WallClock(t, row.Location()) }
 
+// Day is the day of a time by the organization's clock; zero stays zero.
+func (row *Tally) Day(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return row.Clock(t).Truncate(24 * time.Hour)
+}
+
 // Touch says that the row changes. From here on, a failure must undo everything.
 func (a *Account) Touch(t *Tx) {
 	a.Dirty = true

@@ -21,8 +21,6 @@ type manageView struct {
 	Amount    string
 	Frequency string
 	Next      string // when it is paid next, "" for unknown
-	Paused    bool
-	Ended     bool
 	Done      string // what was changed; the link is used up then
 	Sent      bool   // a fresh link is under way
 	Used      bool   // the link was one that worked once
@@ -71,11 +69,8 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 }
 
 func newManageView(m *donations.Managed, f *page.Form) *manageView {
-	view := &manageView{
-		Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency,
-		Paused: m.IsPaused, Ended: m.Plan.Status == giving.Ended,
-	}
-	if !m.Plan.NextBill.IsZero() && !view.Paused {
+	view := &manageView{Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
+	if !m.Plan.NextBill.IsZero() && m.Plan.Status != giving.Paused {
 		view.Next = page.Day(m.Plan.NextBill)
 	}
 	return view

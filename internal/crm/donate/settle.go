@@ -58,6 +58,7 @@ const (
 	Disputed      Doubt = "dispute"  // a dispute waits for an answer at the provider
 	NotHere       Doubt = "not_here" // it did not begin on a page of ours
 	OtherName     Doubt = "name"     // the contact with this email or phone is called differently
+	Archived      Doubt = "archived" // the contact with this email or phone, or of the plan, is archived
 )
 
 // Settle is what follows from a snapshot for the books. Whatever order snapshots come in, however often, and whichever of them are lost: after the last one the books

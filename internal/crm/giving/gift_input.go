@@ -36,6 +36,7 @@ type GiftInput struct {
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	Anonymous                      bool   // no one knows who gave; a giver that is named counts before it
+	OfPlan                         bool   // the contact is that of a plan whose gifts come by themselves, also while it is archived
 	FromRow                        bool   // the external id was made from all that was sent
 	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
 	Correction                     bool   // money that differs was entered wrong, and is corrected

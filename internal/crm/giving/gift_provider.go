@@ -68,13 +68,13 @@ func atProvider(reference string) (provider, id string) {
 	return strings.ToLower(provider), id
 }
 
-// Followed is a plan as its payment provider has it now.
+// Followed is a plan as its payment provider has it now; next is a day.
 func (p Plan) Followed(status PlanStatus, amount int64, method string, next, canceled time.Time) Plan {
 	p.Status, p.Amount = status, amount
 	if slices.Contains(Methods, method) {
 		p.Method = method
 	}
-	if next = next.UTC().Truncate(time.Second); !next.IsZero() {
+	if !next.IsZero() {
 		p.NextBill = next
 	}
 	p.CanceledAt = time.Time{}

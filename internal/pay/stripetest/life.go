@@ -2,6 +2,7 @@ package stripetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strconv"
@@ -372,6 +373,33 @@ func (s *Server) CloseDispute(id string, won bool) {
 		s.event("charge.dispute.funds_reinstated", o)
 	}
 	s.event("charge.dispute.closed", o)
+}
+
+// Happen lets something happen to some payments: debits arrive or fail, money is refunded or disputed. later lets some of the refunds fail, and ends the disputes.
+func (s *Server) Happen(r *rand.Rand, payments []string) (later func()) {
+	var refunds, disputes []string
+	for _, p := range payments {
+		switch r.IntN(8) {
+		case 0:
+			s.EndDebit(p, r.IntN(3) > 0)
+		case 1:
+			if id, err := s.Refund(p, 1_00+r.Int64N(4_00)); err == nil {
+				refunds = append(refunds, id)
+			}
+		case 2:
+			disputes = append(disputes, s.Dispute(p))
+		}
+	}
+	return func() {
+		for _, id := range refunds {
+			if r.IntN(3) == 0 {
+				s.FailRefund(id)
+			}
+		}
+		for _, id := range disputes {
+			s.CloseDispute(id, r.IntN(2) == 0)
+		}
+	}
 }
 
 // Book is what became of a payment.

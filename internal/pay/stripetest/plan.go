@@ -52,6 +52,14 @@ func (s *Server) after(from time.Time, price Object) int64 {
 	return from.AddDate(0, n, 0).Unix()
 }
 
+// Period is when a plan was paid for the last time, and when it will be next.
+func (s *Server) Period(subscription string) (from, to time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := itemOf(s.objects[subscription])
+	return time.Unix(number(item, "current_period_start"), 0), time.Unix(number(item, "current_period_end"), 0)
+}
+
 func itemOf(subscription Object) Object {
 	return subscription["items"].(Object)["data"].([]any)[0].(Object)
 }

@@ -125,14 +125,14 @@ func Sign(body []byte, secret string, at time.Time) string {
 }
 
 // Post delivers an event to an address, as Stripe does.
-func (s *Server) Post(address string, d Delivery) (status int, err error) {
+func (s *Server) Post(from *http.Client, address string, d Delivery) (status int, err error) {
 	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(string(d.Body)))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	request.Header.Set("Stripe-Signature", Sign(d.Body, s.Secret, time.Now()))
-	response, err := http.DefaultClient.Do(request)
+	response, err := from.Do(request)
 	if err != nil {
 		return 0, err
 	}

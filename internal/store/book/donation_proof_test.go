@@ -71,32 +71,11 @@ func TestBooksAreThoseOfTheProvider(t *testing.T) {
 			working.Wait()
 		}
 		storm()
-		refunds, disputes := []string{}, []string{}
-		for _, p := range shop.stripe.Payments() {
-			switch r.IntN(8) {
-			case 0:
-				shop.stripe.EndDebit(p, r.IntN(3) > 0)
-			case 1:
-				if id, err := shop.stripe.Refund(p, 1_00+r.Int64N(4_00)); err == nil {
-					refunds = append(refunds, id)
-				}
-			case 2:
-				if id := shop.stripe.Dispute(p); id != "" {
-					disputes = append(disputes, id)
-				}
-			}
-		}
+		later := shop.stripe.Happen(r, shop.stripe.Payments())
 		shop.stripe.Advance(32 * 24 * time.Hour)
 		shop.stripe.Fees()
 		storm()
-		for _, id := range refunds {
-			if r.IntN(3) == 0 {
-				shop.stripe.FailRefund(id)
-			}
-		}
-		for _, id := range disputes {
-			shop.stripe.CloseDispute(id, r.IntN(2) == 0)
-		}
+		later()
 		shop.stripe.Fees()
 		storm()
 		if err := a.Reconcile(t.Context(), shop.account, func(err error) { t.Error(err) }); err != nil {
@@ -179,6 +158,9 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 			if _, err := shop.take(s, c.body, c.signature); !errors.Is(err, donate.ErrForged) {
 				t.Errorf("an event with %s is %v", name, err)
 			}
+		}
+		if n := s.RefusedEvents(); n != 13 {
+			t.Errorf("%d events were refused", n)
 		}
 		// Genuine signatures on events that say what is not so: only what is found at the provider counts.
 		for _, body := range [][]byte{

@@ -79,6 +79,27 @@ func Match(t *store.Tx, account int64, in *crm.ContactInput, keys []string) (bes
 	return best, err
 }
 
+// MatchesArchived tells whether an archived contact has the email or the phone of an input, and no active one does.
+func MatchesArchived(t *store.Tx, a *store.Account, in *crm.ContactInput) (bool, error) {
+	keys := in.ReachKeys()
+	if active, err := Match(t, a.Account, in, keys); active != nil || err != nil {
+		return false, err
+	}
+	for _, key := range keys {
+		ids, err := derived.Holders(t, a, key)
+		for _, id := range ids[:min(len(ids), derived.FewCandidates)] {
+			row, rowErr := Row(t, a, id)
+			if err = cmp.Or(err, rowErr); err == nil && row != nil && row.Contact.Archived() && row.Contact.MergedInto == 0 {
+				return true, nil
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
 // MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
 // came, the value alone tells, if one contact has it.
 func MatchID(t *store.Tx, a *store.Account, in *crm.ContactInput) (*Stored, error) {

@@ -1,6 +1,7 @@
 package donations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,36 @@ func (s *DonationStore) provider(ctx context.Context, account access.Account) (d
 	}
 	p, err := s.desk.Open(donate.Connection{Provider: c.Provider, Live: c.Live, Account: account.ID, Key: secret.Key, Hooks: secret.Hooks, Host: c.Host})
 	return p, c, err
+}
+
+// ask has a provider do something within the time that people wait for, and notes where it refuses the key.
+func (s *DonationStore) ask(ctx context.Context, account access.Account, do func(context.Context, donate.Provider) error) error {
+	p, _, err := s.provider(ctx, account)
+	if err == nil {
+		asking, cancel := context.WithTimeout(ctx, startTime)
+		defer cancel()
+		if err = do(asking, p); err != nil && asking.Err() != nil {
+			err = errors.Join(donate.ErrTemporary, err)
+		}
+	}
+	return errors.Join(err, s.trouble(ctx, account, err))
+}
+
+// refusal is an error of a provider as a fault of who asked, in the words of the provider; one that may pass stays as it is.
+func refusal(err error, rule doc.Rule) error {
+	var refused *donate.Refused
+	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
+		return doc.NewInvalid("", rule, refused.Text)
+	}
+	return err
+}
+
+// unless is an error, nil where it is of a kind.
+func unless(kind, err error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
 }
 
 // Connecting is what an owner says about a payment provider.
@@ -190,20 +221,11 @@ const moneyUnderWay doc.Rule = "Money is on its way: %v donations are not finish
 
 const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND state IN ('open', 'processing') AND provider <> '' AND live = 1`
 
-// CheckNoneUnderWay refuses while real money may still come in by a donation that has begun.
-func CheckNoneUnderWay(c db.Conn, account int64) error {
-	n, err := c.Int(sqlUnderWay, account)
-	if err == nil && n > 0 {
-		return doc.NewInvalid("", moneyUnderWay, n)
-	}
-	return err
-}
-
 // Disconnect forgets the key of an organization. Money that is on its way needs it.
 func (s *DonationStore) Disconnect(ctx context.Context, account int64) error {
 	return s.base.UpdateOnce(ctx, account, func(t *store.Tx) error {
-		if err := CheckNoneUnderWay(t.Conn, account); err != nil {
-			return err
+		if n, err := t.Int(sqlUnderWay, account); err != nil || n > 0 {
+			return cmp.Or(err, doc.NewInvalid("", moneyUnderWay, n))
 		}
 		old, err := db.List(t.Conn, scanConnection, sqlConnection, account)
 		if err != nil || len(old) == 0 {

@@ -55,6 +55,7 @@ func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account 
 	}
 	hint, err := p.Verify(header, body, s.base.Now())
 	if err != nil {
+		s.refused.Add(1)
 		return false, err
 	}
 	isNew := false
@@ -229,19 +230,12 @@ func (s *DonationStore) lookFor(ctx context.Context, w *work) error {
 	}
 	ctx, now, first := context.WithoutCancel(ctx), s.base.Now(), w.events[0]
 	if errors.Is(err, donate.ErrGone) || errors.Is(err, errNotConnected) || now.Sub(first.received) > giveUp {
-		return errors.Join(s.base.UpdateShared(ctx, w.account, end(reason(err))), unlessGone(err))
+		return errors.Join(s.base.UpdateShared(ctx, w.account, end(reason(err))), unless(donate.ErrGone, err))
 	}
 	wait := min(time.Second<<min(first.tries+1, 12), lookEvery)
 	return errors.Join(err, s.trouble(ctx, account, err), s.base.UpdateShared(ctx, w.account, func(t *store.Tx) error {
 		return t.Run(sqlDelayEvents, w.account, ids, store.Seconds(now.Add(wait)), reason(err))
 	}))
-}
-
-func unlessGone(err error) error {
-	if errors.Is(err, donate.ErrGone) {
-		return nil
-	}
-	return err
 }
 
 // reason is an error in a few words, without anything of a person.
@@ -262,15 +256,20 @@ func (s *DonationStore) trouble(ctx context.Context, account access.Account, err
 	return s.noteTrouble(ctx, account, cmp.Or(refused.Text, "The key was revoked."))
 }
 
-// lookAgain looks at a donation that no event has told the end of. One whose page was never made is over.
-func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) error {
-	now, mine := s.base.Now(), false
-	err := s.base.UpdateShared(ctx, number, func(t *store.Tx) error {
-		taken, err := t.Exec(sqlClaimDonation, number, id, store.Seconds(now.Add(lookEvery)), store.Seconds(now))
+// claimOne gives one row to this node, by an update that another node's would make vain.
+func (s *DonationStore) claimOne(ctx context.Context, account int64, sql string, args ...any) (mine bool, err error) {
+	err = s.base.UpdateShared(ctx, account, func(t *store.Tx) error {
+		taken, err := t.Exec(sql, args...)
 		mine = taken == 1
 		return err
 	})
-	if err != nil || !mine {
+	return mine && err == nil, err
+}
+
+// lookAgain looks at a donation that no event has told the end of. One whose page was never made is over.
+func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) error {
+	now := s.base.Now()
+	if mine, err := s.claimOne(ctx, number, sqlClaimDonation, number, id, store.Seconds(now.Add(lookEvery)), store.Seconds(now)); !mine {
 		return err
 	}
 	d, err := s.row(ctx, number, id)
@@ -281,24 +280,17 @@ func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) 
 	if d.Session == "" {
 		ref = donate.Ref{Kind: donate.PaymentRef, ID: d.Payment}
 	}
-	if ref.ID == "" {
-		if now.Sub(d.CreatedAt) < lookEvery {
-			return nil
-		}
-		return s.note(ctx, d, func(d *row) { d.State, d.DueAt = d.State.Becomes(donate.Expired), time.Time{} })
-	}
-	account, err := s.gifts.AccountByNumber(ctx, number)
-	if err != nil {
-		return err
-	}
-	_, err = s.settle(ctx, account, ref, nil)
-	switch {
-	case errors.Is(err, donate.ErrGone):
-		return s.note(ctx, d, func(d *row) { d.State, d.DueAt = d.State.Becomes(donate.Expired), time.Time{} })
-	case errors.Is(err, errNotConnected):
+	if ref.ID == "" && now.Sub(d.CreatedAt) < lookEvery {
 		return nil
 	}
-	return errors.Join(err, s.trouble(ctx, account, err))
+	account, err := s.gifts.AccountByNumber(ctx, number)
+	if err == nil && ref.ID != "" {
+		_, err = s.settle(ctx, account, ref, nil)
+	}
+	if ref.ID == "" && err == nil || errors.Is(err, donate.ErrGone) {
+		return s.note(ctx, d, func(d *row) { d.State, d.DueAt = d.State.Becomes(donate.Expired), time.Time{} })
+	}
+	return errors.Join(unless(errNotConnected, err), s.trouble(ctx, account, err))
 }
 
 // compareDue compares the payments of providers with the books, once a day for each connection.
@@ -323,13 +315,8 @@ func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time
 	if c == nil {
 		return err
 	}
-	mine := false
-	claimed := s.base.UpdateShared(ctx, number, func(t *store.Tx) error {
-		taken, err := t.Exec(sqlClaimConnection, number, store.Seconds(now.Add(compare)), store.Seconds(c.dueAt))
-		mine = taken == 1
-		return err
-	})
-	if claimed != nil || !mine || err != nil {
+	mine, claimed := s.claimOne(ctx, number, sqlClaimConnection, number, store.Seconds(now.Add(compare)), store.Seconds(c.dueAt))
+	if !mine || err != nil {
 		return errors.Join(err, claimed)
 	}
 	var some []donate.Ref

@@ -67,26 +67,16 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 		}
 		return d, h, err
 	}
-	p, _, err := s.provider(ctx, account)
-	if err != nil {
-		return made.Donation, h, err
-	}
 	order := made.order(account)
 	order.For = "Donation to " + c.Title
 	order.Success, order.Cancel = to.Success(&made.Donation), to.Cancel(&made.Donation)
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	h, err = p.Start(asking, &order)
+	err = s.ask(ctx, account, func(ctx context.Context, p donate.Provider) (err error) { h, err = p.Start(ctx, &order); return err })
 	var refused *donate.Refused
-	switch {
+	switch errors.As(err, &refused); {
 	case err == nil:
 		err = s.note(ctx, made, func(d *row) { d.State, d.Session = d.State.Becomes(donate.Open), h.Session.ID })
-	case errors.As(err, &refused) && refused.Reason == donate.NoKey:
-		err = errors.Join(err, s.trouble(ctx, account, err))
 	case errors.Is(err, donate.ErrDefinite):
 		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text), s.note(ctx, made, func(d *row) { d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text, time.Time{} }))
-	case asking.Err() != nil:
-		err = errors.Join(donate.ErrTemporary, err)
 	}
 	return made.Donation, h, err
 }

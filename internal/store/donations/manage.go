@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"donorbook/internal/crm"
@@ -36,10 +37,7 @@ func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 	if err == nil {
 		err = s.AskToManage(ctx, account.Number, donation)
 	}
-	if errors.Is(err, crm.ErrNotFound) {
-		return nil
-	}
-	return err
+	return unless(crm.ErrNotFound, err)
 }
 
 // AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change, to the address on file.
@@ -82,7 +80,7 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 	id, donation, _, _ := donate.ParseManageLink(m.About)
 	account, err := s.gifts.Account(ctx, id)
 	if err != nil {
-		return nil, unlessMissing(err)
+		return nil, unless(crm.ErrNotFound, err)
 	}
 	token, hash := access.NewToken()
 	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
@@ -90,7 +88,7 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 		return nil
 	})
 	if err != nil {
-		return nil, unlessMissing(err)
+		return nil, unless(crm.ErrNotFound, err)
 	}
 	return &mail.Message{
 		Subject: mail.Say("Your monthly gift to {}", account.Name),
@@ -100,20 +98,12 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 	}, nil
 }
 
-func unlessMissing(err error) error {
-	if errors.Is(err, crm.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // Managed is what a giver sees of a monthly gift.
 type Managed struct {
 	Account  access.Account
 	Donation donate.Donation
 	Plan     giving.Plan
 	Offer    donate.Offer // for the limits of another amount
-	IsPaused bool
 }
 
 // managed finds what a link is for, as long as it works.
@@ -141,7 +131,7 @@ func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error 
 			return err
 		}
 		settings, err := people.AccountSettings(c, d.Account)
-		m.Donation, m.IsPaused = d.Donation, m.Plan.Status == giving.Paused
+		m.Donation = d.Donation
 		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency, &donate.Connection{Provider: d.Provider, Live: d.Live})
 		return err
 	})
@@ -182,11 +172,7 @@ func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate
 		return m, err
 	}
 	change := donate.Change{Kind: kind, Key: "plan " + d.ID + " " + string(kind) + " " + d.Manage[:min(16, len(d.Manage))]}
-	fits := false
-	for _, status := range allowed[kind] {
-		fits = fits || status == m.Plan.Status
-	}
-	if !fits {
+	if !slices.Contains(allowed[kind], m.Plan.Status) {
 		return m, doc.NewInvalid("", noPlanChange)
 	}
 	if kind == donate.NewAmount {
@@ -197,21 +183,14 @@ func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate
 		}
 		change.Amount, change.Covered = m.Offer.Price(&w)
 	}
-	p, _, err := s.provider(ctx, m.Account)
-	if err != nil {
+	if err := s.ask(ctx, m.Account, func(ctx context.Context, p donate.Provider) error { return p.Plan(ctx, d.Plan, change) }); err != nil {
 		return m, err
-	}
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	if err := p.Plan(asking, d.Plan, change); err != nil {
-		return m, errors.Join(err, s.trouble(ctx, m.Account, err))
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := s.note(ctx, d, func(d *row) { d.Manage, d.ManageUntil = "", time.Time{} }); err != nil {
 		return m, err
 	}
-	_, err = s.settle(ctx, m.Account, donate.Ref{Kind: donate.PlanRef, ID: d.Plan}, nil)
-	if err != nil && !errors.Is(err, donate.ErrTemporary) { // an event will tell
+	if _, err = s.settle(ctx, m.Account, donate.Ref{Kind: donate.PlanRef, ID: d.Plan}, nil); unless(donate.ErrTemporary, err) != nil { // an event will tell
 		return m, err
 	}
 	return m, s.describe(ctx, &m, d)
@@ -223,15 +202,13 @@ func (s *DonationStore) NewCard(ctx context.Context, link, back string) (donate.
 	if err != nil {
 		return donate.Handover{}, err
 	}
-	p, _, err := s.provider(ctx, m.Account)
+	h := donate.Handover{}
+	err = s.ask(ctx, m.Account, func(ctx context.Context, p donate.Provider) (err error) {
+		h, err = p.NewCard(ctx, d.Plan, back, "card "+d.ID+" "+d.Manage[:min(16, len(d.Manage))])
+		return err
+	})
 	if err != nil {
-		return donate.Handover{}, err
-	}
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	h, err := p.NewCard(asking, d.Plan, back, "card "+d.ID+" "+d.Manage[:min(16, len(d.Manage))])
-	if err != nil {
-		return h, errors.Join(err, s.trouble(ctx, m.Account, err))
+		return h, err
 	}
 	return h, s.note(context.WithoutCancel(ctx), d, func(d *row) { d.CardSession = h.Session.ID })
 }

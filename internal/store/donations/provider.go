@@ -17,14 +17,9 @@ import (
 // GiftProvider is the payment provider by which a gift can be refunded, and what it calls the payment; "" where a refund is only noted here: the gift came from elsewhere, or the organization is no longer connected with
 // that provider in the mode of the gift.
 func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *giving.Gift) (provider, payment string, err error) {
-	if provider, payment = g.Provider(); payment == "" {
-		return "", "", nil
-	}
-	c, err := s.Connection(ctx, account)
-	switch {
-	case errors.Is(err, errNotConnected):
-		return "", "", nil
-	case err != nil, c.Provider != provider, c.Live == g.Test && provider != donate.Pretend:
+	provider, payment = g.Provider()
+	c, err := s.connectedTo(ctx, account, provider, payment)
+	if err != nil || c == nil || c.Live == g.Test && provider != donate.Pretend {
 		return "", "", err
 	}
 	return provider, payment, nil
@@ -32,17 +27,23 @@ func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *givi
 
 // PlanProvider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" where people record them.
 func (s *DonationStore) PlanProvider(ctx context.Context, account int64, p *giving.Plan) (provider, id string, err error) {
-	if provider, id = p.Provider(); id == "" {
-		return "", "", nil
-	}
-	c, err := s.Connection(ctx, account)
-	switch {
-	case errors.Is(err, errNotConnected):
-		return "", "", nil
-	case err != nil, c.Provider != provider:
+	provider, id = p.Provider()
+	if c, err := s.connectedTo(ctx, account, provider, id); err != nil || c == nil {
 		return "", "", err
 	}
 	return provider, id, nil
+}
+
+// connectedTo is the connection with the provider of something that has an id there, nil where there is no id or no such connection.
+func (s *DonationStore) connectedTo(ctx context.Context, account int64, provider, id string) (*Connection, error) {
+	if id == "" {
+		return nil, nil
+	}
+	c, err := s.Connection(ctx, account)
+	if err != nil || c.Provider != provider {
+		return nil, unless(errNotConnected, err)
+	}
+	return &c, nil
 }
 
 const planFaults doc.Rule = "The payment provider did not change this recurring gift, and nothing was changed here. %v"
@@ -80,31 +81,19 @@ func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code stri
 	if err == nil {
 		_, err = s.settle(ctx, a, donate.Ref{Kind: donate.PlanRef, ID: id}, nil)
 	}
-	if errors.Is(err, donate.ErrTemporary) { // an event will tell
-		err = nil
-	}
-	return made, err
+	return made, unless(donate.ErrTemporary, err) // an event will tell
 }
 
 func (s *DonationStore) changeAtProvider(ctx context.Context, a access.Account, plan string, changes []donate.Change, key string) error {
-	p, _, err := s.provider(ctx, a)
-	if err != nil {
-		return err
-	}
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for _, change := range changes {
-		change.Key = "plan " + key + " " + string(change.Kind)
-		err := p.Plan(asking, plan, change)
-		var refused *donate.Refused
-		if errors.As(err, &refused) && refused.Reason != donate.Temporary {
-			return errors.Join(doc.NewInvalid("", planFaults, refused.Text), s.trouble(ctx, a, err))
+	return refusal(s.ask(ctx, a, func(ctx context.Context, p donate.Provider) error {
+		for _, change := range changes {
+			change.Key = "plan " + key + " " + string(change.Kind)
+			if err := p.Plan(ctx, plan, change); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	}), planFaults)
 }
 
 // unavailable is an error in the words of all callers, who may try again later.

@@ -3,7 +3,6 @@ package donations
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"donorbook/internal/crm"
@@ -136,13 +135,15 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if d.Provider != "" || d.State != donate.Processing {
 			return doc.NewInvalid("", notPromised)
 		}
+		doubt, err := archivedGiver(t, a, &in)
+		if err != nil {
+			return err
+		}
 		g, err := gifts.RecordGift(t, a, &in, now)
 		if err != nil {
 			return err
 		}
-		if isCalledOtherwise(t, a, &in, g.Contact) {
-			d.Doubt = donate.OtherName
-		}
+		d.Doubt = cmp.Or(doubt, giverDoubt(t, a, &in, g.Contact))
 		d.State, d.Gift = donate.Paid, g.Code
 		return s.tellArrived(t, a, d, &g.Gift, now)
 	})
@@ -198,16 +199,9 @@ func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gif
 		return err
 	}
 	key := "refund " + g.Code + " " + cmp.Or(store.AttemptKey(ctx), g.Version()+" "+text.MoneyInput(amount, g.Currency))
-	asking, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	p, _, err := s.provider(ctx, a)
-	if err == nil {
-		err = p.Refund(asking, payment, amount, g.Currency, key)
-	}
-	var refused *donate.Refused
-	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
-		return errors.Join(doc.NewInvalid("", refundFaults, refused.Text), s.trouble(ctx, a, err))
-	}
+	err = refusal(s.ask(ctx, a, func(ctx context.Context, p donate.Provider) error {
+		return p.Refund(ctx, payment, amount, g.Currency, key)
+	}), refundFaults)
 	if err != nil {
 		return err
 	}

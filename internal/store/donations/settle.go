@@ -91,6 +91,14 @@ func (l *look) reference(id string) string {
 	return l.is.Provider + ":" + id
 }
 
+// planReference is what we call the plan, "" for none.
+func (l *look) planReference() string {
+	if l.is.Plan == nil {
+		return ""
+	}
+	return l.reference(l.is.Plan.ID)
+}
+
 // apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
 func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
 	err = store.Repeat(func() error {
@@ -132,21 +140,13 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 			return d, err
 		}
 	}
-	promised, err := l.promised(t, a)
+	promised, err := gifts.PlanCalled(t, a, l.planReference())
 	if err != nil {
 		return d, err
 	}
-	known := donate.Known{Order: donate.Order{Account: l.account.ID, Live: l.live}}
-	if stored != nil {
-		known.Gift = &stored.Gift
-	}
-	switch {
-	case d != nil && d.ID == l.is.Donation:
-		known.Order = d.order(l.account)
-	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
-		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
-	case d == nil && l.is.Account != "" && l.is.Live == l.live:
-		return nil, nil // of another organization that shares the account at the provider
+	known, ok := l.known(d, stored, promised)
+	if !ok {
+		return nil, nil
 	}
 	o := donate.Settle(known, &l.is)
 	switch {
@@ -181,12 +181,21 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	return d, l.s.tellArrived(t, a, d, gift, l.now)
 }
 
-// promised is the plan of the payment, nil where the books have none.
-func (l *look) promised(t *store.Tx, a *store.Account) (*gifts.StoredPlan, error) {
-	if l.is.Plan == nil {
-		return nil, nil
+// known is what the books know of the payment. ok is false where it is one of another organization that shares the account at the provider.
+func (l *look) known(d *row, stored *gifts.StoredGift, promised *gifts.StoredPlan) (known donate.Known, ok bool) {
+	known.Order = donate.Order{Account: l.account.ID, Live: l.live}
+	if stored != nil {
+		known.Gift = &stored.Gift
 	}
-	return gifts.PlanCalled(t, a, l.reference(l.is.Plan.ID))
+	switch {
+	case d != nil && d.ID == l.is.Donation:
+		known.Order = d.order(l.account)
+	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
+		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
+	case d == nil && l.is.Account != "" && l.is.Live == l.live:
+		return known, false
+	}
+	return known, true
 }
 
 // isNotHere tells whether a payment did not begin on a page of ours, and waits for a person who takes it over.
@@ -212,52 +221,45 @@ func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 }
 
 // ledger makes the gift, or lets it follow what is true, and its plan.
-func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (*giving.Gift, *giving.Plan, error) {
-	if stored == nil && !isNew {
-		return nil, nil, l.followPlan(t, a, d, o)
-	}
-	var after giving.Gift
-	if isNew {
+func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
+	switch {
+	case isNew:
 		made, err := l.record(t, a, d, o, inputs)
 		if err != nil {
 			return nil, nil, err
 		}
-		after = made
-	} else {
-		after = stored.Gift
+		gift = &made
+	case stored != nil:
+		gift = &stored.Gift
 	}
-	if changed := o.Apply(after); string(changed.AppendBody(nil)) != string(after.AppendBody(nil)) {
-		if err := gifts.SaveGift(t, a, gifts.Stored(a, after.ID), &changed, l.now); err != nil {
-			return nil, nil, err
-		}
-		after = changed
-	}
-	if err := l.followPlan(t, a, d, o); err != nil {
-		return nil, nil, err
-	}
-	var plan *giving.Plan
-	if o.Plan != nil {
-		if found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID)); err != nil || found == nil {
-			return &after, nil, err
-		} else {
-			plan = &found.Plan
+	if gift != nil {
+		if changed := o.Apply(*gift); string(changed.AppendBody(nil)) != string(gift.AppendBody(nil)) {
+			if err := gifts.SaveGift(t, a, gifts.Stored(a, gift.ID), &changed, l.now); err != nil {
+				return nil, nil, err
+			}
+			gift = &changed
 		}
 	}
-	return &after, plan, nil
+	plan, err = l.followPlan(t, a, d, o)
+	return gift, plan, err
 }
 
 // record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is in the books.
 func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
 	var refused error
 	for _, in := range inputs {
+		doubt, err := archivedGiver(t, a, &in)
+		if err != nil {
+			return giving.Gift{}, err
+		}
 		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
 		made, err := l.recordWith(t, a, o, in)
 		if errors.As(err, new(*doc.Invalid)) && o.Plan != nil { // such as the plan of a contact who was erased
 			made, err = gifts.RecordGift(t, a, &in, l.now)
 		}
 		if !errors.As(err, new(*doc.Invalid)) {
-			if err == nil && d != nil && made.Created && isCalledOtherwise(t, a, &in, made.Contact) {
-				o.Doubt = cmp.Or(o.Doubt, donate.OtherName)
+			if err == nil && d != nil && made.Created {
+				o.Doubt = cmp.Or(o.Doubt, doubt, giverDoubt(t, a, &in, made.Contact))
 			}
 			return made.Gift, err
 		}
@@ -280,10 +282,29 @@ func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in g
 	return gifts.RecordGift(t, a, &in, l.now)
 }
 
-// isCalledOtherwise tells whether the contact that a gift was matched with has another name than its giver.
-func isCalledOtherwise(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) bool {
+// archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an archived one.
+func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.Doubt, error) {
+	if in.Contact != nil || in.Anonymous {
+		return "", nil
+	}
+	matches, err := contacts.MatchesArchived(t, a, &in.Giver)
+	if err != nil || !matches {
+		return "", err
+	}
+	return donate.Archived, nil
+}
+
+// giverDoubt tells that the contact of a gift is not sure to be its giver: it has another name, or is archived.
+func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) donate.Doubt {
 	row, err := contacts.Row(t, a, contact)
-	return err == nil && row != nil && row.Damage == nil && in.Contact == nil && !in.Anonymous && in.Giver.PersonName().Contradicts(row.Contact.PersonName())
+	switch {
+	case err != nil || row == nil || row.Damage != nil:
+	case row.Contact.Archived():
+		return donate.Archived
+	case in.Contact == nil && !in.Anonymous && in.Giver.PersonName().Contradicts(row.Contact.PersonName()):
+		return donate.OtherName
+	}
+	return ""
 }
 
 // planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
@@ -295,7 +316,7 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 		}
 		return nil, err
 	}
-	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(o.Plan.StartAt.UTC().Format(time.RFC3339))}
+	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(a.Day(o.Plan.StartAt).Format(time.DateOnly))}
 	made.Amount, made.Status, made.ExternalID = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), nil, nil
 	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
 		return nil, err
@@ -305,24 +326,24 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 	return &plan, err
 }
 
-// followPlan lets a plan follow what is true, and tells its giver when its card was declined.
-func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) error {
+// followPlan lets a plan follow what is true, and tells its giver when its card was declined. It is nil where the books have none.
+func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) (*giving.Plan, error) {
 	if o.Plan == nil {
-		return nil
+		return nil, nil
 	}
 	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
 	if err != nil || found == nil {
-		return err
+		return nil, err
 	}
-	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, o.Plan.Next, o.Plan.CanceledAt)
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
-		return nil
+		return &now, nil
 	}
 	was := found.Plan.Status
 	if err := gifts.SavePlan(t, a, found, &now); err != nil || d == nil || was == giving.PastDue || now.Status != giving.PastDue {
-		return err
+		return &now, err
 	}
-	return l.s.tellDeclined(t, l.account, d, &now)
+	return &now, l.s.tellDeclined(t, l.account, d, &now)
 }
 
 // note is what the donation itself keeps of a look.
@@ -341,10 +362,9 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 		d.Plan = cmp.Or(d.Plan, o.Plan.ID)
 	}
 	if gift != nil {
-		d.Gift = cmp.Or(d.Gift, gift.Code)
-	}
-	if plan != nil {
-		d.GiftPlan = plan.Code
+		if d.Gift = cmp.Or(d.Gift, gift.Code); plan != nil {
+			d.GiftPlan = plan.Code
+		}
 	}
 	switch {
 	case o.Doubt != "" && o.Doubt != d.Settled:
@@ -360,15 +380,9 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 // needs are the gifts that a payment may become, the best one first, and what recording them will look up.
 func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n store.Needs) {
 	if l.is.Payment == nil {
-		if l.is.Plan != nil {
-			n = gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.reference(l.is.Plan.ID))
-		}
-		return nil, n
+		return nil, gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.planReference())
 	}
-	plan, contact := "", int64(0)
-	if l.is.Plan != nil {
-		plan = l.reference(l.is.Plan.ID)
-	}
+	contact := int64(0)
 	if d != nil && d.GiftPlan != "" {
 		if found, err := l.s.gifts.Plan(ctx, l.account.Number, d.GiftPlan); err == nil {
 			contact = found.Contact
@@ -376,7 +390,7 @@ func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n 
 	}
 	inputs = l.valid(l.inputs(d, contact))
 	for i := range inputs {
-		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], plan))
+		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], l.planReference()))
 	}
 	return inputs, n
 }
@@ -420,7 +434,7 @@ func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
 	all := []giving.GiftInput{typed, unplaced, unknown}
 	if contact != 0 {
 		own := unknown
-		own.Anonymous, own.Contact, own.Campaign = false, &contact, made.Campaign
+		own.Anonymous, own.Contact, own.Campaign, own.OfPlan = false, &contact, made.Campaign, true
 		all = append([]giving.GiftInput{own}, all...)
 	}
 	return all

@@ -91,5 +91,8 @@ func (s *DonationStore) DonationStatus(ctx context.Context) (status Status, err 
 	return status, err
 }
 
+// RefusedEvents are the events since this node was started that were not signed by the provider within the last five minutes, by its clock.
+func (s *DonationStore) RefusedEvents() int64 { return s.refused.Load() }
+
 // Declined is how many cards were declined since this node was started.
 func (s *DonationStore) Declined() int64 { return s.declines.Load() }

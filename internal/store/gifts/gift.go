@@ -395,7 +395,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 		var contact *crm.Contact
 		var contactErr error
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
-			row, err := activeContact(t, a, *in.Contact)
+			row, err := activeContact(t, a, *in.Contact, false)
 			if contactErr = err; err == nil {
 				contact = &row.Contact
 			}

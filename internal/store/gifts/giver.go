@@ -36,7 +36,7 @@ func findGiver(t *store.Tx, a *store.Account, in *giving.GiftInput, planOf int64
 		said.AddedIDs = nil // a contact has the id, perhaps of a source that the file does not tell
 	}
 	if g.row == nil && in.Contact != nil {
-		row, err := activeContact(t, a, *in.Contact)
+		row, err := activeContact(t, a, *in.Contact, in.OfPlan)
 		if err != nil {
 			return g, err
 		}
@@ -179,8 +179,8 @@ func sameGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (*contacts.S
 	return active(t, a, in, in.Filed.Same)
 }
 
-// activeContact is a contact that a gift may be from.
-func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, error) {
+// activeContact is a contact that a gift may be from. The money of a plan has come, whether its contact is archived or not.
+func activeContact(t *store.Tx, a *store.Account, id int64, ofPlan bool) (*contacts.Stored, error) {
 	if store.Foreign(a.Account, id) {
 		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
 	}
@@ -190,7 +190,7 @@ func activeContact(t *store.Tx, a *store.Account, id int64) (*contacts.Stored, e
 		return nil, store.Fault("contact_id", doc.Unknown, "contacts")
 	case err == nil && row.Contact.MergedInto != 0:
 		return nil, store.Fault("contact_id", doc.MergedID, row.Contact.MergedInto)
-	case err == nil && row.Contact.Archived():
+	case err == nil && row.Contact.Archived() && (!ofPlan || row.Contact.Erased()):
 		return nil, store.Fault("contact_id", doc.ArchivedID)
 	}
 	return row, err
