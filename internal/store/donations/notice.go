@@ -21,7 +21,7 @@ func about(d *row) string { return "donation " + d.ID }
 // tellArrived thanks the giver for money that has arrived, and tells the staff. Of a donation in doubt, the contact may be someone else, to whom nothing is said about it until a person has looked.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
 	thank := s.gifts.ThankAtOnce
-	if d.Doubt != "" {
+	if d.Doubt != "" && d.Doubt != donate.Archived { // whose new contact is who gave
 		thank = holdThanks
 	}
 	if err := thank(t, a, g, now); err != nil {
