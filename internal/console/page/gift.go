@@ -194,7 +194,7 @@ func (r *Request) PlanRows(plans []giving.Plan) (rows []*PlanRow, err error) {
 	for _, p := range plans {
 		row := &PlanRow{p, titles[p.Campaign], Mark{Spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.Today()) {
-			row.Mark = Mark{howLong(p.NextBill, text.WallClock(r.Now(), r.Zone())) + " overdue", "bad"}
+			row.Mark = Mark{howLong(giving.PlanClock(p.NextBill, r.Zone()).Truncate(24*time.Hour), text.WallClock(r.Now(), r.Zone())) + " overdue", "bad"}
 		}
 		rows = append(rows, row)
 	}
