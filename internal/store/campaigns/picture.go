@@ -15,7 +15,9 @@ func (c *campaignChange) pictures(of *campaign.Campaign, uploaded []picture.Pict
 		was := *address
 		if _, seen := became[was]; !seen {
 			more, failed := store.NewFiles(c.Conn, c.owner.Number, cmp.Or(of.ID, store.NoCampaign), field, address, uploaded)
-			files, err = append(files, more...), FirstOrFaults(err, failed)
+			if files, err = append(files, more...), FirstOrFaults(err, failed); failed != nil {
+				return
+			}
 			became[was] = *address
 		}
 		*address = became[was]
