@@ -404,17 +404,6 @@ func joinNote(note, more string) string {
 	return note + "\n\n" + more
 }
 
-// PlanOf is the plan that the first gift of it in a file tells of, from the day of that gift on. Where the file does not say how often its gifts come, they come monthly.
-func PlanOf(g *Gift, filed *Filed, now time.Time) *Plan {
-	every := filed.Every
-	if every == "" {
-		every = "monthly"
-	}
-	day := g.Local.Truncate(24 * time.Hour)
-	return &Plan{Contact: g.Contact, Giver: g.Giver, Campaign: g.Campaign, Frequency: every, Status: ActivePlan, Method: g.Method, Amount: g.Payment().Amount,
-		Currency: g.Currency, StartAt: day, NextBill: day, CreatedAt: now.UTC().Truncate(time.Second), ExternalID: filed.Plan}
-}
-
 // RefundedAt is when the last money went back that did not come again; zero where all of it stayed.
 func (g *Gift) RefundedAt() (at time.Time) {
 	if g.Refunded() <= 0 {
@@ -503,10 +492,4 @@ func (g Gift) untell(moved int64, now time.Time) (before Gift, ok bool) {
 		g.Payment().RefundedAt = now
 	}
 	return g, true
-}
-
-// End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.
-func (p Plan) End(now time.Time) Plan {
-	p.Status, p.ExternalID, p.NextBill, p.CanceledAt = Ended, "", time.Time{}, now.UTC().Truncate(time.Second)
-	return p
 }

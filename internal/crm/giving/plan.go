@@ -297,3 +297,20 @@ func (p Plan) TakeBack(d doc.Differences) (before Plan, ok bool) {
 	}
 	return p, ok
 }
+
+// PlanOf is the plan that the first gift of it in a file tells of, from the day of that gift on. Where the file does not say how often its gifts come, they come monthly.
+func PlanOf(g *Gift, filed *Filed, now time.Time) *Plan {
+	every := filed.Every
+	if every == "" {
+		every = "monthly"
+	}
+	day := g.Local.Truncate(24 * time.Hour)
+	return &Plan{Contact: g.Contact, Giver: g.Giver, Campaign: g.Campaign, Frequency: every, Status: ActivePlan, Method: g.Method, Amount: g.Payment().Amount,
+		Currency: g.Currency, StartAt: day, NextBill: day, CreatedAt: now.UTC().Truncate(time.Second), ExternalID: filed.Plan}
+}
+
+// End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.
+func (p Plan) End(now time.Time) Plan {
+	p.Status, p.ExternalID, p.NextBill, p.CanceledAt = Ended, "", time.Time{}, now.UTC().Truncate(time.Second)
+	return p
+}
