@@ -230,7 +230,7 @@ func (w *walk) paste(command string) {
 	w.t.Helper()
 	command = strings.ReplaceAll(command, "localhost:8443", "localhost:"+w.port)
 	// The shell's variables are kept in a file between commands.
-	script := "set -eu -o pipefail\n[ -f session ] && . ./session\n" + command + "\ndeclare -p ACCOUNT ID DONORBOOK_KEY CURL_CA_BUNDLE > session 2>/dev/null || true\n"
+	script := "set -eu -o pipefail\n[ -f session ] && . ./session\n" + command + "\ndeclare -p ACCOUNT ID GIFT DONORBOOK_KEY CURL_CA_BUNDLE > session 2>/dev/null || true\n"
 	shell := exec.Command("bash", "-c", script)
 	var stdout, stderr bytes.Buffer
 	shell.Dir, shell.Env, shell.Stdout, shell.Stderr = w.dir, w.environment(), &stdout, &stderr

@@ -114,7 +114,7 @@ func (s *killedShop) give(n int) {
 		for i := range n {
 			if i%100 == 99 { // a page lets 120 a minute begin
 				if err := b.UpdateShared(s.t.Context(), s.account.Number, func(t *store.Tx) error {
-					return t.Run(`UPDATE donation SET created_at = created_at - 60 WHERE account_id = $1`, s.account.Number)
+					return t.Run(`UPDATE donation SET created_at = created_at - 60 WHERE account_id = $1 AND created_at > $2`, s.account.Number, time.Now().Add(-time.Minute).Unix())
 				}); err != nil {
 					return err
 				}

@@ -171,6 +171,7 @@ var routes = []route{
 	{"POST", "/donations/{donation}/reviewed", access.Editor, page.Of(giving.DonationOf, giving.ResolveReview), nil},
 	{"POST", "/donations/{donation}/take-over", access.Editor, page.Of(giving.DonationOf, giving.TakeOver), nil},
 	{"POST", "/donations/{donation}/receive", access.Editor, page.Of(giving.DonationOf, giving.ReceiveDonation), page.Of(giving.DonationOf, giving.DonationPage)},
+	{"POST", "/donations/{donation}/receive/undo", access.Editor, page.Of(giving.DonationOf, giving.UnreceiveDonation), nil},
 	{"GET", "/plans", access.Viewer, giving.PlansPage, nil},
 	{"GET", "/plans/export", access.Viewer, giving.ExportPlans, nil},
 	{"GET", "/contacts/{id}/plans/new", access.Editor, giving.NewPlanPage, nil},

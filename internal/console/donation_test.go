@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
 	"donorbook/internal/store/donations"
+	"donorbook/internal/store/mails"
 )
 
 // bank is an account that takes transfers.
@@ -124,6 +125,7 @@ func TestAKeyIsNeverShownAgain(t *testing.T) {
 	s.useDesk()
 	connect := owner.org("/settings/donations/connect")
 	owner.sees(owner.post(connect, "key", " "), "Restricted key is required.")
+	owner.sees(owner.post(connect, "key", "not_a_key_at_all"), "This is not a Stripe key. It begins with rk_live_, or with rk_test_ for test mode.")
 	refused := owner.post(connect, "key", "not_a_key_at_all", "hook", "nonsense_secret", "host", "pay.example.org")
 	owner.wantStatus(refused, http.StatusUnprocessableEntity)
 	if strings.Contains(refused.body, "not_a_key_at_all") || strings.Contains(refused.body, "nonsense_secret") || !strings.Contains(refused.body, "pay.example.org") {
@@ -149,11 +151,15 @@ func TestACampaignWithoutAWayToGiveSaysSo(t *testing.T) {
 	draft := owner.follow(owner.org("/campaigns"), "title", "Coats", "status", "draft")
 	owner.sees(draft, caution+" once it is published.", "Set up a way to take money")
 	coats := s.campaign(account, `{"title":"Boots"}`)
-	owner.sees(owner.get(owner.campaignAddress(coats)), caution+", and see no Donate button.")
+	shown := owner.get(owner.campaignAddress(coats))
+	owner.sees(shown, caution+", and see no Donate button.", "QR code")
+	owner.doesNotSee(shown, "A button for your website")
 	editor.sees(editor.get(editor.campaignAddress(coats)), "Ask an owner")
 	stranger.doesNotSee(stranger.get("/boots"), "Donate")
 	linked := s.campaign(account, `{"title":"Hats","payment_link":"https://pay.example.org"}`)
-	owner.doesNotSee(owner.get(owner.campaignAddress(linked)), caution)
+	shown = owner.get(owner.campaignAddress(linked))
+	owner.doesNotSee(shown, caution)
+	owner.sees(shown, "A button for your website")
 	stranger.sees(stranger.get("/hats"), "Donate")
 	s.connect(account)
 	owner.doesNotSee(owner.get(owner.campaignAddress(coats)), caution)
@@ -214,7 +220,7 @@ func TestDonationsAreListed(t *testing.T) {
 		owner.sees(owner.get(owner.post(owner.org("/settings/donations/delete-tests")).location()), "0 test donations deleted")
 		viewer.sees(viewer.get(viewer.org("/donations?state=review")), "Nothing to review")
 		shown := viewer.get(viewer.org("/donations/" + made.ID))
-		viewer.sees(shown, "$50 from Ada Byron", made.Reference(), "ada@example.org", "Does not want to be named in public", "None yet")
+		viewer.sees(shown, "$50 from Ada Byron", donate.Groups(made.Reference()), "ada@example.org", "Does not want to be named in public", "None yet")
 		viewer.doesNotSee(shown, "Mark as received")
 		viewer.sees(s.visitor().get("/coats"), "$0 raised of $100")
 	})
@@ -257,7 +263,7 @@ func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
 		editor := s.member(account, access.Editor)
 		plan := editor.org("/plans/" + d.GiftPlan)
 		page := editor.get(plan)
-		editor.sees(page, "Taken by the test provider", "Pause gifts")
+		editor.sees(page, "The test provider takes these gifts: they are recorded automatically", "Pause gifts", "End this recurring gift at the test provider? Nothing more is charged, and it can’t be resumed")
 		editor.doesNotSee(page, "Record this gift")
 		p, err := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
 		if err != nil {
@@ -326,13 +332,56 @@ func TestAPromiseIsReceived(t *testing.T) {
 		d := s.promise(account, s.campaign(account, `{"title":"Coats","goal":100}`), donate.Wish{FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
 		editor := s.member(account, access.Editor)
 		page := editor.org("/donations/" + d.ID)
-		editor.sees(editor.get(page), "Has it arrived?", d.Reference())
-		editor.wantStatus(editor.post(page+"/receive", "day", "yesterday"), http.StatusUnprocessableEntity)
-		editor.sees(editor.post(page+"/receive", "day", "2026-01-31"), "Day must not be before")
-		today := time.Now().UTC().Format(time.DateOnly)
-		editor.sees(editor.follow(page+"/receive", "day", today), "$50 from Ada Byron was received.", "Paid", "View gift")
+		editor.sees(editor.get(page), "Has it arrived?", donate.Groups(d.Reference()), "This records a gift from Ada Byron for Coats , paid by bank transfer. The gift then waits on the list To thank . You can undo this.")
+		now := time.Now().UTC()
+		today := now.Format(time.DateOnly)
+		for day, said := range map[string]string{"yesterday": "Received on must be a date", now.AddDate(0, 0, -1).Format(time.DateOnly): "Received on must not be before " + now.Format("January 2, 2006") + ", the day on which this was promised.",
+			now.AddDate(0, 0, 1).Format(time.DateOnly): "Received on must not be in the future."} {
+			refused := editor.post(page+"/receive", "day", day, "amount", "50")
+			editor.wantStatus(refused, http.StatusUnprocessableEntity)
+			editor.sees(refused, said)
+		}
+		editor.sees(editor.post(page+"/receive", "day", today, "amount", "fifty"), "Amount must be above 0")
+		editor.sees(editor.follow(page+"/receive", "day", today), "$50 from Ada Byron was received and recorded as a gift.", "Paid", "View gift", "Undo")
 		editor.sees(editor.post(page+"/receive", "day", today), "not a promise")
 		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
+	})
+}
+
+// A promise that was marked as received by mistake waits again, and what was recorded for it counts nowhere. Then it may be received with what has really come.
+func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		s.store.UseRelay(new(mails.Shelf))
+		account := s.organization("Harbor Light")
+		d := s.promise(account, s.campaign(account, `{"title":"Coats","goal":100}`), donate.Wish{FirstName: "Ada", LastName: "Byron", Email: "ada@example.org"})
+		editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
+		page := editor.org("/donations/" + d.ID)
+		undo, today := page+"/receive/undo", time.Now().UTC().Format(time.DateOnly)
+		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away")
+		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
+		editor.follow(page+"/receive", "day", today, "amount", "50")
+		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		viewer.doesNotSee(viewer.get(page), "It hasn’t arrived")
+		viewer.wantStatus(viewer.post(undo), http.StatusForbidden)
+		editor.sees(editor.get(page), "It hasn’t arrived")
+		editor.sees(editor.follow(undo), "$50 from Ada Byron was canceled. This donation waits for its money again.", "A thank-you was already mailed to ada@example.org.", "Promised", "Has it arrived?")
+		owner := s.member(account, access.Owner)
+		if mails := owner.get(owner.org("/settings/mail")); !strings.Contains(mails.body, `/search?q=ada%40example.org"`) {
+			t.Error("the list of mails does not lead to the donor")
+		}
+		editor.sees(s.visitor().get("/coats"), "$0 raised of $100")
+		editor.sees(editor.get(editor.org("/gifts")), "Canceled")
+		editor.sees(editor.follow(page+"/receive", "day", today, "amount", "60"), "$60 from Ada Byron was received and recorded as a gift.", "View gift of $60")
+		editor.sees(s.visitor().get("/coats"), "$60 raised of $100", "1 donor")
+		gift, err := s.store.DonationByID(t.Context(), account.Number, d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refund := editor.org("/gifts/" + gift.Gift + "/refund")
+		editor.follow(refund, "amount", "10", "seen", seenIn(editor.get(editor.org("/gifts/"+gift.Gift))), "decision", "record")
+		editor.sees(editor.follow(undo), "Nothing was changed.", "Undo the refund on the page of the gift first.")
 	})
 }
 

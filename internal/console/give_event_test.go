@@ -163,6 +163,9 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	s := takesGifts(t, rig.Engines[0], form.Settings{})
 	desk, shelf := s.strange(), new(mails.Shelf)
 	s.store.UseRelay(shelf)
+	s.owner.follow(s.owner.org("/settings/organization"), "name", "Harbor Light", "timezone", "America/New_York")
+	paid := s.now.UTC().Truncate(24 * time.Hour).Add(-22 * time.Hour) // at 2 AM, which is the day before in New York
+	s.desk.Now = func() time.Time { return paid }
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
 	to := p.post(p.gives(typed...), "do", "pay").location()
@@ -199,7 +202,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	}
 	link := fresh()
 	a = p.get(link)
-	p.sees(a, "$25.00 every month", "Active", "Pause")
+	p.sees(a, "$25.00 every month", "Active", "Pause", "Next payment "+paid.AddDate(0, 1, -1).Format("Jan 2, 2006"))
 	p.doesNotSee(a, "Ana", "Okafor")
 	p.sees(p.post(link, "do", "amount", "amount", ""), "Enter an amount, such as $25.00.")
 	a = p.post(link, "do", "amount", "amount", "2")

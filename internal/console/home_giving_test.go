@@ -323,7 +323,7 @@ func TestTheReportOfAYearAgreesWithItsLists(t *testing.T) {
 		}
 		page := p.get(p.org("/reports"))
 		p.sees(page, "Reports: 2026", "Raised in 2026 $135.50 ▲ 171% more than $50 by Nov 16, 2025", "Average gift $45.17 3 gifts in 2026", "Donors 3 2 in 2025", "Donor retention 50% of 2025 donors gave again",
-			"New: first gift ever 1 $30", "Retained: gave in 2025 and 2026 1 $100.50", "Lapsed: gave in 2025, not in 2026 1 $40", "All donors in 2026 3 $135.50",
+			"New: first gift ever 1 $30", "Returning: gave in 2025 and 2026 1 $100.50", "Lapsed: gave in 2025, not in 2026 1 $40", "All donors in 2026 3 $135.50",
 			"=Gala $30 $0", "No campaign $105.50 $90", "Card $100.50 $0", "Check $30 $0", "Cash $5 $90", "March 2026 $100.50 $50", "December 2026 $0 $40", "€7")
 		for query, want := range map[string]string{"from=2026-01-01&method=card&to=2026-12-31": "$100.50 from 1 gift", "from=2026-01-01&to=2026-12-31": "$135.50"} {
 			if !strings.Contains(page.body, strings.ReplaceAll(query, "&", "&amp;")) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/store/mails"
@@ -75,5 +76,19 @@ func TestOwnersTryTheMail(t *testing.T) {
 		if words := s.visitor().get("/console/mails").words(); !strings.Contains(words, "Test mail from Harbor Light") {
 			t.Error(words)
 		}
+	})
+}
+
+// The mail to who is invited says what they may do, and has the last day of its link by the clock of the organization, as the page has it.
+func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
+	onSiteAt(t, time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC), func(t *testing.T, s *site) {
+		owner := s.clockIn("America/New_York", access.Owner)
+		s.store.UseRelay(new(mails.Shelf))
+		owner.post(owner.org("/settings/people/invite"), "email", "bob@example.org", "role", "viewer")
+		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+		owner.sees(owner.get("/console/mails"), owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and campaigns.", "The link works once and until November 23, 2026.")
+		owner.sees(owner.get(owner.org("/settings/people")), "Nov 23, 2026")
 	})
 }

@@ -61,6 +61,9 @@ func TestPrintingAndThankingMany(t *testing.T) {
 			t.Error("the filter of bounced emails does not find Amelia alone")
 		}
 		p.sees(p.get(p.org("/contacts/print?what=statements&year="+fmt.Sprint(givingNow.Year()))), "Statements by mail", "0 mails")
+		wrong := p.get(p.org("/contacts/print?what=statements&year=20"))
+		p.sees(wrong, "Year must be between 1900 and "+fmt.Sprint(givingNow.Year())+".", "Show preview")
+		p.doesNotSee(wrong, "Download PDF")
 		p.sees(p.get(p.org("/gifts/thank")), "Thank for 2 gifts", "0 mails to send", "1 letter to print", "1 contact is deceased.", "Prepare 1 letter")
 		p.sees(p.follow(path+"/bounced"), "Mail goes to this contact again.")
 		p.sees(p.get(p.org("/gifts?thanks=waiting")), "Thank for all", "Thank selected")
@@ -69,14 +72,14 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		a = p.post(p.org("/gifts/thank"))
 		p.wantStatus(a, http.StatusSeeOther)
 		s.works()
-		p.sees(p.until(a.location(), "Done"), "Thank for 2 gifts", "1 mail.", "1 contact is deceased.")
+		p.sees(p.until(a.location(), "Done"), "Thank for 2 gifts", "1 mail written.", "1 contact is deceased.", "If one is refused, its gift is To thank again.")
 		p.sees(p.get(path), "Last thanked", "by mail ("+p.user.Name+")")
 
 		statements := p.org(fmt.Sprintf("/contacts/%d/statement?year=%d", amelia, year))
 		p.sees(p.get(statements), "Download PDF", "Send by mail")
 		a = p.post(p.org("/contacts/print/send"), "what", "statements", "year", fmt.Sprint(year), "scope", "picked", "id", fmt.Sprint(amelia))
 		p.wantStatus(a, http.StatusSeeOther)
-		p.sees(p.until(a.location(), "Done"), fmt.Sprintf("Giving statements %d for 1 contact", year), "1 mail.")
+		p.sees(p.until(a.location(), "Done"), fmt.Sprintf("Giving statements %d for 1 contact", year), "1 mail written.", "Mails usually leave within a minute.")
 		p.sees(p.get(statements), "Waiting")
 	})
 }

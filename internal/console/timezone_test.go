@@ -81,6 +81,55 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 	})
 }
 
+// A payment provider tells the time of the next gift of a plan, which is the day before in New York. A day that people have chosen stays that day.
+func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		p := s.clockIn("America/New_York", access.Viewer)
+		contact := s.newcomer(p.account, "Amelia", "Okafor").ID
+		for at, want := range map[string][]string{`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026", "Next gift Dec 18, 2026"}, `"start_at":"2026-09-19"`: {"Start Sep 19, 2026", "Next gift Sep 19, 2026"}} {
+			in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":7.50,"method":"card","frequency":"monthly",%s}`, contact, at)))
+			if err == nil {
+				err = in.Validate(faults, true, "US", givingNow)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := s.store.CreatePlan(t.Context(), p.account.Number, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.sees(p.get(p.org("/plans/"+made.Code)), want...)
+			day := strings.TrimPrefix(want[1], "Next gift ")
+			p.sees(p.get(p.org("/plans")), day)
+			p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))), "Next gift "+day)
+			next := "2026-12-25T01:00:00Z"
+			change := giving.PlanInput{NextBill: &next}
+			if err := change.Validate(nil, false, "US", givingNow); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.store.UpdatePlan(t.Context(), p.account.Number, made.Code, change); err != nil {
+				t.Fatal(err)
+			}
+			p.sees(p.get(p.org("/plans/"+made.Code)), "changed next gift from "+day+" to Dec 24, 2026")
+		}
+	})
+}
+
+// A gift of yesterday waits for a day, although it is two days in UTC.
+func TestAGiftWaitsByTheClockOfTheOrganization(t *testing.T) {
+	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
+	onSiteAt(t, now, func(t *testing.T, s *site) {
+		p := s.clockIn("America/New_York", access.Editor)
+		p.give(s.contact(p, "Zoë", "Okafor"), "5", "2026-11-15")
+		list := p.get(p.org("/gifts?thanks=waiting"))
+		p.sees(list, "To thank", "1 day")
+		viewer := s.member(p.account, access.Viewer)
+		if list := viewer.get(p.org("/gifts?thanks=waiting")); strings.Contains(list.body, "/thank\"") {
+			t.Error("a viewer is led to a page that only editors see")
+		}
+	})
+}
+
 // In Sydney it is tomorrow already.
 func TestTodayInSydneyIsAccepted(t *testing.T) {
 	now := time.Date(2026, time.November, 16, 22, 0, 0, 0, time.UTC)

@@ -42,7 +42,7 @@ func openStripe(c donate.Connection) (donate.Provider, error) {
 	case strings.HasPrefix(c.Key, "pk_"):
 		return nil, refused(donate.NoKey, "This is the publishable key. Create a restricted key, which begins with rk_.", nil)
 	case kind == nil:
-		return nil, refused(donate.NoKey, "This is no key of Stripe: it begins with rk_live_, or with rk_test_ for a test.", nil)
+		return nil, refused(donate.NoKey, "This is not a Stripe key. It begins with rk_live_, or with rk_test_ for test mode.", nil)
 	case (kind[2] == "live") != c.Live:
 		return nil, refused(donate.NoKey, "This key is of the other mode: rk_live_ takes real money, rk_test_ takes none.", nil)
 	}

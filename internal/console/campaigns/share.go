@@ -12,7 +12,7 @@ import (
 type shareView struct {
 	Code   string // the address of the QR code of the page
 	Links  []shareLink
-	Button string // a piece of HTML for another site
+	Button string // a piece of HTML for another site; "" while no one can give
 }
 
 // shareLink is an address to copy, with what it is for.
@@ -38,6 +38,9 @@ func shareOf(c *campaign.Campaign, address string, o *donate.Offer) *shareView {
 		if len(ask.Amounts) > 1 {
 			v.Links = append(v.Links, shareLink{"amount", "The form, with " + ask.Amounts[1].Label + " filled in", ask.Amounts[1].Link})
 		}
+	}
+	if c.PaymentLink == "" && len(o.Ways) == 0 {
+		return v // a Donate button would lead to a page without one
 	}
 	v.Button = `<a href="` + html.EscapeString(to) + `" style="` + buttonStyle + `">Donate</a>`
 	return v

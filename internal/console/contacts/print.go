@@ -100,13 +100,13 @@ func printOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Prin
 	r.Form.Set("year", cmp.Or(r.Form.Value("year"), strconv.Itoa(r.Today().Year()-1)))
 	how = move.Print{What: r.Form.Value("what"), ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4", Archived: r.Form.Value("archived") != "", Anyway: r.Form.Value("anyway") != "" && len(of.IDs) == 1}
 	how.Year, err = strconv.ParseInt(r.Form.Value("year"), 10, 64)
-	if err != nil || how.Year < 1900 || how.Year > int64(r.Today().Year()) {
-		return of, how, view, doc.NewInvalid("year", doc.Required)
+	view.What, view.Year = how.What, how.Year
+	if latest := r.Today().Year(); err != nil || how.Year < 1900 || how.Year > int64(latest) {
+		return of, how, view, doc.NewInvalid("year", doc.Rule("must be between 1900 and "+strconv.Itoa(latest)))
 	}
 	if !how.Known() {
 		return of, how, view, crm.ErrNotFound
 	}
-	view.What, view.Year = how.What, how.Year
 	return of, how, view, nil
 }
 
@@ -114,15 +114,19 @@ func printOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Prin
 func PrintPage(r *page.Request) error {
 	of, how, view, err := printOf(r, r.URL.Query())
 	var refused *doc.Invalid
-	if errors.As(err, &refused) {
-		return r.Redirect(view.Back, page.Notice{Text: "That list or that year cannot be printed. Nothing was done."})
+	if errors.As(err, &refused) && view.Form == nil {
+		return r.Redirect(view.Back, page.Notice{Text: "That list can’t be printed. Nothing was done."})
 	}
-	if err != nil {
+	if err != nil && refused == nil {
 		return err
 	}
 	view.Kinds = append(view.Kinds, page.Option{Value: move.PrintLetters, Label: "Letters"}, page.Option{Value: move.PrintStatements, Label: "Giving statements"})
 	for _, sheet := range move.Sheets {
 		view.Kinds = append(view.Kinds, page.Option{Value: sheet.Name, Label: "Labels: " + sheet.Label})
+	}
+	if refused != nil { // the year
+		r.Form.Faults = refused.Faults
+		return r.Render("print", page.View{Title: "Print", Section: "contacts", Form: r.Form, Data: view})
 	}
 	made, err := r.Store.PreparePrint(r.Context(), r.Account(), of, how)
 	if errors.As(err, &refused) {

@@ -1,12 +1,19 @@
 package giving
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"time"
 
 	"donorbook/internal/console/page"
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -53,6 +60,9 @@ func (d *donationRow) Who() string {
 	}
 	return "Unknown"
 }
+
+// Reference is what the giver writes on a promise, in groups, as they saw it.
+func (d *donationRow) Reference() string { return donate.Groups(d.Donation.Reference()) }
 
 // donationsView is the list of donations.
 type donationsView struct {
@@ -125,8 +135,15 @@ func donationRows(r *page.Request, all []donate.Donation) (rows []*donationRow, 
 // donationView is the page of one donation.
 type donationView struct {
 	*donationRow
-	Receive   *page.Form // of a promise
+	Receive   *page.Form   // of a promise
+	Made      *giving.Gift // that it became; nil for none
+	Mails     bool         // this server sends mail
 	Campaigns []page.Option
+}
+
+// IsKept tells whether a promise was marked as received, which can be undone.
+func (v *donationView) IsKept() bool {
+	return v.Provider == "" && v.State == donate.Paid && v.Gift != ""
 }
 
 func DonationOf(r *page.Request) (donate.Donation, error) {
@@ -139,8 +156,19 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 	if err != nil {
 		return err
 	}
-	view := donationView{donationRow: rows[0], Receive: r.Form.IfSentTo("/receive")}
+	view := donationView{donationRow: rows[0], Receive: r.Form.IfSentTo("/receive"), Mails: r.Store.Mails()}
+	view.Receive.SetUnsent("amount", text.MoneyInput(d.Charged, d.Currency))
 	view.Receive.SetUnsent("day", r.Today().Format(time.DateOnly))
+	view.Receive.Blame("transacted_at", "day", receivedOn)
+	if d.Gift != "" {
+		g, err := r.Store.GiftRecord(r.Context(), r.Account(), d.Gift)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			view.Made = &g.Gift
+		}
+	}
 	if d.Doubt == donate.NotHere {
 		if view.Campaigns, err = r.CampaignOptions("", "No campaign", d.Currency); err != nil {
 			return err
@@ -172,11 +200,46 @@ func TakeOver(r *page.Request, d donate.Donation) error {
 	return r.Redirect(r.Path(donationPath(&made)), page.Notice{Text: "The payment is now a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
 }
 
+// receivedOn is what pages call the day on which the money of a promise came.
+const receivedOn = "Received on"
+
 // ReceiveDonation makes a gift of a promise that was kept.
 func ReceiveDonation(r *page.Request, d donate.Donation) error {
-	made, err := r.Store.Received(r.Context(), r.Account(), d.ID, r.Form.Value("day"))
+	faults := new(doc.Invalid)
+	amount := giving.ParseMoney(faults, "amount", r.Form.Value("amount"), d.Currency, true)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	made, err := r.Store.Received(r.Context(), r.Account(), d.ID, r.Form.Value("day"), amount)
 	if err != nil {
 		return err
 	}
-	return r.Redirect(r.Path(donationPath(&made)), page.Notice{Text: text.Money(d.Charged, d.Currency) + " from " + d.Wish.Name() + " was received.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
+	g, err := r.Store.GiftRecord(r.Context(), r.Account(), made.Gift)
+	if err != nil {
+		return err
+	}
+	path := r.Path(donationPath(&made))
+	return r.Redirect(path, page.Notice{Text: page.GiftName(&g.Gift) + " was received and recorded as a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift", Undo: path + "/receive/undo"})
+}
+
+// UnreceiveDonation takes back that a promise was kept. A mail that has left cannot be taken back, which a person has to know.
+func UnreceiveDonation(r *page.Request, d donate.Donation) error {
+	path := r.Path(donationPath(&d))
+	_, err := r.Store.Unreceived(r.Context(), r.Account(), d.ID)
+	if said := page.Trouble(err); said != "" {
+		return r.Redirect(path, page.Notice{Text: "Nothing was changed.", Warning: said})
+	}
+	if err != nil {
+		return err
+	}
+	g, err := r.Store.GiftRecord(r.Context(), r.Account(), d.Gift)
+	if err != nil {
+		return err
+	}
+	said := page.Notice{Text: page.GiftName(&g.Gift) + " was canceled. This donation waits for its money again."}
+	sent, err := r.Store.MailAbout(r.Context(), r.Account(), gifts.AboutGift(g.ID))
+	if err == nil && sent != nil && sent.Kind == mail.Thanks && sent.State() == mail.Sent {
+		said.Warning = "A thank-you was already mailed to " + sent.To + ". Tell the donor that it was a mistake."
+	}
+	return cmp.Or(err, r.Redirect(path, said))
 }

@@ -58,7 +58,7 @@ func GiftsPage(r *page.Request) error {
 		view.Pick = r.Membership.Role >= access.Editor
 		for i := range view.Columns {
 			if view.Columns[i].Name == "status" {
-				view.Columns[i] = page.Column{Name: "thanks", Label: "Waits", Class: "wide"}
+				view.Columns[i] = page.Column{Name: "thanks", Label: "Waits", Class: "wide", Told: true}
 			}
 		}
 	}
@@ -167,6 +167,7 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	view.Provider = providerName(provider)
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
 	view.Receive.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
+	view.Receive.Blame("transacted_at", "transacted_at", receivedOn)
 	for _, form := range []*page.Form{view.Refund, view.Receive} {
 		form.SetUnsent(page.SeenField, g.Version())
 	}

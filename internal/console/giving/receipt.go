@@ -121,5 +121,5 @@ func SaveWording(r *page.Request) error {
 	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Receipts: &w}); err != nil {
 		return err
 	}
-	return r.Redirect(r.Path("/settings/receipts"), page.Notice{Text: "Receipts saved. The preview shows one for your latest gift."})
+	return r.Redirect(r.Path("/settings/receipts"), page.Notice{Text: "Receipts saved."})
 }

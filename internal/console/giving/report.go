@@ -156,7 +156,7 @@ func reportParts(r *page.Request, v *reportView) error {
 		kind giving.DonorKind
 		name string
 	}{
-		{giving.NewDonors, "New: first gift ever"}, {giving.ReturningDonors, fmt.Sprintf("Retained: gave in %d and %d", v.Year-1, v.Year)},
+		{giving.NewDonors, "New: first gift ever"}, {giving.ReturningDonors, fmt.Sprintf("Returning: gave in %d and %d", v.Year-1, v.Year)},
 		{giving.LapsedDonors, fmt.Sprintf("Lapsed: gave in %d, not in %d", v.Year-1, v.Year)}, {giving.AllDonors, fmt.Sprintf("All donors in %d", v.Year)},
 	} {
 		filter := giving.DonorFilter{Year: v.Year, Kind: kind.kind}

@@ -58,7 +58,7 @@ func StatementPage(r *page.Request) error {
 			return err
 		}
 		view.add(&contact, made)
-		view.Mails, view.NoMail = r.Store.Mails(), contact.NoMail().Sentence()
+		view.NoMail = contact.NoMail().Sentence()
 		if view.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), jobs.AboutStatement(contact.ID, view.Year)); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func newStatements(r *page.Request, path string) (*statementsView, error) {
 		year++
 	}
 	view := &statementsView{
-		Form: r.Form, Action: r.Path(path), Year: yearOf(r.Form, year, int64(r.Today().Year())), Kind: donorKind(r.Form), Today: r.Today(),
+		Form: r.Form, Action: r.Path(path), Year: yearOf(r.Form, year, int64(r.Today().Year())), Kind: donorKind(r.Form), Today: r.Today(), Mails: r.Store.Mails(),
 	}
 	var err error
 	view.Settings, err = r.Store.AccountSettings(r.Context(), r.Account())

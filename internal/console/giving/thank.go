@@ -113,6 +113,7 @@ func ThankFor(r *page.Request, record gifts.GiftRecord) error {
 		said.Text = "The gift is on the list of gifts to thank for."
 	case giving.ThankedMail:
 		said.Text = "The thank-you to " + page.GiverName(made.Giver) + " is on its way."
+		said.View, said.Link = r.Path(toThankPath), "Gifts to thank for"
 	case giving.ThankedLetter:
 		return r.Redirect(r.Path(page.GiftPath(record.Code)+"/letter?occasion="+string(how.Occasion)), page.Notice{Text: "Noted as thanked by letter. Print it from here."})
 	}

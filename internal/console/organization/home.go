@@ -158,27 +158,44 @@ func firstSteps(r *page.Request, view *homeView) ([]step, error) {
 		{"flag", "Create your first campaign", "Give it a goal, a story and a public page that you can share.", "Create campaign", "/campaigns/new", view.CampaignsTotal > 0},
 	}
 	if r.Membership.Role >= access.Owner {
-		keys, err := r.Store.Keys(r.Context(), r.Account())
+		more, err := ownersSteps(r)
 		if err != nil {
 			return nil, err
 		}
-		members, err := r.Store.Members(r.Context(), r.Account())
-		if err != nil {
-			return nil, err
-		}
-		invited, err := r.Store.Invitations(r.Context(), r.Account())
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps,
-			step{"person", "Invite a colleague", "Choose whether they may view, edit or manage.", "Invite colleague", "/settings/people", len(members)+len(invited) > 1},
-			step{"key", "Create an API key", "Your website and other tools use it to add contacts and gifts.", "Create API key", "/settings/keys/new", len(keys) > 0})
+		steps = append(steps, more...)
 	}
 	if !slices.ContainsFunc(steps, func(s step) bool { return !s.Done }) {
 		page.SetCookie(r.W, stepsHidden(r), "1", page.MemoryTime)
 		return nil, nil
 	}
 	return steps, nil
+}
+
+// ownersSteps are those that only owners may do.
+func ownersSteps(r *page.Request) ([]step, error) {
+	currency, err := r.Store.Currency(r.Context(), r.Account())
+	if err != nil {
+		return nil, err
+	}
+	offer, err := r.Offer(currency)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := r.Store.Keys(r.Context(), r.Account())
+	if err != nil {
+		return nil, err
+	}
+	members, err := r.Store.Members(r.Context(), r.Account())
+	if err != nil {
+		return nil, err
+	}
+	invited, err := r.Store.Invitations(r.Context(), r.Account())
+	return []step{
+		{"card", "Take gifts on your campaign pages", "Connect Stripe, or enter a bank account or an address for checks.", "Set up taking money", page.DonationSettingsPath, len(offer.Ways) > 0},
+		{"mail", "Set up mail", "Donorbook then mails thank-yous, receipts and invitations. The person who runs your server turns it on.", "See how", "/settings/mail", r.Store.Mails()},
+		{"person", "Invite a colleague", "Choose whether they may view, edit or manage.", "Invite colleague", "/settings/people", len(members)+len(invited) > 1},
+		{"key", "Create an API key", "Your website and other tools use it to add contacts and gifts.", "Create API key", "/settings/keys/new", len(keys) > 0},
+	}, err
 }
 
 // HideSteps hides the first steps in this browser.

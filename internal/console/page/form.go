@@ -186,8 +186,8 @@ func (f *Form) FailFirst(message string) {
 	f.Faults, f.first = slices.Insert(f.Faults, 0, doc.Fault{Rule: doc.Rule(message)}), nil
 }
 
-// blame has the faults of a field shown at another one, which people call by a label.
-func (f *Form) blame(field, other, label string) {
+// Blame has the faults of a field shown at another one, which people call by a label.
+func (f *Form) Blame(field, other, label string) {
 	for i := range f.Faults {
 		if f.Faults[i].Field == field {
 			f.Faults[i].Field, f.Faults[i].Label, f.first = other, label, nil

@@ -77,9 +77,9 @@ func (r *Request) GiftRows(all []gifts.GiftRecord) (rows []*GiftRow, err error) 
 	return rows, err
 }
 
-// WaitWords say for how long a gift waits for thanks.
+// WaitWords say for how long a gift waits for thanks: how many days ago it was made, by the clock where today is.
 func WaitWords(g *giving.Gift, today time.Time) string {
-	switch days := int64(today.Sub(g.Local.Truncate(24*time.Hour)) / (24 * time.Hour)); {
+	switch days := int64(text.WallClock(today, today.Location()).Sub(g.Local.Truncate(24*time.Hour)) / (24 * time.Hour)); {
 	case days <= 0:
 		return "Since today"
 	default:
@@ -194,7 +194,7 @@ func (r *Request) PlanRows(plans []giving.Plan) (rows []*PlanRow, err error) {
 	for _, p := range plans {
 		row := &PlanRow{p, titles[p.Campaign], Mark{Spoken(string(p.Status)), planColors[p.Status]}}
 		if p.Overdue(r.Today()) {
-			row.Mark = Mark{howLong(p.NextBill, text.WallClock(r.Now(), r.Zone())) + " overdue", "bad"}
+			row.Mark = Mark{howLong(giving.PlanClock(p.NextBill, r.Zone()).Truncate(24*time.Hour), text.WallClock(r.Now(), r.Zone())) + " overdue", "bad"}
 		}
 		rows = append(rows, row)
 	}

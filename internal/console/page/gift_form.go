@@ -35,7 +35,7 @@ const (
 func (r *Request) GiftFields(f *Form, currency string, plans []giving.Plan) (view GiftFormView, err error) {
 	view = GiftFormView{Form: f, Currency: currency}
 	if f.Sends(GiverText) {
-		f.blame("contact_id", GiverText, "Donor")
+		f.Blame("contact_id", GiverText, "Donor")
 	}
 	if asked := f.Value(GiverAsked); asked != "" {
 		found := SearchView{Query: asked}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -131,10 +132,12 @@ type Names struct {
 	gifts     map[int64]contacts.GiftName
 	plans     map[int64]contacts.GiftName
 	fields    *custom.Fields
+	zone      *time.Location // of the organization
 }
 
 // NamesOf looks up what some changes mention.
 func (r *Request) NamesOf(found []history.Activity) (n Names, err error) {
+	n.zone = r.Zone()
 	ids := map[history.Noun][]int64{}
 	ofFields := false
 	priced := map[int64]bool{} // plans whose amount has changed

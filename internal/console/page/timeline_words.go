@@ -96,7 +96,7 @@ func (n Names) linesOf(a *history.Activity, told bool) (lines []string) {
 		case len(tags) > 1:
 			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+QuotedTags(tags))
 		default:
-			lines = append(lines, changeWords(change))
+			lines = append(lines, n.changeWords(change))
 		}
 		changes = changes[max(1, len(tags)):]
 	}
@@ -118,7 +118,7 @@ func (n Names) giftLines(a *history.Activity, currency string) (lines []string) 
 			_ = json.Unmarshal(d.After, &ids) // what cannot be read says less
 			lines = append(lines, "added the external IDs "+QuotedTags(ids))
 		case say != nil:
-			before, after = spokenTimes(say(before), say(after))
+			before, after = n.spokenTimes(say(before), say(after))
 			lines = append(lines, changedWords(Lowered(FieldLabel(d.Field)), before, after))
 		}
 	}
@@ -384,7 +384,7 @@ func userWords(a *history.Activity) string {
 }
 
 // changeWords is what happened to a field, as the end of a sentence.
-func changeWords(c doc.Change) string {
+func (n Names) changeWords(c doc.Change) string {
 	before, after := Shortened(c.Before, activityValue, 0), Shortened(c.After, activityValue, 0)
 	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
 		return "added " + Lowered(label) + " " + quoted(after, "")
@@ -392,7 +392,7 @@ func changeWords(c doc.Change) string {
 	if label, ok := strings.CutSuffix(c.Field, " removed"); ok {
 		return "removed " + Lowered(label) + " " + quoted(before, "")
 	}
-	was, is := spokenTimes(before, after)
+	was, is := n.spokenTimes(before, after)
 	if was == before && is == after {
 		was, is = quoted(was, ""), quoted(is, "")
 	}
@@ -412,11 +412,13 @@ func changedWords(label, before, after string) string {
 	return "changed " + label + " from " + before + " to " + after
 }
 
-// spokenTimes are two times as people read them: the days, or the moments of the same day. Other values are as they are.
-func spokenTimes(before, after string) (string, string) {
-	was, is := spokenTime(before, Day), spokenTime(after, Day)
+// spokenTimes are two times as people read them, by the clock of the organization: the days, or the moments of the same day. Other values are as they are.
+func (n Names) spokenTimes(before, after string) (string, string) {
+	day := func(t time.Time) string { return Day(giving.PlanClock(t, n.zone)) }
+	was, is := spokenTime(before, day), spokenTime(after, day)
 	if was == is && before != after {
-		return spokenTime(before, shownMoment), spokenTime(after, shownMoment)
+		moment := func(t time.Time) string { return shownMoment(t.In(n.zone)) }
+		return spokenTime(before, moment), spokenTime(after, moment)
 	}
 	return was, is
 }

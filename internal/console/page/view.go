@@ -64,7 +64,7 @@ func (p Org) Path(rest string) string {
 	return OrgPath(p.Account, rest)
 }
 
-// Day and Moment are a time as the organization's clock shows it. The day of a gift or a plan is shown by the function day: it is in no zone.
+// Day and Moment are a time as the organization's clock shows it. The day of a gift is shown by the function day: it is in no zone.
 func (p Org) Day(t time.Time) string { return Day(p.in(t)) }
 
 func (p Org) Moment(t time.Time) string { return shownMoment(p.in(t)) }
@@ -79,6 +79,11 @@ func (p Org) Local(t time.Time, zone string) string {
 
 // Given is when something was given: only the day where no more is known.
 func (p Org) Given(t time.Time) string { return shownWhen(t, text.Location(p.Timezone)) }
+
+// PlanDay is a day of a plan.
+func (p Org) PlanDay(t time.Time) string {
+	return Day(giving.PlanClock(t, text.Location(p.Timezone)))
+}
 
 func (p Org) in(t time.Time) time.Time {
 	if t.IsZero() {

@@ -140,22 +140,17 @@ func PercentText(part, whole int64) string {
 
 // mailState says how far a mail is.
 func mailState(m mail.Mail) string {
-	return [...]string{mail.Waiting: "Waiting", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
+	return [...]string{mail.Waiting: "Waiting to be sent", mail.Delayed: "Trying again", mail.Sent: "Sent", mail.Failed: "Not sent"}[m.State()]
 }
 
 // mailKind says what a mail is for.
 func mailKind(m mail.Mail) string {
-	switch m.Kind {
-	case mail.Invitation:
-		return "Invitation"
-	case mail.Test:
-		return "Test"
-	case mail.Thanks:
-		return "Thank-you"
-	case mail.Statement:
-		return "Giving statement"
-	}
-	return string(m.Kind)
+	return mailKinds[m.Kind]
+}
+
+var mailKinds = map[mail.Kind]string{
+	mail.Invitation: "Invitation", mail.Test: "Test", mail.Thanks: "Thank-you", mail.Statement: "Giving statement", mail.Arrived: "New gift, for your staff", mail.Declined: "Monthly gift: card declined",
+	mail.Manage: "Monthly gift: link for the donor", mail.Trouble: "Trouble with taking money", mail.Reset: "New password", mail.Password: "Password changed", mail.SignIn: "Sign-in from a new browser",
 }
 
 // WithArchived is a number of contacts of which some are archived.

@@ -3,6 +3,7 @@ package public
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -24,6 +25,8 @@ type manageView struct {
 	Done      string // what was changed; the link is used up then
 	Sent      bool   // a fresh link is under way
 	Used      bool   // the link was one that worked once
+
+	zone *time.Location // of the organization
 }
 
 // What a giver can do with a monthly gift.
@@ -58,7 +61,11 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		view := newManageView(&managed, f)
+		zone, err := g.Store.Timezone(r.Context(), managed.Account.Number)
+		if err != nil {
+			return err
+		}
+		view := newManageView(&managed, zone, f)
 		if r.Method == http.MethodPost {
 			if answered, err := g.change(w, r, token, &managed, view); err != nil || answered {
 				return err
@@ -68,10 +75,10 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 	}
 }
 
-func newManageView(m *donations.Managed, f *page.Form) *manageView {
-	view := &manageView{Form: f, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
+func newManageView(m *donations.Managed, zone *time.Location, f *page.Form) *manageView {
+	view := &manageView{Form: f, zone: zone, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
 	if !m.Plan.NextBill.IsZero() && m.Plan.Status != giving.Paused {
-		view.Next = page.Day(m.Plan.NextBill)
+		view.Next = page.Day(giving.PlanClock(m.Plan.NextBill, zone))
 	}
 	return view
 }
@@ -110,7 +117,7 @@ func (g *Gifts) change(w http.ResponseWriter, r *http.Request, token string, m *
 	if err != nil {
 		return false, f.Refuse(changeError(err))
 	}
-	*view = *newManageView(&changed, f)
+	*view = *newManageView(&changed, view.zone, f)
 	view.Done = change.done
 	return false, nil
 }

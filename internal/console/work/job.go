@@ -33,6 +33,8 @@ type jobView struct {
 	More           string          // what the title does not say already
 	Width          string          // of the bar, in percent; "" where no one knows
 	Letters        int64           // that a mailing has to print
+	Mails          int64           // that it has written
+	Thanks         bool            // it thanks for gifts
 	Left           []page.LeftLine // who gets nothing, and why
 	Trouble        string          // why it has failed, or does not get on
 	Kept           []page.Link
@@ -351,10 +353,10 @@ func tellMailing(view *jobView) error {
 		noun = "contact"
 		view.Title = "Giving statements " + strconv.FormatInt(m.Year, 10) + " for " + page.Plural(at.Total, noun)
 	}
-	view.Letters, view.Left = at.Letters, page.LeftOut(at.Left, page.Unlisted)
-	view.Told = page.Plural(at.Mailed, "mail") + "."
+	view.Letters, view.Mails, view.Thanks, view.Left = at.Letters, at.Mailed, m.Year == 0, page.LeftOut(at.Left, page.Unlisted)
+	view.Told = page.Plural(at.Mailed, "mail") + " written."
 	if at.Letters > 0 {
-		view.Told = page.Plural(at.Mailed, "mail") + " and " + page.Plural(at.Letters, "letter") + "."
+		view.Told = page.Plural(at.Mailed, "mail") + " written, " + page.Plural(at.Letters, "letter") + " to print."
 	}
 	if m.Receipts {
 		view.Told = strings.TrimSuffix(view.Told, ".") + ", with receipts where one can be made."

@@ -404,14 +404,15 @@ func joinNote(note, more string) string {
 	return note + "\n\n" + more
 }
 
-// PlanOf is the plan that the first gift of it in a file tells of. Where the file does not say how often its gifts come, they come monthly.
+// PlanOf is the plan that the first gift of it in a file tells of, from the day of that gift on. Where the file does not say how often its gifts come, they come monthly.
 func PlanOf(g *Gift, filed *Filed, now time.Time) *Plan {
 	every := filed.Every
 	if every == "" {
 		every = "monthly"
 	}
+	day := g.Local.Truncate(24 * time.Hour)
 	return &Plan{Contact: g.Contact, Giver: g.Giver, Campaign: g.Campaign, Frequency: every, Status: ActivePlan, Method: g.Method, Amount: g.Payment().Amount,
-		Currency: g.Currency, StartAt: g.At, NextBill: g.At, CreatedAt: now.UTC().Truncate(time.Second), ExternalID: filed.Plan}
+		Currency: g.Currency, StartAt: day, NextBill: day, CreatedAt: now.UTC().Truncate(time.Second), ExternalID: filed.Plan}
 }
 
 // RefundedAt is when the last money went back that did not come again; zero where all of it stayed.

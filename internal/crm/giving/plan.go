@@ -246,6 +246,14 @@ func (p Plan) Paid(at time.Time, now time.Time) Plan {
 	return p
 }
 
+// PlanClock is a day of a plan by the clock of the organization. A payment provider tells a time, which may be the day before there; a day that people have chosen is in no zone.
+func PlanClock(at time.Time, zone *time.Location) time.Time {
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		return at.UTC()
+	}
+	return GiftClock(at, zone)
+}
+
 // Overdue tells whether a gift of the plan should have come before today, where now is.
 func (p *Plan) Overdue(now time.Time) bool {
 	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(text.WallClock(now, now.Location()).Truncate(24*time.Hour))

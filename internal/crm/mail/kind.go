@@ -44,6 +44,11 @@ type Mail struct {
 	EndedAt   time.Time
 }
 
+// GoesToDonor tells whether the mail goes to someone who gave.
+func (m Mail) GoesToDonor() bool {
+	return m.Kind == Thanks || m.Kind == Statement || m.Kind == Declined || m.Kind == Manage
+}
+
 // State is how far the mail is.
 func (m Mail) State() State {
 	switch {

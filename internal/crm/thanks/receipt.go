@@ -157,7 +157,7 @@ func benefit(f *Facts) string {
 }
 
 // cannotReceipt is why there can be no receipt.
-const cannotReceipt doc.Rule = "cannot be made. %v"
+const cannotReceipt doc.Rule = "No receipt can be made for this gift. %v"
 
 // WriteReceipt is what a receipt says. What the law of a country asks for and no one has entered is told.
 func WriteReceipt(f *Facts) (t ReceiptText, err error) {

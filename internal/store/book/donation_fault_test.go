@@ -222,3 +222,22 @@ func TestTheKeyOfAProviderIsNotInTheDatabase(t *testing.T) {
 		}
 	})
 }
+
+// A relay that takes no mail holds up no money: the gift is in the books, and its mail waits.
+func TestAGiftIsSafeWhileNoMailIsTaken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		w := wish(1)
+		w.Email = "later@example.org"
+		d, session := shop.give(w)
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		if got := shop.mails(w.Email); len(got) != 0 || shop.look(d.ID).State != donate.Paid {
+			t.Errorf("%q were taken, and the donation is %+v", got, shop.look(d.ID))
+		}
+		if waiting, err := s.RecentMails(t.Context(), shop.account.Number, 10); err != nil || len(waiting) != 1 || waiting[0].To != w.Email {
+			t.Errorf("there are the mails %+v, %v", waiting, err)
+		}
+		shop.sound(s)
+	})
+}

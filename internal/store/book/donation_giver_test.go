@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay/stripetest"
+	"donorbook/internal/store/jobs"
 )
 
 // Nothing is merged into an archived contact: who gives again is a new contact, and a person is asked to look. The gifts of a plan stay with its contact.
@@ -97,7 +98,7 @@ func TestAPromiseOfAnArchivedGiverIsListedForReview(t *testing.T) {
 		w := wish(1)
 		w.Way = donate.ByCheck
 		d, _ := shop.give(w)
-		if d, err := s.Received(t.Context(), shop.account.Number, d.ID, ""); err != nil || d.Doubt != donate.Archived {
+		if d, err := s.Received(t.Context(), shop.account.Number, d.ID, "", nil); err != nil || d.Doubt != donate.Archived {
 			t.Errorf("a check of who was archived is %+v, %v", d, err)
 		}
 	})
@@ -162,6 +163,14 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 			}
 			if g := shop.newest(); g.Local.Format(time.DateOnly) != begun.In(there).Format(time.DateOnly) {
 				t.Errorf("in %s, the gift is of %s", zone, g.Local)
+			}
+			rows := openTable(t, "Date (UTC),Amount,First Name,Last Name,Email,Recurring ID\n2026-03-10 17:30:00,25,Mo,Nthly,mo@example.org,sub_1\n")
+			if _, _, err := s.ImportFile(t.Context(), shop.account.Number, rows, giftImportOf(rows), 0, false, func(jobs.ImportProgress) {}); err != nil {
+				t.Fatal(err)
+			}
+			filed := shop.newest()
+			if p, err := s.Plan(t.Context(), shop.account.Number, filed.PlanCode); err != nil || !p.StartAt.Equal(filed.Local.Truncate(24*time.Hour)) {
+				t.Errorf("in %s, the plan of a file begins on %s, its first gift is of %s, %v", zone, p.StartAt, filed.Local, err)
 			}
 		}
 	})

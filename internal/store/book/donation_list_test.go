@@ -136,6 +136,9 @@ func TestTestGiftsAreDeleted(t *testing.T) {
 		if len(all) != 3 || !all[0].Test || all[0].Status != giving.Succeeded {
 			t.Fatalf("there are %+v", all)
 		}
+		if c, _, err := s.CampaignBySlug(t.Context(), shop.campaign.Slug); err != nil || c.Raised() != 0 || c.Donors() != 0 {
+			t.Errorf("tests have raised %d by %d donors, %v", c.Raised(), c.Donors(), err)
+		}
 		if n, err := s.DeleteTests(t.Context(), number); n != 0 || faultsOf(err) == nil {
 			t.Errorf("while they would come back, %d are deleted: %v", n, err)
 		}

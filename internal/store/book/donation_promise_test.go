@@ -35,14 +35,14 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		}
 		first, second, check := promise(1, donate.ByTransfer), promise(2, donate.ByTransfer), promise(3, donate.ByCheck)
 		today := time.Now().UTC().Format(time.DateOnly)
-		if _, err := s.Received(t.Context(), number, second.ID, "2026-11-02"); len(faultsOf(err)) != 1 {
+		if _, err := s.Received(t.Context(), number, second.ID, "2026-11-02", nil); len(faultsOf(err)) != 1 {
 			t.Errorf("it arrived before it was promised: %v", err)
 		}
-		received, err := s.Received(t.Context(), number, second.ID, today)
+		received, err := s.Received(t.Context(), number, second.ID, today, nil)
 		if err != nil || received.State != donate.Paid || received.Gift == "" {
 			t.Fatalf("what has arrived is %+v, %v", received, err)
 		}
-		if _, err := s.Received(t.Context(), number, second.ID, ""); faultsOf(err) == nil {
+		if _, err := s.Received(t.Context(), number, second.ID, "", nil); faultsOf(err) == nil {
 			t.Errorf("it arrived twice: %v", err)
 		}
 		statement := "Date,Amount,Name,Details\n" +

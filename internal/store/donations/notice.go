@@ -21,7 +21,7 @@ func about(d *row) string { return "donation " + d.ID }
 // tellArrived thanks the giver for money that has arrived, and tells the staff. Of a donation in doubt, the contact may be someone else, to whom nothing is said about it until a person has looked.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
 	thank := s.gifts.ThankAtOnce
-	if d.Doubt != "" {
+	if d.Doubt != "" && d.Doubt != donate.Archived { // whose new contact is who gave
 		thank = holdThanks
 	}
 	if err := thank(t, a, g, now); err != nil {
@@ -150,6 +150,6 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 		Subject: mail.Say("Your donation pages take no payments at the moment"),
 		Says: []mail.Line{mail.Say("The payment provider refuses the key of {}. It says: {}", account.Name, fault),
 			mail.Say("Until it is mended, your pages offer the other ways to give, if there are any. Nothing that was given is lost.")},
-		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/payments",
+		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/donations",
 	})
 }

@@ -109,16 +109,23 @@ const beforePromise doc.Rule = "must not be before %v, the day on which this was
 
 const notPromised doc.Rule = "This donation is not a promise that waits for its money."
 
-// Received makes a gift of a promised donation whose transfer or check has arrived; day is as a person writes it, "" for today.
-func (s *DonationStore) Received(ctx context.Context, account int64, id, day string) (donate.Donation, error) {
+// Received makes a gift of a promised donation whose transfer or check has arrived; day is as a person writes it, "" for today. amount is what arrived, in ten-thousandths; nil is what was promised.
+func (s *DonationStore) Received(ctx context.Context, account int64, id, day string, amount *int64) (donate.Donation, error) {
 	d, err := s.row(ctx, account, id)
 	if err != nil {
 		return donate.Donation{}, err
 	}
-	now := s.base.Now()
+	zone, err := s.gifts.Timezone(ctx, account)
+	if err != nil {
+		return d.Donation, err
+	}
+	now := s.base.Now().In(zone)
 	in := d.Wish.Gift(d.Currency, now)
 	if day != "" {
 		in.GivenAt = &day
+	}
+	if amount != nil {
+		in.Amount = amount
 	}
 	if d.Campaign != 0 {
 		in.Campaign = &d.Campaign
@@ -128,9 +135,8 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		return d.Donation, err
 	}
 	made, err := s.changeRow(ctx, account, id, gifts.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
-		begun := d.CreatedAt.In(a.Location()).Format(time.DateOnly)
-		if given, err := time.Parse(time.DateOnly, day); err == nil && given.Format(time.DateOnly) < begun {
-			return doc.NewInvalid("day", beforePromise, begun)
+		if begun := text.WallClock(d.CreatedAt, zone).Truncate(24 * time.Hour); giving.GiftClock(in.Time(), zone).Before(begun) {
+			return doc.NewInvalid("transacted_at", beforePromise, begun.Format("January 2, 2006"))
 		}
 		if d.Provider != "" || d.State != donate.Processing {
 			return doc.NewInvalid("", notPromised)
@@ -149,6 +155,43 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 	})
 	s.gifts.Wake()
 	return made, err
+}
+
+// The rules of taking back that a promise was kept.
+const (
+	notReceived doc.Rule = "This donation is not marked as received, so there is nothing to undo."
+	givenBack   doc.Rule = "A part of this gift was refunded. Undo the refund on the page of the gift first."
+	noOneAsked  doc.Rule = "The donor was erased, so this can no longer be undone. Refund the gift instead."
+)
+
+// Unreceived takes back that a promise was kept: its gift is canceled, as by the undo of an import, and the promise waits for its money again.
+func (s *DonationStore) Unreceived(ctx context.Context, account int64, id string) (donate.Donation, error) {
+	d, err := s.row(ctx, account, id)
+	if err != nil {
+		return donate.Donation{}, err
+	}
+	return s.changeRow(ctx, account, id, store.Needs{Gifts: []int64{gifts.CodeID(account, d.Gift)}}, func(t *store.Tx, a *store.Account, d *row) error {
+		if d.Provider != "" || d.State != donate.Paid || d.Gift == "" {
+			return doc.NewInvalid("", notReceived)
+		}
+		g, err := gifts.Of(a).Gifts.Get(t, a.Account, gifts.CodeID(a.Account, d.Gift))
+		switch {
+		case err != nil:
+			return err
+		case d.Wish.Way == "":
+			return doc.NewInvalid("", noOneAsked)
+		case g == nil || g.Damage != nil || g.Status != giving.Succeeded:
+		case g.Refunded() != 0:
+			return doc.NewInvalid("", givenBack)
+		default:
+			canceled := g.Withdraw()
+			if err := gifts.SaveGift(t, a, g, &canceled, s.base.Now()); err != nil {
+				return err
+			}
+		}
+		d.State, d.Gift, d.Doubt, d.Settled = donate.Processing, "", "", ""
+		return nil
+	})
 }
 
 const refundFaults doc.Rule = "The payment provider could not refund this gift, and nothing was changed. %v"

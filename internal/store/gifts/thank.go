@@ -87,7 +87,7 @@ type Thank struct {
 // The rules of thanking.
 const (
 	thankedBefore doc.Rule = "was done before, by %v on %v"
-	cannotMail    doc.Rule = "cannot be sent by mail. %v"
+	cannotMail    doc.Rule = "This thank-you cannot be sent by mail. %v"
 	noRelay                = "This server cannot send mail."
 )
 

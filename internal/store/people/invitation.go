@@ -47,7 +47,7 @@ func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by acc
 		}
 		noteInvitation(t, invitation, history.DidCreate)
 		addInvitation(t, invitation, by.ID)
-		return s.Queue(t, account.Number, mail.Invitation, invitation.ID, invitation.Email, invitationMessage(invitation, token))
+		return s.Queue(t, account.Number, mail.Invitation, invitation.ID, invitation.Email, invitationMessage(invitation, token, t.Account(account.Number).Location()))
 	})
 	if err != nil {
 		return access.Invitation{}, "", err

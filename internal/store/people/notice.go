@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -22,12 +23,18 @@ const (
 
 var errNoReset = fmt.Errorf("the link: %w", crm.ErrNotFound)
 
-func invitationMessage(i access.Invitation, token string) *mail.Message {
+// roleRights are the words of a mail for what a role may do.
+var roleRights = map[access.Role]string{
+	access.Viewer: "As a viewer, you can see contacts, gifts and campaigns.", access.Editor: "As an editor, you can see and change contacts, gifts and campaigns.", access.Owner: "As an owner, you can change everything, and invite others.",
+}
+
+// invitationMessage is the mail to who is invited. Its day is by the clock of the organization.
+func invitationMessage(i access.Invitation, token string, zone *time.Location) *mail.Message {
 	return &mail.Message{
 		Subject: mail.Say("{} invited you to {}", i.By, i.Account.Name),
-		Says:    []mail.Line{mail.Say("{} invited you to join {} on Donorbook as {}.", i.By, i.Account.Name, i.Role.String())},
+		Says:    []mail.Line{mail.Say("{} invited you to join {} on Donorbook. "+roleRights[i.Role], i.By, i.Account.Name)},
 		Action:  mail.Say("Accept the invitation"), Path: "/console/invite/" + token,
-		After: []mail.Line{mail.Say("The link works once and until " + i.ExpiresAt.Format("January 2, 2006") + ". If you don’t know who this is, you can ignore this mail.")},
+		After: []mail.Line{mail.Say("The link works once and until " + i.ExpiresAt.In(zone).Format("January 2, 2006") + ". If you don’t know who this is, you can ignore this mail.")},
 	}
 }
 
