@@ -210,8 +210,10 @@ func readKind(r *row, c *cell, text string) {
 	if r.gift.kind = kind; !isKind {
 		r.gift.kind, _ = r.meaning(c, kindWords, text)
 	}
-	h := parseHeading(text)
-	r.gift.Filed.Pays = r.gift.kind == paymentKind && h.has("pledge")
+	if r.gift.kind == paymentKind {
+		h := parseHeading(text)
+		r.gift.Filed.Pays = h.has("pledge")
+	}
 	r.gift.isPayment = r.gift.kind == giftKind && slices.ContainsFunc(headingWords(text), func(word string) bool { h := parseHeading(word); return h.has("pay") })
 	r.gift.isCharge = plainWord(text) == "charge"
 	if method == "in_kind" || method == "stock" { // where no other column says more

@@ -136,8 +136,11 @@ func (h *heading) has(meanings ...string) bool {
 // parseHeading reads the name of a column.
 func parseHeading(name string) (h heading) {
 	name = text.Cut(name, longestHeading)
-	all := headingWords(signs.Replace(womanToo.ReplaceAllString(zoneName.ReplaceAllString(name, ""), "$1")))
 	h.plain = plainName(name)
+	if strings.Contains(name, "/") {
+		name = zoneName.ReplaceAllString(name, "")
+	}
+	all := headingWords(signs.Replace(womanToo.ReplaceAllString(name, "$1")))
 	for _, r := range name {
 		if unicode.Is(unicode.Sc, r) {
 			if codes := text.CurrenciesOf(string(r)); len(codes) == 1 {
