@@ -178,8 +178,8 @@ func shapePart(runes []rune, direction di.Direction, heavy bool) (all []drawn) {
 	for _, p := range parts {
 		made := shaper.Shape(shaping.Input{Text: runes, RunStart: start, RunEnd: p.end, Direction: direction, Face: p.face.shapes, Size: fixed.I(int(p.face.perEm)), Script: p.script})
 		line := make([]drawn, 0, len(made.Glyphs))
-		for i := 0; i < len(made.Glyphs); i += made.Glyphs[i].GlyphCount {
-			line = append(line, p.face.cluster(runes, made.Glyphs[i:i+made.Glyphs[i].GlyphCount], direction)...)
+		for i := 0; i < len(made.Glyphs); i += made.Glyphs[i].GlyphsCount() {
+			line = append(line, p.face.cluster(runes, made.Glyphs[i:i+made.Glyphs[i].GlyphsCount()], direction)...)
 		}
 		if direction == di.DirectionRTL {
 			all = append(line, all...)
@@ -194,7 +194,7 @@ func shapePart(runes []rune, direction di.Direction, heavy bool) (all []drawn) {
 // cluster are the glyphs of letters that belong together, which share out what they say in the order in which it is read. Readers turn text from right to left around by the character, so it is
 // backwards here.
 func (f *typeface) cluster(runes []rune, glyphs []shaping.Glyph, direction di.Direction) (line []drawn) {
-	letters := runes[glyphs[0].ClusterIndex : glyphs[0].ClusterIndex+glyphs[0].RuneCount]
+	letters := runes[glyphs[0].TextIndex() : glyphs[0].TextIndex()+glyphs[0].RunesCount()]
 	if direction == di.DirectionRTL {
 		letters = []rune(bidi.ReverseString(string(letters)))
 	}
