@@ -113,6 +113,42 @@ type limitedListener struct {
 	connections *Connections
 	answers     bool // tells why a connection is refused; over TLS that would take a handshake, which is the most expensive part
 	log         *slog.Logger
+
+	draining atomic.Bool
+	last     chan string // the address of the last connection that is accepted
+}
+
+func newLimitedListener(l net.Listener, connections *Connections, answers bool, log *slog.Logger) *limitedListener {
+	return &limitedListener{Listener: l, connections: connections, answers: answers, log: log, last: make(chan string, 1)}
+}
+
+// drainTime is how long closing a port takes at most.
+const drainTime = time.Second
+
+// drain closes the port when the connections that are waiting there have been accepted: closing resets them, and a proxy in front does not repeat a change that it has sent. The last one is
+// made here, and comes after all others.
+func (l *limitedListener) drain() {
+	defer l.Close()
+	l.draining.Store(true)
+	conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/5)
+	if err != nil {
+		l.last <- ""
+		return
+	}
+	defer conn.Close()
+	l.last <- conn.LocalAddr().String()
+	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
+	_, _ = conn.Read(make([]byte, 1)) // until it is closed
+}
+
+// isLast tells whether a connection is the one that drain has made.
+func (l *limitedListener) isLast(conn net.Conn) bool {
+	if !l.draining.Load() {
+		return false
+	}
+	last := <-l.last
+	l.last <- last
+	return last == conn.RemoteAddr().String()
 }
 
 func (l *limitedListener) Accept() (net.Conn, error) {
@@ -120,6 +156,11 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if l.isLast(conn) {
+			_ = l.Close()
+			_ = conn.Close()
+			continue
 		}
 		addr := addrOf(conn.RemoteAddr())
 		exceeded, ok := l.connections.enter(addr)

@@ -83,7 +83,7 @@ type endpoint struct {
 	flag, address string
 	http          *http.Server
 	connections   *Connections
-	listener      net.Listener
+	listener      *limitedListener
 }
 
 func (d *endpoint) open(log *slog.Logger) error {
@@ -95,7 +95,7 @@ func (d *endpoint) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	d.listener = &limitedListener{Listener: tcp, connections: d.connections, answers: d.http.TLSConfig == nil, log: log}
+	d.listener = newLimitedListener(tcp, d.connections, d.http.TLSConfig == nil, log)
 	return nil
 }
 
@@ -261,7 +261,7 @@ func (s *Server) stop(endpoints []*endpoint) error {
 	s.Health.stopping.Store(true)
 	if s.Timeouts.StopDelay > 0 {
 		time.Sleep(s.Timeouts.StopDelay)
-		_ = endpoints[0].listener.Close() // Shutdown closes it again
+		endpoints[0].listener.drain() // Shutdown closes it again
 		time.Sleep(lastCall)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Timeouts.Stop)

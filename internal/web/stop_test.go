@@ -110,3 +110,38 @@ func TestAnAnswerThatWasAskedForBeforeTheStopClosesItsConnection(t *testing.T) {
 		}
 	}
 }
+
+// Connections that wait for being accepted when the port closes are served: a proxy in front has already written to them.
+func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
+	t.Parallel()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const waiting = 20
+	for range waiting {
+		conn, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	l := newLimitedListener(tcp, NewConnections(0, 0, nil, nil), false, discard())
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		l.drain()
+	}()
+	waitUntil(t, "the port begins to close", l.draining.Load)
+	for n := 0; ; n++ {
+		conn, err := l.Accept()
+		if err != nil {
+			if n != waiting {
+				t.Errorf("%d of %d connections were accepted before %v", n, waiting, err)
+			}
+			break
+		}
+		defer conn.Close()
+	}
+	<-drained
+}
