@@ -105,7 +105,7 @@ func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	p.picture("manage-ended-320")
 	p.visit(old)
 	p.click("Send me the link")
-	p.sees("a link is on its way") // nobody learns that there is none
+	p.sees("a link is on its way") // no one learns that there is none
 
 	p = s.open()
 	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))

@@ -9,23 +9,31 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/picture"
 )
+
+// uploaded is a picture that someone has uploaded for a campaign.
+func uploaded(t *testing.T, s *server, account access.Account) picture.Picture {
+	t.Helper()
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "cover.url")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
 
 // Pictures in the story and in what guests read have addresses of this server, too.
 func TestACampaignAnswersTheAddressesOfPicturesInItsTexts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "Harbor", "")
 		key := newKey(t, s.store, account)
-		var file bytes.Buffer
-		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
-			t.Fatal(err)
-		}
-		made, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "story")
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := uploaded(t, s, account)
 		title, story := `Gala <img src="/pictures/`, `<p>Dinner</p><p><img src="`+made.Address+`" alt="src=&#34;/pictures/"></p>`
 		event := &campaign.Event{Details: story}
 		stored, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story, Event: &event, Pictures: []picture.Picture{made}})
@@ -59,14 +67,7 @@ func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "Harbor", "")
 		key := newKey(t, s.store, account)
-		var file bytes.Buffer
-		if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
-			t.Fatal(err)
-		}
-		cover, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "cover.url")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cover := uploaded(t, s, account)
 		title, shown := "Gala \",\"logo\":\"/pictures/", &campaign.Cover{Type: "image", URL: cover.Address, Source: "upload"}
 		made, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Cover: &shown, Pictures: []picture.Picture{cover}})
 		if err != nil {

@@ -527,7 +527,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// No redirect is followed, whoever stands between a provider and us: the key would go with it.
+// No redirect is followed, even where someone stands between a provider and us: the key would go with it.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	asked := 0
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

@@ -172,7 +172,7 @@ type PlanRow struct {
 	Mark  Mark // its status, or how long it is overdue
 }
 
-// Taken tells whether a payment provider takes the gifts, so that nobody records them.
+// Taken tells whether a payment provider takes the gifts, so that no one records them.
 func (p *PlanRow) Taken() bool {
 	_, plan := p.Provider()
 	return plan != ""

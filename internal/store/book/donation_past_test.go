@@ -241,7 +241,7 @@ func TestACampaignStaysWhileSomeoneGives(t *testing.T) {
 			t.Fatalf("a page that was left is %+v, %v", now, err)
 		}
 		if err := s.DeleteCampaign(t.Context(), shop.account, shop.campaign.ID, ""); err != nil {
-			t.Errorf("a campaign that nobody gave to stays: %v", err)
+			t.Errorf("a campaign that no one gave to stays: %v", err)
 		}
 		if now := shop.look(d.ID); now.Campaign != 0 {
 			t.Errorf("the donation is %+v", now)

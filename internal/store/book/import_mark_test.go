@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestAnOptOutInAFileOfGiftsMarksTheContact: whoever does not want to hear from the organization is not mailed, whether a file of people or of gifts says so, and whether the contact or the gift is
+// TestAnOptOutInAFileOfGiftsMarksTheContact: a donor who does not want to hear from the organization is not mailed, whether a file of people or of gifts says so, and whether the contact or the gift is
 // new or not. The preview counts it, an undo takes it back, and a yes takes back nothing that a person has set.
 func TestAnOptOutInAFileOfGiftsMarksTheContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
