@@ -173,9 +173,9 @@ func TestAnAddressOfAPictureThatIsNotThereIsRefused(t *testing.T) {
 func TestPicturesMoveWithTheirAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		cover, logo := draw(t, s, account, picture.Cover, 900), draw(t, s, account, picture.Logo, 300)
+		cover, logo, told := draw(t, s, account, picture.Cover, 900), draw(t, s, account, picture.Logo, 300), draw(t, s, account, picture.Cover, 200)
 		in := withCover(cover)
-		in.Title = ptr("Gala")
+		in.Title, in.Description, in.Pictures = ptr("Gala"), ptr(`<p>Dinner</p><img src="`+told.Address+`">`), append(in.Pictures, told)
 		gala, err := s.CreateCampaign(t.Context(), account, in)
 		if err == nil {
 			err = s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo})
@@ -186,7 +186,7 @@ func TestPicturesMoveWithTheirAccount(t *testing.T) {
 		files := exportAccount(t, s, account)
 		made := importAccount(t, s, files, "")
 		checked(t, s)
-		if n := pictureRows(t, s); n != int64(2*(len(cover.Files)+len(logo.Files))) {
+		if n := pictureRows(t, s); n != int64(2*(len(cover.Files)+len(logo.Files)+len(told.Files))) {
 			t.Errorf("%d files of both accounts", n)
 		}
 		settings, err := s.AccountSettings(t.Context(), made.Account.Number)
