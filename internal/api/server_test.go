@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,6 +58,8 @@ type settings struct {
 	region    string
 	rateLimit int
 	https     bool // refuse plain HTTP
+
+	sendBuffer int // bytes that the system keeps for a client that does not read; 0: as it likes
 }
 
 var noExpiry time.Time
@@ -178,7 +181,14 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.DiscardHandler), Proxies: proxies, RequireHTTPS: o.https}
 	handler := plumbing.Wrap(rest.Serve)
-	listener := httptest.NewServer(handler)
+	listener := httptest.NewUnstartedServer(handler)
+	if o.sendBuffer > 0 {
+		listener.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+			_ = conn.(*net.TCPConn).SetWriteBuffer(o.sendBuffer)
+			return ctx
+		}
+	}
+	listener.Start()
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	stop = func() {
 		transport.CloseIdleConnections()
