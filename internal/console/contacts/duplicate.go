@@ -24,12 +24,11 @@ const (
 // duplicatesView is the page of contacts that may be the same person.
 type duplicatesView struct {
 	duplicates.Counts
-	Tidy     page.TidyView
-	Level    string
-	Tabs     []page.Tab
-	Groups   []duplicateGroup
-	Pager    page.Pager
-	Currency string
+	Tidy   page.TidyView
+	Level  string
+	Tabs   []page.Tab
+	Groups []duplicateGroup
+	Pager  page.Pager
 }
 
 // duplicateGroup is a group with the contact first that others would be merged into.
@@ -106,9 +105,6 @@ func DuplicatesPage(r *page.Request) (err error) {
 		view.Groups = append(view.Groups, newGroup(g))
 	}
 	view.Pager = l.Pager(totals[view.Level])
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	_, reviews, err := r.Store.Merges(r.Context(), r.Account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
 	if err != nil {
 		return err
@@ -167,11 +163,10 @@ func decideDuplicate(r *page.Request, decide func(ctx context.Context, account, 
 
 // sureView asks whether to merge groups that are surely the same person.
 type sureView struct {
-	Form     *page.Form
-	Total    int64
-	Picked   []string // a contact of each group that was selected; none for all
-	Sample   []duplicateGroup
-	Currency string
+	Form   *page.Form
+	Total  int64
+	Picked []string // a contact of each group that was selected; none for all
+	Sample []duplicateGroup
 }
 
 // MergeSurePage shows how many groups would be merged, and some of them.
@@ -211,9 +206,6 @@ func MergeSurePage(r *page.Request) (err error) {
 	}
 	if len(view.Sample) == 0 {
 		return r.Redirect(r.Path("/duplicates"), page.Notice{Text: "There are no certain matches left to merge."})
-	}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
 	}
 	return r.Render("duplicates_merge", page.View{Title: "Merge certain matches", Section: "duplicates", Form: r.Form, Data: &view})
 }

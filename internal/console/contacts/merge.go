@@ -31,7 +31,6 @@ const (
 type mergeView struct {
 	Form     *page.Form
 	Survivor *crm.Contact
-	Currency string
 
 	Query string // that other contacts are searched by
 	Found []*crm.Contact
@@ -88,9 +87,6 @@ func MergePage(r *page.Request, contact crm.Contact) (err error) {
 		sent = r.Form.Fields
 	}
 	view := mergeView{Form: r.Form, Survivor: &contact, Query: strings.TrimSpace(sent.Get("q"))}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	id := page.ParseID(sent.Get(withParameter))
 	if id == 0 {
 		return chooseOther(r, &view)

@@ -78,14 +78,11 @@ func DonationsPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := donationsView{Table: r.NewList(DonationListing, "Online donations, newest first", nil), Filters: r.Filters(DonationListing, q), Tabs: givingTabs(r, "donations")}
-	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns"); err != nil {
 		return err
 	}
+	var err error
 	if view.Reviews, err = r.Store.Reviews(r.Context(), r.Account(), mostReviews); err != nil {
 		return err
 	}

@@ -75,10 +75,6 @@ var keptFields = []string{"transacted_at", "method", "campaign_id"}
 
 // NewGiftPage is the form of a gift that asks who gave it.
 func NewGiftPage(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	r.Form.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
 	r.Form.SetUnsent("method", "check")
 	for _, name := range keptFields {
@@ -86,7 +82,7 @@ func NewGiftPage(r *page.Request) error {
 			r.Form.SetUnsent(name, kept)
 		}
 	}
-	view, err := r.GiftFields(r.Form, currency, nil)
+	view, err := r.GiftFields(r.Form, r.Currency(), nil)
 	if err != nil {
 		return err
 	}
@@ -163,7 +159,7 @@ func currencyFor(r *page.Request) (string, error) {
 	if err != nil || names[id].Currency != "" {
 		return names[id].Currency, err
 	}
-	return r.Store.Currency(r.Context(), r.Account())
+	return r.Currency(), nil
 }
 
 func EditGiftPage(r *page.Request, record gifts.GiftRecord) (err error) {

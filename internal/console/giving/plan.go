@@ -62,12 +62,8 @@ func PlansPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := plansView{Filters: r.Filters(PlanListing, q), Tabs: givingTabs(r, "plans")}
-	if err := r.OfferCampaigns(&view.Filters, "campaign_id", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign_id", "All campaigns"); err != nil {
 		return err
 	}
 	filter, err := giving.ParsePlanFilter(view.Value)
@@ -166,14 +162,10 @@ func NewPlanPage(r *page.Request) error {
 	if err != nil || !ok {
 		return err
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	r.Form.SetUnsent("frequency", "monthly")
 	r.Form.SetUnsent("method", "card")
 	r.Form.SetUnsent("start_at", r.Today().Format(time.DateOnly))
-	return planForm(r, "Set up recurring gift", planFormView{Contact: contact.ID, Name: page.ContactName(contact), Currency: currency})
+	return planForm(r, "Set up recurring gift", planFormView{Contact: contact.ID, Name: page.ContactName(contact), Currency: r.Currency()})
 }
 
 func CreatePlan(r *page.Request) error {

@@ -43,14 +43,10 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err == nil {
-		err = page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf")
-	}
-	if err != nil {
+	if err := page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf"); err != nil {
 		return err
 	}
-	return gifts.WriteReceipt(r.W, gifts.PaperOf(currency), &receipt)
+	return gifts.WriteReceipt(r.W, gifts.PaperOf(r.Currency()), &receipt)
 }
 
 const receiptsPerPage = 50

@@ -30,11 +30,7 @@ func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view many
 	}
 	query, _ = GiftListing.Query(query)
 	query.Set("thanks", giving.ToThank)
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return set, view, err
-	}
-	filter, err := giving.ParseGiftSearch(query.Get, currency)
+	filter, err := giving.ParseGiftSearch(query.Get, r.Currency())
 	if err != nil {
 		return set, view, err
 	}

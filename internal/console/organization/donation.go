@@ -21,7 +21,6 @@ type donationsView struct {
 	Events     []string
 	Form       *page.Form // the donation form
 	Offer      donate.Offer
-	Currency   string
 	Campaigns  []campaign.Campaign // that a test gift can be given to
 }
 
@@ -39,18 +38,15 @@ func DonationsPage(r *page.Request) (err error) {
 	if view.Connection, err = connection(r); err != nil {
 		return err
 	}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	settings, err := r.Store.DonationSettings(r.Context(), r.Account())
 	if err != nil {
 		return err
 	}
-	settings.FillForm(view.Currency, view.Form.SetUnsent)
+	settings.FillForm(r.Currency(), view.Form.SetUnsent)
 	if view.Connection != nil {
 		view.Connect.SetUnsent("host", view.Connection.Host)
 	}
-	if view.Offer, err = r.Offer(view.Currency); err != nil {
+	if view.Offer, err = r.Offer(r.Currency()); err != nil {
 		return err
 	}
 	all, _, err := r.Store.CampaignPage(r.Context(), r.Account(), campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: testCampaigns})
@@ -82,11 +78,7 @@ var settingLabels = map[string]string{
 
 // SaveDonationSettings saves what donation forms offer and ask.
 func SaveDonationSettings(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	settings, err := donate.ReadSettings(r.Form.Value, currency)
+	settings, err := donate.ReadSettings(r.Form.Value, r.Currency())
 	if err == nil {
 		err = r.Store.SaveDonationSettings(r.Context(), r.Account(), settings)
 	}

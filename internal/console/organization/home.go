@@ -173,11 +173,7 @@ func firstSteps(r *page.Request, view *homeView) ([]step, error) {
 
 // ownersSteps are those that only owners may do.
 func ownersSteps(r *page.Request) ([]step, error) {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return nil, err
-	}
-	offer, err := r.Offer(currency)
+	offer, err := r.Offer(r.Currency())
 	if err != nil {
 		return nil, err
 	}

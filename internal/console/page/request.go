@@ -104,6 +104,9 @@ type Request struct {
 
 func (r *Request) Account() int64 { return r.Membership.Account.Number }
 
+// Currency is that of the organization.
+func (r *Request) Currency() string { return r.Membership.Currency }
+
 // Zone is the time zone of the organization, UTC on pages that belong to none.
 func (r *Request) Zone() *time.Location { return text.Location(r.Membership.Timezone) }
 

@@ -220,11 +220,7 @@ func fillImport(r *page.Request, view *jobPageView) (err error) {
 	im := view.Import
 	view.Choosing = im.State == jobs.JobMapping
 	view.MayDefine = r.Membership.Role >= access.Owner && !view.OfGifts()
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	view.Counted = page.MoneyList(im.Progress.Counted, currency)
+	view.Counted = page.MoneyList(im.Progress.Counted, r.Currency())
 	switch {
 	case view.Choosing:
 		if view.Preview, err = r.Store.Preview(r.Context(), im); err != nil {

@@ -119,8 +119,8 @@ func JobPage(r *page.Request, j jobs.Job) (err error) {
 	if undo := cmp.Or(j.Undo, j.ID); j.Undo != 0 || j.Kind == jobs.UndoingJob {
 		view.Kept, err = keptLinks(r, undo)
 	}
-	if view.Letters > 0 && err == nil {
-		err = printChoices(r)
+	if view.Letters > 0 {
+		r.PrintChoices()
 	}
 	p := page.View{Title: view.Title, Section: "jobs", Form: r.Form, Data: &view}
 	if j.Kind == jobs.ImportJob {
@@ -372,21 +372,13 @@ func tellMailing(view *jobView) error {
 	return nil
 }
 
-func printChoices(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	page.PrintChoices(r.Form, currency)
-	return err
-}
-
 // Letters sends the letters of a mailing.
 func Letters(r *page.Request, j jobs.Job) error {
 	if j.Kind != jobs.MailingJob {
 		return r.Redirect(r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: "This work has no letters."})
 	}
 	r.Form.Fields = r.URL.Query()
-	if err := printChoices(r); err != nil {
-		return err
-	}
+	r.PrintChoices()
 	file, err := r.Store.PrintLettersOf(r.Context(), r.Account(), j, move.Print{ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4"})
 	if err == nil && file.Rows == 0 {
 		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "These letters are no longer kept, or the people were erased."})
