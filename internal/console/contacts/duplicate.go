@@ -217,10 +217,7 @@ func MergeSure(r *page.Request) error {
 		return MergeSurePage(r)
 	}
 	job, err := r.Store.MergeSure(r.Context(), r.Account(), r.Options.Region, only)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(job.ID)))
+	return r.Done(err, r.Path(page.JobPath(job.ID)))
 }
 
 // similarTo is the contact that the person in a form may be, by name and street, or name and birth date; nil for none. old is the contact that is being edited, if any. Those

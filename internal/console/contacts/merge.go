@@ -401,10 +401,7 @@ func UndoMerge(r *page.Request, id int64) error {
 		return err
 	}
 	said, err := undoneNotice(r, undone)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ContactPath(undone.Survivor.ID)), said)
+	return r.Done(err, r.Path(page.ContactPath(undone.Survivor.ID)), said)
 }
 
 // undoneNotice tells what became of a merge that was taken apart, and what stays with the survivor.
@@ -428,8 +425,6 @@ func undoneNotice(r *page.Request, undone merges.Undone) (page.Notice, error) {
 
 // KeepMerge notes that a person has looked at a merge and keeps it.
 func KeepMerge(r *page.Request, id int64) error {
-	if err := r.Store.KeepMerge(r.Context(), r.Account(), id); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/merges"), page.Notice{Text: "The merge stays. You can still undo it below."})
+	err := r.Store.KeepMerge(r.Context(), r.Account(), id)
+	return r.Done(err, r.Path("/merges"), page.Notice{Text: "The merge stays. You can still undo it below."})
 }

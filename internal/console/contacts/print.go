@@ -205,8 +205,5 @@ func SendStatements(r *page.Request) error {
 		return r.Redirect(view.Back, page.Notice{Text: "No contacts are selected, so nothing was sent."})
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }

@@ -33,22 +33,18 @@ func splitTags(fields ...string) (tags []string) {
 	return tags
 }
 
-func AddTags(r *page.Request) error {
-	return changeTags(r, splitTags(r.Form.Value("tag")), r.Store.AddTags, "added", "already there")
+func AddTags(r *page.Request, contact crm.Contact) error {
+	return changeTags(r, contact, splitTags(r.Form.Value("tag")), r.Store.AddTags, "added", "already there")
 }
 
 // RemoveTag removes one tag by its whole name: a program may have given it a comma.
-func RemoveTag(r *page.Request) error {
-	return changeTags(r, []string{r.Form.Value("tag")}, r.Store.RemoveTags, "already removed", "removed")
+func RemoveTag(r *page.Request, contact crm.Contact) error {
+	return changeTags(r, contact, []string{r.Form.Value("tag")}, r.Store.RemoveTags, "already removed", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func changeTags(r *page.Request, names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func changeTags(r *page.Request, contact crm.Contact, names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
 	if len(names) == 0 {
 		names = []string{""}
 	}

@@ -16,9 +16,10 @@ import (
 )
 
 // RecordGift records a gift of the contact in the path.
-func RecordGift(r *page.Request) error {
-	currency, ok, err := formOfContact(r)
-	if err != nil || !ok {
+func RecordGift(r *page.Request, contact crm.Contact) error {
+	r.Form.Set("contact_id", page.IDText(contact.ID))
+	currency, err := currencyFor(r)
+	if err != nil {
 		return err
 	}
 	return saveNewGift(r, currency, func(gift *gifts.GiftDocument) page.Next {
@@ -137,17 +138,6 @@ func isCalled(c *crm.Contact, typed string) bool {
 		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
 }
 
-// formOfContact lets the form be about the contact in the path, and tells what its amounts are in. It is not ok where the contact is archived.
-func formOfContact(r *page.Request) (currency string, ok bool, err error) {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return "", false, err
-	}
-	r.Form.Set("contact_id", page.IDText(contact.ID))
-	currency, err = currencyFor(r)
-	return currency, true, err
-}
-
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func currencyFor(r *page.Request) (string, error) {
 	plan, err := r.Store.Plan(r.Context(), r.Account(), r.Form.Value("plan_id"))
@@ -203,8 +193,5 @@ func saved(r *page.Request, what, version string, err error, path, said string) 
 		r.Form.FailSeen(what, version)
 		return page.ErrRefused
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(path), page.Notice{Text: said})
+	return r.Done(err, r.Path(path), page.Notice{Text: said})
 }

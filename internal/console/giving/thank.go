@@ -202,15 +202,11 @@ func SaveText(r *page.Request, t thanks.Template) error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if _, err := r.Store.ChangeTemplate(r.Context(), r.Account(), t.Occasion, in); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})
+	_, err := r.Store.ChangeTemplate(r.Context(), r.Account(), t.Occasion, in)
+	return r.Done(err, r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})
 }
 
 func ResetText(r *page.Request, t thanks.Template) error {
-	if err := r.Store.ResetTemplate(r.Context(), r.Account(), t.Occasion); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/thanks"), page.Notice{Text: t.Occasion.Label() + ": back to the standard text."})
+	err := r.Store.ResetTemplate(r.Context(), r.Account(), t.Occasion)
+	return r.Done(err, r.Path("/settings/thanks"), page.Notice{Text: t.Occasion.Label() + ": back to the standard text."})
 }

@@ -74,8 +74,5 @@ func ThankMany(r *page.Request) error {
 		return err
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Receipts: r.Form.Value("receipts") != ""}, set)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }

@@ -88,10 +88,7 @@ func SaveDonationSettings(r *page.Request) error {
 			invalid.Faults[i].Label = settingLabels[invalid.Faults[i].Field]
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Donation form saved."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: "Donation form saved."})
 }
 
 // ConnectProvider tries a key with the provider, and keeps it if it works.
@@ -134,10 +131,7 @@ func Disconnect(r *page.Request) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Still connected.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
 }
 
 // DeleteTests removes what was given in test mode.
@@ -146,8 +140,5 @@ func DeleteTests(r *page.Request) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "No test gifts were deleted.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: page.Plural(int64(deleted), "test donation") + " deleted."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: page.Plural(int64(deleted), "test donation") + " deleted."})
 }

@@ -126,6 +126,14 @@ func (r *Request) Redirect(to string, said ...Notice) error {
 	return Redirect(r.W, r.Request, to)
 }
 
+// Done leads the browser on after a change, unless that was refused.
+func (r *Request) Done(err error, to string, said ...Notice) error {
+	if err != nil {
+		return err
+	}
+	return r.Redirect(to, said...)
+}
+
 // Handler answers a person who may do this.
 type Handler func(*Request) error
 

@@ -135,10 +135,7 @@ func UploadImport(r *page.Request) error {
 		return err
 	}
 	im, err := r.Store.UploadImport(r.Context(), r.Account(), contentsOf(r.Form), fileName(part.FileName()), r.Options.Region, part)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ImportPath(im.ID)))
+	return r.Done(err, r.Path(page.ImportPath(im.ID)))
 }
 
 // filePart is the file in a form. What is in the file stands before it.
@@ -268,10 +265,7 @@ func BeginImport(r *page.Request, im jobs.Import) (err error) {
 	if _, err = r.Store.BeginImport(r.Context(), r.Account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
 		return r.Redirect(r.Path(page.ImportPath(im.ID)), page.Notice{Text: "This import has already started."})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ImportPath(im.ID)))
+	return r.Done(err, r.Path(page.ImportPath(im.ID)))
 }
 
 // withUnknown makes a custom field of each column that is not recognized.

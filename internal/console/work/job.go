@@ -194,10 +194,7 @@ func CancelJob(r *page.Request, j jobs.Job) (err error) {
 	if _, err = r.Store.CancelJob(r.Context(), r.Account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This has already finished.", nil
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: said})
+	return r.Done(err, r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: said})
 }
 
 // UndoJob undoes a job, or continues an undo that was stopped. Where that is done at once, the person goes back to the list that the job was begun on.
@@ -307,10 +304,7 @@ func RetryJob(r *page.Request, j jobs.Job) error {
 	if errors.Is(err, crm.ErrChanged) {
 		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "This has not failed, so nothing was changed."})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }
 
 // tellMove says which gifts a merge or its undo moves.
