@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/gifts"
 )
 
@@ -58,21 +59,15 @@ func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) 
 	return a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
 }
 
-func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
-	return a.moveMoney(w, r, c, a.store.RefundGift)
-}
-
-func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
-	return a.moveMoney(w, r, c, a.store.UndoRefund)
-}
-
-// moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
-func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) (made gifts.GiftDocument, err error) {
-	amount, err := decode(a, w, r, c, giving.DecodeRefund)
-	if err != nil {
-		return made, err
-	}
-	return move(c.by(r), c.who.Account, c.code, amount, "")
+// movesMoney handles a refund, or the undoing of one, of the amount that the body names, or of all without one.
+func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+		amount, err := decode(a, w, r, c, giving.DecodeRefund)
+		if err != nil {
+			return made, err
+		}
+		return move(a.store, c.by(r), c.who.Account, c.code, amount, "")
+	})
 }
 
 // giftInput reads and checks the body of a create or an update.

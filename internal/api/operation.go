@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
@@ -68,9 +69,9 @@ var operations = []operation{
 	{route: "PATCH /v1/contacts/{id}", name: "updateContact", also: "PUT putContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: maybeBody, handle: changes((*API).updateContact)},
 	{route: "DELETE /v1/contacts/{id}", name: "archiveContact", permission: access.ContactsWrite, id: contactID, tagged: true, handle: (*API).archiveContact},
 	{route: "PATCH /v1/contacts/{id}/restore", name: "restoreContact", also: "POST restoreContactByPost", permission: access.ContactsWrite, id: contactID, tagged: true, handle: changes((*API).restoreContact)},
-	{route: "POST /v1/contacts/{id}/tags/add", name: "addTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).addTags)},
-	{route: "POST /v1/contacts/{id}/tags/sync", name: "syncTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).syncTags)},
-	{route: "POST /v1/contacts/{id}/tags/remove", name: "removeTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).removeTags)},
+	{route: "POST /v1/contacts/{id}/tags/add", name: "addTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).AddTags)},
+	{route: "POST /v1/contacts/{id}/tags/sync", name: "syncTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).SyncTags)},
+	{route: "POST /v1/contacts/{id}/tags/remove", name: "removeTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).RemoveTags)},
 	{route: "GET /v1/contacts/{id}/activities", name: "listActivities", permission: access.ContactsRead, id: contactID, query: paged(crm.SortParameters), handle: lists((*API).listActivities)},
 	{route: "POST /v1/contacts/{id}/activities", name: "addNote", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).addNote)},
 	{route: "POST /v1/contacts/{id}/merge", name: "mergeContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).mergeContact)},
@@ -90,8 +91,8 @@ var operations = []operation{
 	{route: "POST /v1/transactions", name: "createTransaction", permission: access.TransactionsWrite, body: neededBody, handle: changes((*API).createTransaction)},
 	{route: "GET /v1/transactions/{id}", name: "getTransaction", permission: access.TransactionsRead, id: giftID, tagged: true, handle: (*API).getTransaction},
 	{route: "PATCH /v1/transactions/{id}", name: "updateTransaction", also: "PUT putTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: changes((*API).updateTransaction)},
-	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: changes((*API).refundTransaction)},
-	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: changes((*API).undoRefund)},
+	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).RefundGift)},
+	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).UndoRefund)},
 	{route: "GET /v1/donations", name: "listDonations", permission: access.TransactionsRead, query: paged(donate.FilterParameters), handle: lists((*API).listDonations)},
 	{route: "GET /v1/receipts", name: "listReceipts", permission: access.TransactionsRead, query: paged([]string{"year"}), handle: lists((*API).listReceipts)},
 	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: changes((*API).issueReceipt)},

@@ -8,31 +8,21 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
-func (a *API) addTags(w http.ResponseWriter, r *http.Request, c call) (contacts.Document, error) {
-	return a.changeTags(w, r, c, a.store.AddTags)
-}
-
-func (a *API) syncTags(w http.ResponseWriter, r *http.Request, c call) (contacts.Document, error) {
-	return a.changeTags(w, r, c, a.store.SyncTags)
-}
-
-func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) (contacts.Document, error) {
-	return a.changeTags(w, r, c, a.store.RemoveTags)
-}
-
-type tagChange func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error)
-
-func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) (made contacts.Document, err error) {
-	tags, err := decode(a, w, r, c, crm.DecodeTags)
-	if err != nil {
-		return made, err
-	}
-	return change(c.by(r), c.who.Account, c.id, tags)
+// changesTags handles a change of the tags of a contact.
+func changesTags(change func(s *book.Book, ctx context.Context, account, id int64, tags []string) (contacts.Document, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+		tags, err := decode(a, w, r, c, crm.DecodeTags)
+		if err != nil {
+			return made, err
+		}
+		return change(a.store, c.by(r), c.who.Account, c.id, tags)
+	})
 }
 
 func (a *API) listTags(r *http.Request, c call, l *list) fetch {
