@@ -149,9 +149,7 @@ func ErasePage(r *page.Request, contact crm.Contact) error {
 // Erase needs the name to be typed: nothing brings an erased person back.
 func Erase(r *page.Request, contact crm.Contact) (err error) {
 	if !strings.EqualFold(strings.Join(strings.Fields(r.Form.Value("name")), " "), strings.Join(strings.Fields(page.ContactName(contact)), " ")) {
-		wrong := new(doc.Invalid)
-		wrong.Add("name", "Type the name as it is written above. Nothing was erased.")
-		return wrong
+		return doc.NewInvalid("name", "Type the name as it is written above. Nothing was erased.")
 	}
 	job, err := r.Store.EraseContact(r.Context(), r.Account(), r.ID)
 	if err != nil {

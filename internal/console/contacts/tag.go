@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 )
@@ -193,10 +194,7 @@ func TagsPage(r *page.Request) error {
 // sizedTags are tags with how many contacts have them, archived ones too.
 func sizedTags(r *page.Request, counts []contacts.TagCount) ([]tagLink, error) {
 	links := tagLinks(r, counts)
-	names := make([]string, len(links))
-	for i := range links {
-		names[i] = links[i].Name
-	}
+	names := store.Collect(links, func(link tagLink) string { return link.Name })
 	archived, err := r.Store.ArchivedWithTags(r.Context(), r.Account(), names)
 	for i := range links {
 		links[i].Archived = archived[links[i].Name]

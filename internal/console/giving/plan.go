@@ -201,10 +201,6 @@ func SavePlan(r *page.Request, plan giving.Plan) error {
 	if in.Seen = r.Form.Value(page.SeenField); err == nil {
 		_, err = r.Store.UpdatePlan(r.Context(), r.Account(), plan.Code, in)
 	}
-	if said := page.Refusal(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
-	}
 	return saved(r, "recurring gift", plan.Version(), err, page.PlanPath(plan.Code), "Changes saved.")
 }
 

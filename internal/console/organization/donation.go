@@ -99,10 +99,6 @@ func ConnectProvider(r *page.Request) error {
 		return page.ErrRefused
 	}
 	made, err := r.Store.Connect(r.Context(), r.Membership.Account, in, r.Options.Proxies.BaseURL(r.Request))
-	if said := page.Refusal(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
-	}
 	if err != nil {
 		return err
 	}

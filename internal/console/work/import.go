@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
@@ -61,10 +62,7 @@ func ImportsPage(r *page.Request) error {
 	}
 	r.Form.SetUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
 	view := importsView{Limit: jobs.MaxUpload, Contents: importContents}
-	var latest []jobs.Job
-	for _, im := range imports {
-		latest = append(latest, im.Job)
-	}
+	latest := store.Collect(imports, func(im jobs.Import) jobs.Job { return im.Job })
 	if view.Table, err = jobTable(r, "Imports, latest first", latest); err != nil {
 		return err
 	}
@@ -164,11 +162,7 @@ func filePart(w http.ResponseWriter, r *http.Request, f *page.Form) (*multipart.
 	}
 }
 
-func noFile() error {
-	v := new(doc.Invalid)
-	v.Add("file", "Choose a file first.")
-	return v
-}
+func noFile() error { return doc.NewInvalid("file", "Choose a file first.") }
 
 // fileName is what a file is called: without folders, and not too long.
 func fileName(name string) string {
@@ -178,11 +172,7 @@ func fileName(name string) string {
 
 // ImportOf is the import in the path.
 func ImportOf(r *page.Request) (jobs.Import, error) {
-	id, err := strconv.ParseInt(r.PathValue("import"), 10, 64)
-	if err != nil {
-		return jobs.Import{}, crm.ErrNotFound
-	}
-	return r.Store.Import(r.Context(), r.Account(), id)
+	return r.Store.Import(r.Context(), r.Account(), page.ParseID(r.PathValue("import")))
 }
 
 // jobPageView is one job and, of an import, what its columns mean or what became of its rows.

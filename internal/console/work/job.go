@@ -172,11 +172,7 @@ func newJobView(r *page.Request, people page.People, j jobs.Job) (view jobView, 
 
 // JobOf is the job in the path.
 func JobOf(r *page.Request) (jobs.Job, error) {
-	id, err := strconv.ParseInt(cmp.Or(r.PathValue("job"), r.PathValue("import")), 10, 64)
-	if err != nil {
-		return jobs.Job{}, crm.ErrNotFound
-	}
-	return r.Store.Job(r.Context(), r.Account(), id)
+	return r.Store.Job(r.Context(), r.Account(), page.ParseID(cmp.Or(r.PathValue("job"), r.PathValue("import"))))
 }
 
 // CancelJob stops a job. What it has done so far stays, and can be undone.
