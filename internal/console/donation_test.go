@@ -89,7 +89,7 @@ func TestOwnersSayHowMoneyIsTaken(t *testing.T) {
 		editor.wantStatus(editor.get(editor.org("/settings/donations")), http.StatusForbidden)
 		refused := owner.post(settings, "once", "20 twenty", "monthly", "5", "min", "-1", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice", "no email")
 		owner.wantStatus(refused, http.StatusUnprocessableEntity)
-		owner.sees(refused, "One-time amounts must be amounts with spaces between them, such as 25 50 100.", "Smallest gift must be above 0")
+		owner.sees(refused, "One-time amounts must be amounts with spaces between them, such as 25 50 100.", "Smallest gift must be more than 0")
 		if !strings.Contains(refused.body, `value="20 twenty"`) || !strings.Contains(refused.body, "DE89370400440532013001") {
 			t.Error("the form has lost what was typed")
 		}
@@ -341,7 +341,7 @@ func TestAPromiseIsReceived(t *testing.T) {
 			editor.wantStatus(refused, http.StatusUnprocessableEntity)
 			editor.sees(refused, said)
 		}
-		editor.sees(editor.post(page+"/receive", "day", today, "amount", "fifty"), "Amount must be above 0")
+		editor.sees(editor.post(page+"/receive", "day", today, "amount", "fifty"), "Amount must be more than 0")
 		editor.sees(editor.follow(page+"/receive", "day", today), "$50 from Ada Byron was received and recorded as a gift.", "Paid", "View gift", "Undo")
 		editor.sees(editor.post(page+"/receive", "day", today), "not a promise")
 		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
@@ -357,7 +357,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
 		page := editor.org("/donations/" + d.ID)
 		undo, today := page+"/receive/undo", time.Now().UTC().Format(time.DateOnly)
-		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away")
+		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away, with a receipt if one can be made. If a contact with this email has another name, it waits until you have reviewed that.")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
 		editor.follow(page+"/receive", "day", today, "amount", "50")
 		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {

@@ -60,12 +60,20 @@ const keptAtLeast = 30 * 24 * time.Hour
 func (s *DonationStore) sweepOne(ctx context.Context, of rowOf, now time.Time) error {
 	return s.base.UpdateAccount(ctx, of.account, func(t *store.Tx) error {
 		d, err := find(t.Conn, of.account, [2]string{sqlDonation, of.id})
-		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.CreatedAt) < d.Kept() {
+		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.begun()) < d.Kept() {
 			return err
 		}
 		t.Delete(store.DonationTable, of.account, of.id)
 		return nil
 	})
+}
+
+// begun is since when a donation waits for its money: a promise that was taken for kept by mistake, since that was undone.
+func (d *row) begun() time.Time {
+	if d.Provider == "" {
+		return d.UpdatedAt
+	}
+	return d.CreatedAt
 }
 
 // Status is how donations of all accounts stand, for metrics.
