@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
+	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
 	"donorbook/internal/store/mails"
 )
@@ -320,7 +321,13 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 		editor.doesNotSee(list, "Ada Byron")
 		page := editor.org("/donations/" + d.ID)
 		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Demo")
-		editor.sees(editor.follow(page+"/reviewed"), "Marked as reviewed.", "Nothing to review")
+		if err := s.store.UpdateShared(t.Context(), account.Number, func(tx *store.Tx) error {
+			return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`, account.Number, d.ID)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		editor.sees(editor.follow(page+"/reviewed", "reason", "dispute"), "Marked as reviewed.", "needs your attention for another reason, too", "has another name")
+		editor.sees(editor.follow(page+"/reviewed", "reason", "name"), "Marked as reviewed.", "Nothing to review")
 		editor.doesNotSee(editor.get(editor.org("")), "to review")
 	})
 }

@@ -8,6 +8,20 @@ import (
 // review is why a person must look at a donation, and what to do.
 type review struct{ Why, Next string }
 
+// reviewed is a review with its reason, which a person has done with one at a time.
+type reviewed struct {
+	review
+	Reason donate.Doubt
+}
+
+// reviewsOf are the reasons of a doubt, in words.
+func reviewsOf(d donate.Doubt) (all []reviewed) {
+	for _, reason := range d.All() {
+		all = append(all, reviewed{reviews[reason], reason})
+	}
+	return all
+}
+
 var reviews = map[donate.Doubt]review{
 	donate.WrongMode: {"This payment is in the provider’s other mode: a test payment at a live connection, or the other way around. Nothing was recorded.",
 		"Check in the provider’s dashboard which mode it is in. A real payment can be recorded by hand as a gift."},
