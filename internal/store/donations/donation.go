@@ -26,7 +26,7 @@ type DonationStore struct {
 	region string
 	woken  chan struct{}
 
-	declines, refused atomic.Int64
+	declines, refused, clockOff atomic.Int64
 }
 
 // Desk opens connections to payment providers.

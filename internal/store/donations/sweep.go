@@ -102,5 +102,8 @@ func (s *DonationStore) DonationStatus(ctx context.Context) (status Status, err 
 // RefusedEvents are the events since this node was started that were not signed by the provider within the last five minutes, by its clock.
 func (s *DonationStore) RefusedEvents() int64 { return s.refused.Load() }
 
+// ClockOff is by how much the clock of this node is ahead of the provider's, where its last event was refused because of that; else 0.
+func (s *DonationStore) ClockOff() time.Duration { return time.Duration(s.clockOff.Load()) }
+
 // Declined is how many cards were declined since this node was started.
 func (s *DonationStore) Declined() int64 { return s.declines.Load() }
