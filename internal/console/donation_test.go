@@ -218,6 +218,7 @@ func TestDonationsAreListed(t *testing.T) {
 		viewer.sees(viewer.get(viewer.org("/donations?created_after=2001-01-01")), "Ada Byron", "Lovelace Ltd")
 		viewer.wantStatus(viewer.post(viewer.org("/settings/donations/delete-tests")), http.StatusForbidden)
 		owner := s.member(account, access.Owner)
+		owner.sees(owner.get(owner.org("/settings/donations")), "Delete test gifts")
 		owner.sees(owner.get(owner.post(owner.org("/settings/donations/delete-tests")).location()), "0 test donations deleted")
 		viewer.sees(viewer.get(viewer.org("/donations?state=review")), "Nothing to review")
 		shown := viewer.get(viewer.org("/donations/" + made.ID))

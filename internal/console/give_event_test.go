@@ -105,7 +105,7 @@ func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
 		}
 	}
 	settings, wrong := s.owner.org("/settings/donations"), "The clock of this server is about 12 minutes fast, so what the payment provider tells is refused"
-	s.owner.doesNotSee(s.owner.get(settings), wrong)
+	s.owner.doesNotSee(s.owner.get(settings), wrong, "Delete test gifts")
 	s.event(path, "late", "evt_4")
 	s.owner.sees(s.owner.get(settings), wrong)
 	s.event(path, "bad", "evt_5")
@@ -181,7 +181,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
 	to := p.post(p.gives(typed...), "do", "pay").location()
-	p.sees(p.get(to), "Thank you!", "$25.00 every month")
+	p.sees(p.get(to), "Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
 		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
