@@ -321,7 +321,8 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 		editor.sees(list, "Charles Babbage", "Please review", "has another name")
 		editor.doesNotSee(list, "Ada Byron")
 		page := editor.org("/donations/" + d.ID)
-		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Demo")
+		editor.sees(editor.get(page), "has another name", "Check that it is the right person", "Recorded for Ada Byron", "View gift", "Demo")
+		editor.sees(editor.get(editor.org("/gifts/"+d.Gift)), "from Charles Babbage", "Contact Ada Byron Given as Charles Babbage")
 		if err := s.store.UpdateShared(t.Context(), account.Number, func(tx *store.Tx) error {
 			return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`, account.Number, d.ID)
 		}); err != nil {

@@ -137,6 +137,7 @@ type donationView struct {
 	*donationRow
 	Receive   *page.Form   // of a promise
 	Made      *giving.Gift // that it became; nil for none
+	Contact   giftContact  // of that
 	Mails     bool         // this server sends mail
 	Campaigns []page.Option
 }
@@ -162,11 +163,12 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 	view.Receive.Blame("transacted_at", "day", receivedOn)
 	if d.Gift != "" {
 		g, err := r.Store.GiftRecord(r.Context(), r.Account(), d.Gift)
-		if err != nil && !errors.Is(err, crm.ErrNotFound) {
-			return err
-		}
 		if err == nil {
 			view.Made = &g.Gift
+			view.Contact, err = contactOf(r, view.Made)
+		}
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return err
 		}
 	}
 	if d.Doubt.Has(donate.NotHere) {
