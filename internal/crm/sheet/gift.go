@@ -84,7 +84,7 @@ func giftColumns() []column {
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
 		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, event name?, event title, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = amountsBeside.ReplaceAllString(text, "") },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title }},
-		{target: "plan", means: "recurring id, recurring", kind: planKind, late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
+		{target: "plan", means: "recurring pledge? id, recurring", kind: planKind, late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
 		{target: "plan_id", label: "Recurring gift ID in Donorbook"},
 		{target: "frequency", means: "frequency recurring?, recurring frequency, recurring type, installment frequency, recurring", kind: frequencyKind, late: true, label: "How often the recurring gift comes", read: readFrequency},
 		{target: "fee", means: "fee amount?, fee total amount?, fee pay, fee card", kind: amountKind, label: "Fee", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Fee }),

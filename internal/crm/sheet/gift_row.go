@@ -70,6 +70,7 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 		g.lines, g.matchedBy = append(g.lines, "Company: "+name.Company), cmp.Or(g.matchedBy, name.Company)
 		r.contact.Company, r.contact.IsCompany = nil, nil
 	}
+	g.settleTransfer(rows.isStatement)
 	g.settleMatch(&r.contact)
 	g.takeGiver(&r.contact)
 	g.settle()
@@ -106,7 +107,7 @@ func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
 func isTotal(cells []string) bool {
 	return slices.ContainsFunc(cells, func(cell string) bool {
 		words := headingWords(text.Cut(cell, longestHeading))
-		return len(words) > 0 && slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
+		return len(words) > 0 && slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "count", "anzahl", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
 	})
 }
 
@@ -294,9 +295,7 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 		}
 		return !filed.IsRefund
 	case "refunded_at", "disputed_at":
-		if f.Rule == refundUnsaid {
-			filed.Back = nil
-		} else if filed.Back != nil {
+		if filed.Back != nil {
 			filed.Back = &giving.GivenBack{Amount: filed.Back.Amount, Disputed: filed.Back.Disputed}
 		}
 		return !filed.IsRefund

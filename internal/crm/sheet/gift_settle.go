@@ -20,7 +20,6 @@ const (
 	noMoney       doc.Rule = "is empty: no money has come"
 	refundFailed  doc.Rule = "says that the refund did not succeed: there is nothing to record"
 	refundMissing doc.Rule = "says that part of it was refunded, but no column or other row says how much"
-	refundUnsaid  doc.Rule = "says when money was refunded, but no column says how much"
 	netOverAmount doc.Rule = "is more than the amount: it must be what is left after fees"
 )
 
@@ -72,6 +71,16 @@ func (g *GiftRow) settleStatement(isStatement bool) {
 	}
 	if g.kind == noGift {
 		g.Filed.IsRefund = false
+	}
+}
+
+// settleTransfer tells what a transfer is: in the statement of a bank, money that has come from someone; elsewhere, what was paid out to the organization.
+func (g *GiftRow) settleTransfer(isStatement bool) {
+	switch {
+	case g.kind == transfer && isStatement && !g.Filed.IsRefund:
+		g.kind = giftKind
+	case g.kind == transfer:
+		g.kind = noGift
 	}
 }
 
@@ -193,14 +202,12 @@ func (g *GiftRow) settleBack() {
 	case back.Disputed: // a part was refunded before
 		*back.Amount = min(*back.Amount+*g.gone(), *g.Amount)
 		g.lines = append(g.lines, "Disputed")
-	case back.Amount != nil, g.state == refunded, g.isRefunded:
+	case back.Amount != nil, g.state == refunded, g.isRefunded, g.refundedAt != nil && g.refunded == nil:
 		g.awaitsRefund = g.ExternalID != nil
 	case g.state == partlyRefunded:
 		if g.awaitsRefund = g.ExternalID != nil; !g.awaitsRefund {
 			g.faults.Add("status", refundMissing)
 		}
-	case g.refundedAt != nil:
-		g.faults.Add("refunded_at", refundUnsaid)
 	default:
 		return
 	}
