@@ -85,6 +85,8 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 	switch {
 	case words == 0 && c.kind == rowKind && h.has("id") && values.part(idKind) >= 0.9 && values.isUnique():
 		return 0
+	case words == 0 && c.kind == statusKind && h.has("type") && values.part(rowKind) >= part: // Pledge Payment
+		return 0
 	case words == 0 && c.kind == statusKind && part >= 0.5 && h.has("state") && values.few() && values.filled > 1: // Estado is both
 		return byValues
 	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode") || h.has("state") && c.kind == statusKind) && isOpen(h):

@@ -64,6 +64,10 @@ var (
 			"Ned Orr <ned@example.com> 25USD 2026-03-03 other went back #c1002.1 do_not_email",
 			"Oda Pym <oda@example.com> 60USD 2026-03-04 paypal went back #c1003.1 do_not_email",
 		}},
+		"payments of a pledge": {"US", []string{
+			"Mr. & Mrs. Lee Oak <> 100 2026-02-10 other #T-1",
+			"Mr. & Mrs. Lee Oak <> 100 2026-03-10 other #T-2",
+		}},
 		"pledges by text": {"US", []string{
 			"Dee Wray <dee@example.com> 50 2026-04-02 card #BTR-1",
 			"Eli Voss <> 30 2026-04-02 other pending",
