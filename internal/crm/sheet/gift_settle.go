@@ -58,13 +58,12 @@ func (g *GiftRow) settleAmount() {
 	}
 }
 
-// settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance. A refund names its gift, or says what it is.
+// settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance.
 func (g *GiftRow) settleStatement(isStatement bool) {
-	isRefund := g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != "" || g.saysReturned()
 	switch {
 	case g.isPaidOut && positive(g.Amount) == nil:
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "paid_out", moneyOut
-	case g.Filed.IsRefund && !isRefund && (isStatement || g.isPayment):
+	case g.Filed.IsRefund && (isStatement || g.isPayment) && !g.saysRefund():
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", moneyOut
 	case isStatement && g.Amount == nil:
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", noMoney
@@ -82,6 +81,11 @@ func (g *GiftRow) settleTransfer(isStatement bool) {
 	case g.kind == transfer:
 		g.kind = noGift
 	}
+}
+
+// saysRefund tells whether a payment below 0 gives a gift back: it names the gift, or says what it is.
+func (g *GiftRow) saysRefund() bool {
+	return g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != "" || g.saysReturned()
 }
 
 // saysReturned tells whether the description of a payment says that it came back: Rücklastschrift, Returned item.
