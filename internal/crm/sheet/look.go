@@ -75,10 +75,16 @@ var kinds = [kindCount]func(value string) bool{
 	currencyKind: func(value string) bool {
 		return len(value) <= 4 && len(text.CurrenciesOf(value)) > 0
 	},
-	yesKind:       func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
-	statusKind:    among(statusWords),
-	methodKind:    among(methodWords),
-	rowKind:       func(value string) bool { _, ok := kindOf(value); return ok },
+	yesKind:    func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
+	statusKind: among(statusWords),
+	methodKind: among(methodWords),
+	rowKind: func(value string) bool {
+		if strings.Contains(value, "@") {
+			return false
+		}
+		_, ok := kindOf(value)
+		return ok
+	},
 	frequencyKind: among(frequencyWords),
 	listedKind:    isListed,
 	answerKind: func(value string) bool {
@@ -126,7 +132,7 @@ func among(words map[string]string) func(value string) bool {
 
 // isAmount tells an amount as people of any region write it.
 func isAmount(value string) bool {
-	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") {
+	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") || strings.ContainsAny(value, "@/:#_") {
 		return false
 	}
 	value = strings.TrimPrefix(value, "+")
