@@ -78,14 +78,11 @@ func DonationsPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := donationsView{Table: r.NewList(DonationListing, "Online donations, newest first", nil), Filters: r.Filters(DonationListing, q), Tabs: givingTabs(r, "donations")}
-	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns"); err != nil {
 		return err
 	}
+	var err error
 	if view.Reviews, err = r.Store.Reviews(r.Context(), r.Account(), mostReviews); err != nil {
 		return err
 	}
@@ -185,13 +182,10 @@ func donationPath(d *donate.Donation) string { return "/donations/" + d.ID }
 // ResolveReview notes that someone has looked at a donation for a reason that the page has told.
 func ResolveReview(r *page.Request, d donate.Donation) error {
 	d, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID, donate.Doubt(r.Form.Value("reason")))
-	if err != nil {
-		return err
-	}
 	if d.Doubt != "" {
-		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
+		return r.Done(err, r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
 	}
-	return r.Redirect(r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
+	return r.Done(err, r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
 }
 
 // TakeOver makes a gift of a payment that did not begin here.
@@ -200,10 +194,7 @@ func TakeOver(r *page.Request, d donate.Donation) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Not taken over.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(donationPath(&made)), page.Notice{Text: "The payment is now a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
+	return r.Done(err, r.Path(donationPath(&made)), page.Notice{Text: "The payment is now a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
 }
 
 // receivedOn is what pages call the day on which the money of a promise came.
