@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
@@ -32,7 +31,7 @@ func (a *API) listTags(r *http.Request, c call, l *list) fetch {
 	}, (*contacts.TagCount).Append)
 }
 
-func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) (made jobs.TagChange, err error) {
+func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) (made store.Result, err error) {
 	becomes, err := decode(a, w, r, c, crm.DecodeTagName) // "" is no new name
 	if err != nil {
 		return made, err

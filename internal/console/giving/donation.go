@@ -182,13 +182,10 @@ func donationPath(d *donate.Donation) string { return "/donations/" + d.ID }
 // ResolveReview notes that someone has looked at a donation for a reason that the page has told.
 func ResolveReview(r *page.Request, d donate.Donation) error {
 	d, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID, donate.Doubt(r.Form.Value("reason")))
-	if err != nil {
-		return err
-	}
 	if d.Doubt != "" {
-		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
+		return r.Done(err, r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
 	}
-	return r.Redirect(r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
+	return r.Done(err, r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
 }
 
 // TakeOver makes a gift of a payment that did not begin here.

@@ -53,9 +53,11 @@ func (g *Gifts) thanksPage(v *visit) error {
 		view.State, view.Amount, view.Frequency, view.Again = d.State, text.MoneyExact(d.Charged, d.Currency), d.Wish.Frequency, "/"+v.campaign.Slug+"/donate?"+again(&v.offer, &d)
 	}
 	if view.State == donate.Paid && d.Gift != "" {
-		if made, err := g.Store.GiftRecord(v.r.Context(), v.account.Number, d.Gift); err == nil {
-			view.Mailed = made.Thanks.How == giving.ThankedMail
+		made, err := g.Store.GiftRecord(v.r.Context(), v.account.Number, d.Gift)
+		if err != nil && !errors.Is(err, crm.ErrNotFound) {
+			return err
 		}
+		view.Mailed = made.Thanks.How == giving.ThankedMail
 	}
 	if promised {
 		view.Transfer = g.transfer(v, &d)

@@ -66,7 +66,11 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		if n := len(shop.allGifts()); n != 3 || shop.look(check.ID).State != donate.Processing {
 			t.Errorf("there are %d gifts, and the check is %+v", n, shop.look(check.ID))
 		}
+		shop.change(`UPDATE donation SET created_at = created_at - 100 * 86400, updated_at = updated_at - 100 * 86400 WHERE account_id = $1 AND id = '`+first.ID+`'`, number)
 		finishUndo(t, s, number, im.Job.ID)
+		if err := s.SweepDonations(t.Context()); err != nil { // it waits as long as a new one
+			t.Fatal(err)
+		}
 		if d := shop.look(first.ID); d.State != donate.Processing || d.Gift != "" {
 			t.Errorf("after the import was undone, the promise is %+v", d)
 		}

@@ -25,7 +25,7 @@ type Promise struct {
 const (
 	sqlPromise = `SELECT id, campaign_id, wish, code FROM donation WHERE account_id = $1 AND number = $2 AND provider = '' AND wish <> '{}'`
 	sqlKept    = `UPDATE donation SET state = 'paid', code = $3 WHERE account_id = $1 AND id = $2 AND state = 'processing' AND provider = ''`
-	sqlUnkept  = `UPDATE donation SET state = 'processing', code = '' WHERE account_id = $1 AND code = $2 AND code <> '' AND provider = ''`
+	sqlUnkept  = `UPDATE donation SET state = 'processing', code = '', updated_at = $3 WHERE account_id = $1 AND code = $2 AND code <> '' AND provider = ''`
 )
 
 // PromiseIn finds the promise whose reference is in a text, nil for none.
@@ -74,6 +74,6 @@ func KeepPromise(t *store.Tx, a *store.Account, p *Promise, code string) error {
 }
 
 // BreakPromise lets a promise wait again whose gift is withdrawn.
-func BreakPromise(t *store.Tx, a *store.Account, g *giving.Gift) error {
-	return t.Run(sqlUnkept, a.Account, g.Code)
+func BreakPromise(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
+	return t.Run(sqlUnkept, a.Account, g.Code, store.Seconds(now))
 }
