@@ -131,10 +131,6 @@ var (
 			"Abe Young [abe@example.org] 1 K St NW Washington DC 20001 born 1944-03-04 do_not_mail",
 			"Bea Zane [bea@example.org] 2 K St NW Washington DC 20002 do_not_email do_not_call",
 		}},
-		"linkedin": {"US", []string{
-			"Una Vale (Vale Labs) [una@example.com]",
-			"Wim Xu (Xu & Co) []",
-		}},
 		"boletin": {"ES", []string{
 			"Pilar Mora Sáez [pilar@example.es] Barcelona 08001 born 1970-08-12",
 			"Quim Font [quim@example.es] Barcelona 08002 do_not_mail do_not_email do_not_call",
