@@ -122,7 +122,7 @@ var (
 		}},
 		"things by item": {"US", []string{
 			"Harlow Hardware LLC <info@harlow.example> 640 2026-04-01 in_kind",
-			"Ines Jarvis <ines@example.org> 0 2026-04-09 in_kind",
+			"Ines Jarvis <ines@example.org> 45 2026-04-09 in_kind",
 			"Ken Lott <ken@example.org> 25 2026-04-12 other",
 		}},
 	}
